@@ -19,7 +19,7 @@ from ecv_core.energy.idle import idle_watts
 from ecv_core.energy.load import Load
 from ecv_core.energy.memory import memory_power
 from ecv_core.energy.sources import carbon_source
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Energy
 
@@ -183,6 +183,9 @@ class CodeCarbonMeter:
             self._tracker = tracker
             self._task = uuid4().hex  # a name used twice would count twice
             tracker.start_task(self._task)
+        except ModuleNotFoundError as error:
+            log.warning("this fold goes unmetered: %s", what_to_install(error) or error)
+            self._task = ""
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
             self._task = ""
