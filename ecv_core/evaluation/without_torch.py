@@ -16,7 +16,7 @@ Places = NDArray[np.int64]
 
 
 def best_of(scores: NDArray[np.float32], n: int) -> Places:
-    """The n items with the highest scores, best first; arguments as of `topn.best_items`."""
+    """The n items with the highest scores, best first; arguments as of `task.best_items`."""
     items = scores.shape[1]
     wide = min(n + 1, items)  # one more: it may be equal to the last
     best = np.argpartition(scores, items - wide, axis=1)[:, items - wide :]

@@ -26,7 +26,7 @@ def misses_figure(frame: pd.DataFrame, *, k: int, dark: bool = False) -> go.Figu
     """How often the interval misses, by folds used: looking each time against a fixed plan.
 
     Args:
-        frame: from `lessons.traps.misses_frame`.
+        frame: from `lessons.stops.misses_frame`.
         k: folds of a whole cross-validation.
     """
     colours = palette(dark)
@@ -214,7 +214,7 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     """The newest draw bold, with its fold scores; all earlier ones thin.
 
     Args:
-        frame: from `lessons.draws.draws_frame`.
+        frame: from `lessons.folds.draws_frame`.
         metric: the score's name as shown.
     """
     colours = palette(dark)
@@ -292,7 +292,7 @@ def widths_figure(
     """One interval per number of folds; `widths_steps` lights one of them.
 
     Args:
-        frame: from `lessons.draws.widths_frame`.
+        frame: from `lessons.folds.widths_frame`.
         scores: of the k folds in the same order.
         metric: the score's name as shown.
     """

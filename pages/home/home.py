@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from pages.home.doors import doors
-from pages.home.shown import shown_race, shown_words
+from pages.home.view import doors, shown_race, shown_words
 from pages.shared.address.navigation import lead_to, page
 from pages.shared.live.state import manager
 from pages.shared.widgets.glossary import glossary_link

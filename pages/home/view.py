@@ -1,4 +1,4 @@
-"""The four ways in: learn, try, my data, my scores."""
+"""The front page: a recorded race, and the four ways in: learn, try, my data, my scores."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ecv_core.figures.words import algorithm_title
+from ecv_core.figures.words import algorithm_title, run_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
+from ecv_core.store.recorded import recorded_run
+from pages.replay.race import play_race, story_of
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting
 from pages.shared.live.state import sentence, sentences
@@ -16,8 +18,27 @@ from pages.shared.live.state import sentence, sentences
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
+_RUN = "ml-1m--neu-mf"
+"""It stops after three of ten folds, the commonest stop: that of 31 of the 70 recorded runs."""
 _ALGORITHM = "multi-vae"
 """On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
+
+
+def shown_words() -> str:
+    """Which run races, and when it stopped."""
+    run = recorded_run(_RUN)
+    if run is None:  # this installation has no recorded runs
+        return ""
+    return (
+        f"Here **{run_title(run)}**, stopped after **{run.stopped_at} of {run.k} folds**, races "
+        "against all of them, as recorded."
+    )
+
+
+def shown_race() -> None:
+    """The race as two lanes; what they say at the end is what stopping saved."""
+    if run := recorded_run(_RUN):
+        play_race(story_of(run), autoplay=True)
 
 
 def doors() -> None:
