@@ -1,13 +1,19 @@
 // On a narrow screen Streamlit's menu is a list with headings in it, which no list may have: readers of
-// screens are told of links and headings instead. It is watched once, for as long as the tab is open.
+// screens are told of links and headings instead. A wide screen has no such list, and nothing is watched.
 const watchMenu = () => {
   const parts = ["", " li"].map((part) => `[data-testid="stSidebarNavItems"]${part}:not([role])`);
   const mend = () => {
     document.querySelectorAll(parts.join()).forEach((part) => part.setAttribute("role", "none"));
   };
   const menu = new MutationObserver(mend);
-  menu.observe(document.body, { childList: true, subtree: true });
-  mend();
+  const narrow = window.matchMedia("(max-width: 1024px)");
+  const watch = () => {
+    menu.disconnect();
+    if (narrow.matches) menu.observe(document.body, { childList: true, subtree: true });
+    mend();
+  };
+  narrow.addEventListener("change", watch);
+  watch();
   return menu;
 };
 
