@@ -12,7 +12,7 @@ import pytest
 from ecv_core.jobs.plans import study
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.imports import import_run, origins
+from ecv_core.store.imports import origins
 from ecv_core.store.plans import STUDY, stored_plans
 from ecv_core.store.results import Results
 from ecv_core.store.run_file import read_run
@@ -148,15 +148,6 @@ def test_its_runs_are_found_by_what_decides_their_scores(store):
     assert first in results.runs(other_rule)
     assert all(run.spec.same_scores(first.spec) for run in results.runs(other_rule))
     assert results.runs(replace(first.spec, seed=first.spec.seed + 1)) == []
-
-
-def test_what_was_imported_then_is_not_imported_again(store):
-    document = json.loads(EXPORTED.read_text())
-    document["run_id"] = "another-name"
-    document["spec"]["seed"] = 5  # as the run that was imported was changed
-    found = read_run(json.dumps(document).encode(), "again.json")
-    kept = import_run(store, found.run, sha256=found.sha256, file_name="again.json", made_with={})
-    assert kept == ("from-elsewhere", False)
 
 
 def test_every_run_is_found_by_the_key_of_its_scores(store, path, rows):
