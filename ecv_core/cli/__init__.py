@@ -91,7 +91,6 @@ COMMANDS = {
     ),
     "man": Command("the manual page, for man -l", "manual", "man_options"),
     "backup": Command("all runs as one file, while in use", "share_commands", "backup_options"),
-    "restore": Command("all runs from such a file", "share_commands", "restore_options"),
 }
 """Every command, in the order in which `--help` lists them."""
 

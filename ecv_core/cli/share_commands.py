@@ -1,4 +1,4 @@
-"""`import`, `report`, `backup` and `restore`: runs as files, one or all of them, and back."""
+"""`import`, `report` and `backup`: runs as files, one or all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli.output import OK
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.store.backup import back_up, restore
+from ecv_core.store.backup import back_up
 from ecv_core.store.imports import import_run, origins
 from ecv_core.store.store import open_store
 from ecv_core.untrusted.files import content_of
@@ -20,26 +20,11 @@ def backup_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=write_copy)
 
 
-def restore_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `restore`."""
-    parser.add_argument("file", type=Path, help="what 'backup' wrote")
-    parser.set_defaults(command=bring_back)
-
-
 def write_copy(options: argparse.Namespace) -> int:
     """Copy all runs into a file."""
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
-    return OK
-
-
-def bring_back(options: argparse.Namespace) -> int:
-    """Put a copy in the place of all runs."""
-    runs, before = restore(open_store(), options.file)
-    print(
-        f"{runs} {'run is' if runs == 1 else 'runs are'} here now; those of before are in {before}"
-    )
     return OK
 
 
