@@ -175,7 +175,7 @@ def _shared() -> None:
     share = 100 * shared_training(k)
     takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "
-        f"from **{share:.0f} %** the same data: from {k - 2} of the {k - 1} parts that each of them "
+        f"from **{share:.0f} %** the same data: {k - 2} of the {k - 1} parts that each of them "
         "trains on. Student's t believes that every score is fresh evidence."
     )
     st.markdown(
