@@ -14,13 +14,12 @@ import pandas as pd
 from tqdm import tqdm
 
 from ecv_core import splits, stopping
-from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.rules import curves_of_run
+from ecv_core.analysis.tradeoff.rules import by_rule, curves_of_run
 from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.options import (
     add_machine_options,
@@ -121,12 +120,10 @@ def print_summary(options: argparse.Namespace) -> int:
     folder = Path(options.folder or FOLDER)
     runs = recorded_study(folder)
     found = summary(systems_of(runs, ids=True), alpha)
-    curves: dict[str, dict[int, Curve]] = {}
     results = Results(None, folder=folder)
-    for number, run in enumerate(runs):
-        found_curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
-        for rule, curve in found_curves.items():
-            curves.setdefault(rule, {})[number] = curve
+    curves = by_rule(
+        curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT) for run in runs
+    )
     head = found.headline.iloc[0]
     print(
         f"{len(runs)} runs at alpha {found.alphas[0]:.3g}: difference to k-fold "
