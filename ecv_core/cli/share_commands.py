@@ -83,7 +83,6 @@ def write_report(options: argparse.Namespace) -> int:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-    from ecv_core.figures.report.provenance import provenance
     from ecv_core.figures.report.run_report import run_report
     from ecv_core.store.recorded import recorded_run
 
@@ -91,7 +90,7 @@ def write_report(options: argparse.Namespace) -> int:
     run = recorded_run(options.run_id) or store.run(options.run_id)
 
     origin = origins(store).get(run.run_id)
-    text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
+    text = run_report(run, origin.made_with if origin else None)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

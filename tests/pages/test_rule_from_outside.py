@@ -21,7 +21,6 @@ from ecv_core.analysis.tradeoff.rules import Line, compared_curves, registered_c
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import describe_runs
-from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import rule_words, setting_words
 from ecv_core.fold.spec import make_spec
@@ -122,8 +121,7 @@ def test_its_words_are_made_of_its_parameters(run: Run) -> None:
 
 
 def test_reports_and_texts_for_papers_say_them(run: Run) -> None:
-    known = provenance(["synthetic"], {})
-    assert "width 0.06, patience 2" in run_report(run, known)
+    assert "width 0.06, patience 2" in run_report(run, {})
     text = describe_runs([run], {}).methods
     assert "the rule 'Steady width': Stops when the interval has been at most so wide" in text
     assert "Its parameters were patience = 2 and width = 0.06." in text
