@@ -122,6 +122,12 @@ def test_of_a_repeated_pair_the_earliest_is_kept_whatever_the_order(read):
     assert reading.unused == {REPEATED: 3}
 
 
+def test_a_separator_of_two_signs_is_one_wherever_the_file_is_cut_into_pieces(read):
+    lines = [f"{number}::{number % 7}::3" for number in range(300_000)]  # some pieces of a MB
+    _, reading = read("\n".join(lines) + "\n", name="ratings.dat")
+    assert (reading.rows, len(reading.interactions), reading.unused) == (300_000, 300_000, {})
+
+
 def test_a_decimal_comma_is_read_where_a_comma_separates_nothing(read):
     _, reading = read("user;item;rating\na;x;3,5\nb;x;4\nc;x;1.5\nd;x;1,5,5\n")
     assert [row[2] for row in rows_of(reading)] == [3.5, 4.0, 1.5]
