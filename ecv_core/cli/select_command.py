@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from ecv_core.cli.options import (
 )
 from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.energy.parts import left_in_words
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -76,7 +76,7 @@ def select_live(options: argparse.Namespace) -> int:
             bar.update(1)
             before = _told(before, now)
 
-        with place_of(options, showing_phase(bar)) as executor:
+        with place_of(options) as executor:
             selection_id, found = compute(
                 open_store(),
                 named,
@@ -84,12 +84,9 @@ def select_live(options: argparse.Namespace) -> int:
                 executor=executor,
                 speculate=options.speculate,
                 on_fold=on_fold,
-                trouble=gives_up(),
+                says=Says(trouble=gives_up(), progress=showing_phase(bar)),
             )
-    assert found.played is not None
-    played = replace(found.played, joules_of_all_folds=found.joules_expected)
-    document = selection_document(found.contenders, terms, spec.metric_name, played)
-    write_json(document, options.json)
+    write_json(found.document(spec.metric_name), options.json)
     if options.json != "-":
         print(found.sentence([one.name for one in found.contenders], dataset))
         print(f"selection {selection_id}")

@@ -42,6 +42,7 @@ from ecv_core.figures.study_summary import (
     systems_of,
 )
 from ecv_core.figures.words import counted, metric_label
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.study import (
     USUAL_SPLIT,
     Cell,
@@ -90,8 +91,7 @@ def study_spaces(options: argparse.Namespace) -> int:
             planned,
             executor=executor,
             share=True,
-            on_fold=lambda: bar.update(1),
-            trouble=gives_up(),
+            says=Says(fold=lambda run: bar.update(1), trouble=gives_up()),
         )
     write_json(found.document(), options.json)
     if options.json == "-":
@@ -266,9 +266,8 @@ def run_study(options: argparse.Namespace) -> int:
                 todo,
                 executor=executor,
                 speculate=options.speculate,
-                on_fold=on_fold,
+                says=Says(fold=on_fold, trouble=gives_up()),
                 on_end=on_end,
-                trouble=gives_up(),
                 also=ALSO if options.splits else (),
             )
     if failed:

@@ -1,4 +1,4 @@
-"""What a fold costs the machine: CodeCarbon behind a two-method protocol, and a fake for tests."""
+"""What a fold costs the machine: CodeCarbon behind a two-method protocol."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -60,7 +60,6 @@ class EnergyMeter(Protocol):
         """End measuring; `Energy.none()` where nothing could be measured."""
 
 
-@dataclass
 class NoMeter:
     """Measures nothing."""
 
@@ -70,20 +69,6 @@ class NoMeter:
     def stop(self) -> Energy:
         """No energy, source 'none'."""
         return Energy.none()
-
-
-@dataclass
-class FakeMeter:
-    """A meter for tests: hands out the energies it was given, in turn."""
-
-    energies: list[Energy] = field(default_factory=list)
-
-    def start(self) -> None:
-        """Do nothing."""
-
-    def stop(self) -> Energy:
-        """Give the next of the given energies, then none."""
-        return self.energies.pop(0) if self.energies else Energy.none()
 
 
 @dataclass(frozen=True, slots=True)

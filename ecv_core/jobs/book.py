@@ -19,7 +19,7 @@ from ecv_core import stopping
 from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
+from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState, no_progress
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
@@ -83,6 +83,8 @@ class Says:
     """After a run has ended, however it did."""
     trouble: Callable[[str | None], object] = lambda sentence: None
     """A sentence while something finished cannot be saved; None once it is."""
+    progress: Progress = no_progress
+    """Every step within a fold, from any thread."""
 
 
 class Book:
@@ -451,8 +453,14 @@ class Book:
                 self.store.begin_on(self._ids[_key(spec)], task.fold, node)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
-        """Tells the writer where the task is; of several runs the first one tells it."""
-        return writer.of(self._ids[_key(task.specs[0])], task.fold)
+        """Tells where the task is; of several runs the first one tells it."""
+        write = writer.of(self._ids[_key(task.specs[0])], task.fold)
+
+        def tell(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+            self.says.progress(phase, step, steps, curve=curve)
+            write(phase, step, steps, curve=curve)
+
+        return tell
 
     def _insist(self, write: Callable[[], _Done]) -> _Done:
         """Write, again and again until it is done; a sentence while it cannot be."""

@@ -273,8 +273,8 @@ class Sampler:
                 value, unit = asked(self._device)
             except InputError as error:
                 if not self._complained:
+                    self._complained = True
                     log.warning("the meter '%s' cannot be read: %s", self.name, error)
-                self._complained = True
             else:
                 samples.append(Sample((began + time.perf_counter()) / 2, value, unit))
             if last:

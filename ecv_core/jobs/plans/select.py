@@ -15,7 +15,7 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders
-from ecv_core.analysis.selection.document import verdict_sentence, winner_mean
+from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
 from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
 from ecv_core.analysis.selection.rounds import Budget, Terms, Until
@@ -62,6 +62,15 @@ class Standing:
     joules: float | None
     joules_expected: float | None
     """What all folds would take, by the mean of those that each contender has; None without."""
+
+    def document(self, metric: str) -> dict[str, Any]:
+        """What is written of it once it is decided; see `analysis.selection.document`.
+
+        Args: metric: the score's name.
+        """
+        assert self.played is not None
+        played = replace(self.played, joules_of_all_folds=self.joules_expected)
+        return selection_document(self.contenders, self.terms, metric, played)
 
     @property
     def decided(self) -> bool:
@@ -331,8 +340,8 @@ def compute(
     executor: Executor | None = None,
     share: bool = False,
     speculate: int = SPECULATE,
-    on_fold: Callable[[Standing], object] = lambda now: None,
-    trouble: Callable[[str | None], object] = lambda sentence: None,
+    on_fold: Callable[[Standing], object] | None = None,
+    says: Says | None = None,
 ) -> tuple[str, Standing]:
     """Compute one fold after another until it is decided; those in the store are used.
 
@@ -343,15 +352,17 @@ def compute(
         executor: computes the folds, as of `drive`.
         share: whether those that share work are computed together.
         speculate: as of `SelectPlan`.
-        on_fold: told after every fold that was computed.
-        trouble: as of `Says`.
+        on_fold: told after every fold that was computed, instead of `says.fold`.
+        says: who is told.
     Returns: its id, and where it ended.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """
     record = stored_plan(store, SELECTION, begin(store, named, terms))
     named = [(run.name, run.spec) for run in record.content.runs]
     plan = SelectPlan(named, terms, share=share, speculate=speculate)
-    says = Says(fold=lambda run: on_fold(plan.standing(book)), trouble=trouble)
+    says = says or Says()
+    if on_fold is not None:
+        says = replace(says, fold=lambda run: on_fold(plan.standing(book)))
     book = selection_book(store, record, says)
     drive(plan, book, executor)
     book.check_finished()
