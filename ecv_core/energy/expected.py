@@ -52,7 +52,6 @@ def expected(spec: RunSpec, known: Iterable[KnownCosts], folds: tuple[int, int])
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
-        spec: the run.
         known: of any runs; those of others are passed over.
         folds: the fewest and the most that it may need, see `stopping.folds_planned`.
     Returns: from the fewest folds at the lowest cost of one to the most at the highest, see

@@ -67,7 +67,6 @@ class NoMeter:
         """Do nothing."""
 
     def stop(self) -> Energy:
-        """No energy, source 'none'."""
         return Energy.none()
 
 
@@ -176,7 +175,6 @@ class CodeCarbonMeter:
             self._task = ""
 
     def stop(self) -> Energy:
-        """End the task and give its energy."""
         task, self._task = self._task, ""
         if not task:
             return Energy.none()
@@ -252,7 +250,6 @@ class WatchedMeter:
         """Nothing is measured yet.
 
         Args:
-            meter: the meter.
             shared: whether folds of other programs may run meanwhile.
             name: under which the power of the idle machine is remembered; empty for not at all.
         """

@@ -32,8 +32,6 @@ def make_spec(
     there is only one fold or folds come in an order, and `min_folds` is the rule's.
 
     Args:
-        dataset: its id.
-        algorithm: its id.
         params: of the algorithm, by name; the others are at their defaults.
         split_params: of the split, alike.
         rule_params: of the rule, alike.

@@ -108,7 +108,6 @@ class Book:
         """Nothing is claimed yet.
 
         Args:
-            store: the database.
             runs: the plan's runs that are there already; queued ones are claimed at the start.
             plan_id: under which its other runs are made, and found again; empty for none.
             owner: who has its runs; by default this process.
@@ -118,7 +117,6 @@ class Book:
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
             recorded: whether runs outside the database count for `folds`.
-            says: who is told.
         """
         self.store = store
         self.owner = owner or this_process()
@@ -141,7 +139,6 @@ class Book:
     # -- what a plan looks at -----------------------------------------------------------------
 
     def run(self, spec: RunSpec) -> Run | None:
-        """As of `plan.ScoresKnown`."""
         run_id = self._ids.get(_key(spec))
         if run_id is None:
             return None
@@ -156,12 +153,10 @@ class Book:
         return run
 
     def ended(self, spec: RunSpec) -> bool:
-        """As of `plan.ScoresKnown`."""
         state = self._ended.get(self._ids.get(_key(spec), ""))
         return state is not None and state is not RunState.FINISHED
 
     def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
-        """As of `plan.ScoresKnown`."""
         return self.results.folds(spec, user_scores=user_scores)
 
     # -- whose the runs are -------------------------------------------------------------------
@@ -348,7 +343,6 @@ class Book:
         """The task's fold is not computed: nobody needs it any more.
 
         Args:
-            task: what was cancelled.
             under_way: other tasks, as of `settle`.
         """
         self.begin_on(task, None)

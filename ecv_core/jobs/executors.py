@@ -81,7 +81,6 @@ class Executor(Protocol):
         """Begin with a task, or have it wait for its place.
 
         Args:
-            task: what to compute.
             progress: told where it is, from any thread; it must return at once.
         """
 

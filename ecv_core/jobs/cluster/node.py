@@ -77,7 +77,6 @@ class Node:
         Args:
             call: the task.
             say: tells the coordinator something.
-            name: of this node.
             folder: as of `data.place`.
         Raises: EcvError.
         """

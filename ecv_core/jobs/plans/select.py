@@ -120,7 +120,6 @@ class SelectPlan:
 
         Args:
             named: at least two contenders, as of `check_named`.
-            terms: what is asked.
             share: whether those that share work are computed together.
             speculate: how many rounds may be begun before they are sure to be needed.
         """
@@ -282,9 +281,7 @@ def begin(
     """Keep a new selection; gives its id. Nothing is computed yet.
 
     Args:
-        store: where it is kept.
         contenders: name and spec of each; what decides the folds must be the same in all.
-        terms: what is asked.
         recorded: whether folds of recorded runs are used, beside those of the database.
         started_by: the id of a person, who its runs belong to as well.
         place: where its runs are computed, as of `Store.compute_on`.
@@ -346,14 +343,10 @@ def compute(
     """Compute one fold after another until it is decided; those in the store are used.
 
     Args:
-        store: where it is kept.
         named: the contenders, as of `named_contenders`.
-        terms: what is asked.
-        executor: computes the folds, as of `drive`.
         share: whether those that share work are computed together.
         speculate: as of `SelectPlan`.
         on_fold: told after every fold that was computed, instead of `says.fold`.
-        says: who is told.
     Returns: its id, and where it ended.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """
@@ -379,7 +372,6 @@ def named_contenders(
     """Contenders and their specs.
 
     Args:
-        dataset: an id, on disk.
         words: 'ALGORITHM[:name=value[,name=value]...]' each.
         tracked: names of tracked models, which may be contenders too.
         settings: as of `fold.spec.make_spec`, for all of them.
@@ -420,8 +412,6 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
     """Why a selection cannot go on where it needs a fold that only other code can compute.
 
     Args:
-        name: of a tracked contender.
-        spec: of it.
         index: the fold that is needed.
         folds: that are there.
     """

@@ -187,7 +187,6 @@ def filled(
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
-        cells: of a study.
         store: where to look; recorded runs may fill a cell as well.
         may_go_on: which runs of the database may be gone on with; others answer where they can.
     """
@@ -233,7 +232,6 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        store: where it is kept.
         queue: of whoever computes it.
         cells: as `planned` gives them.
         anew: run every cell, even where an equal run is known.
@@ -325,7 +323,6 @@ def compute(
         cells: as `planned` gives them.
         executor: computes the folds; by default this process.
         speculate: as of `RunPlan`.
-        says: who is told.
         on_end: called with each cell once its run has ended, and is recorded if it finished.
         also: metrics whose per-user scores are recorded besides the run's own.
     Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.

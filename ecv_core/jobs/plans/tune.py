@@ -265,8 +265,6 @@ def make_tuning(
     """Check what is asked for; reads the dataset.
 
     Args:
-        dataset: an id, on disk.
-        algorithm: an id.
         space: a declared space, as `spaces.space_of` takes it.
         own: values of parameters, likewise.
         sampler: which configurations are tried.
@@ -312,8 +310,6 @@ def expected_of(tuning: Tuning, store: Store, *, share: bool = False) -> Estimat
     """How long all folds would take, by runs in the database and recorded ones.
 
     Args:
-        tuning: what is to be done.
-        store: where folds are.
         share: whether configurations share work where they can.
     Returns: None where nothing tells.
     """
@@ -367,11 +363,8 @@ def tune(
 
     Args:
         store: where folds go, and come from where they are there.
-        tuning: what to do.
-        executor: computes the folds, as of `drive`.
         share: whether configurations that share work are computed together.
         speculate: as of `SelectPlan`.
-        says: who is told.
     Raises: RunError if a fold fails; what is finished is kept.
     """
     every = range(tuning.spec.k)
@@ -434,9 +427,7 @@ def meet_aside(
     """Run the chosen configuration on the part put aside; a fold that is there is used.
 
     Args:
-        store: where the run goes.
         tuned: of a tuning with `nested.nested_settings`, done.
-        executor, says: as of `tune`.
     Raises: InputError for another split; RunError if the run fails.
     """
     chosen = tuned.standing.named[tuned.best][1]
