@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -17,6 +17,7 @@ _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 
 
 _USE, _CLAIM = "Which shall I use?", "What may I claim?"
+USUAL_LOSS = 0.001
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 
 
@@ -24,7 +25,7 @@ _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 class SelectionSettings:
     """What the settings say; as fields of Terms."""
 
-    asked: Mapping[str, Any]
+    asked: Mapping[str, Any] = field(default_factory=lambda: {"expected_loss": USUAL_LOSS})
 
     def terms(self, k: int, *, higher_is_better: bool = True) -> Terms:
         """For a selection of k folds. Raises: InputError, as Terms do."""
@@ -58,7 +59,7 @@ def _good_enough() -> dict[str, Any]:
     loss = left.select_slider(
         "Expected loss",
         _LOSSES,
-        value=0.001,
+        value=USUAL_LOSS,
         key="expected_loss",
         **KEPT,
         format_func=lambda share: f"{100 * share:g} % of the score",

@@ -15,7 +15,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, algorithm
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.recorded import recorded_runs
@@ -23,6 +23,7 @@ from pages.best.choice import open_selection
 from pages.best.settings import SelectionSettings
 from pages.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.run.fold_settings import fold_settings, usual_of_task
+from pages.run.start_form import expectation
 from pages.shared.address.given import keep_given
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
@@ -112,7 +113,9 @@ def _line(text: str) -> tuple[str, list[str]]:
 
 _ALGORITHMS, _SPACE, _RUNS = "a list of algorithms", "a search space", "runs that are there"
 _SOURCES = (_ALGORITHMS, _SPACE, _RUNS)
-_USUAL = ("popular", "item-knn", "ease")
+SENSIBLE = ("popular", "item-knn", "ease", "implicit-mf", "rp3beta")
+"""What to begin with: quick, strong, and the popular items that each has to beat."""
+_MOST_ITEMS_OF_EASE = 10_000
 _BOX, _STARTED = "best-start", "best-started"
 
 
@@ -145,6 +148,8 @@ def start(asked: SelectionSettings) -> None:
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
+        if ready:
+            expectation([spec for _, spec in named], select=True)
         place = place_picker()
         if st.button(
             "Start the selection",
@@ -154,25 +159,42 @@ def start(asked: SelectionSettings) -> None:
             disabled=not (ready and named),
         ):
             with sentences():
-                _begin(named, asked, place)
+                open_selection(begin(named, asked, place))
+                st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
+                st.rerun()
 
 
-def _begin(named: Named, asked: SelectionSettings, place: str) -> None:
+def begin(named: Named, asked: SelectionSettings, place: str = "") -> str:
+    """Begin a selection, its first fold too; gives its id.
+
+    Raises: InputError for contenders that cannot be compared.
+    """
     spec = named[0][1]
     terms = asked.terms(spec.k, higher_is_better=metric_of(spec).higher_is_better)
     person = acting()
     selection_id = person.begin_selection(named, terms, place=place)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
-    open_selection(selection_id)
-    st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
-    st.rerun()
+    return selection_id
+
+
+def sensible_contenders(dataset: str, items: int) -> Named:
+    """Those of SENSIBLE that fit into memory.
+
+    Args:
+        dataset: its id.
+        items: that it has; EASE needs three matrices of items x items.
+    """
+    names = [name for name in SENSIBLE if name != "ease" or items <= _MOST_ITEMS_OF_EASE]
+    n = min(SETTINGS["n"].default, items)
+    specs = [make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names]
+    return [(contender_name(spec), spec) for spec in specs]
 
 
 def _algorithms() -> tuple[Named, bool]:
     entry, ready = dataset_picker()
     names = algorithm_picker(
-        key="contenders", default=_USUAL, what="Each is a contender, on the same folds."
+        key="contenders", default=SENSIBLE, what="Each is a contender, on the same folds."
     )
     more = st.text_area(
         "More contenders, one a line",
