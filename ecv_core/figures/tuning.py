@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,46 +101,6 @@ def by_parameter_figure(
         ),
         yaxis=_axis(metric, colours, gridcolor=colours.grid),
     )
-
-
-def pair_figure(
-    frame: pd.DataFrame,
-    first: str,
-    second: str,
-    metric: str,
-    *,
-    best: Literal["max", "min"] = "max",
-    dark: bool = False,
-) -> go.Figure:
-    """The best score at each pair of values of two parameters; a stronger colour is better.
-
-    Arguments as of `parallel_figure`, and `best` of scores; an empty cell was not tried.
-    """
-    colours = palette(dark)
-    columns, rows = _values(frame, first), _values(frame, second)
-    scores = frame.pivot_table(index=second, columns=first, values="score", aggfunc=best)
-    scores = scores.reindex(index=rows, columns=columns)
-    figure = go.Figure(
-        go.Heatmap(
-            z=scores.to_numpy(),
-            x=[value_text(one) for one in columns],
-            y=[value_text(one) for one in rows],
-            colorscale=_SCALE[dark],
-            reversescale=best == "min",
-            hoverongaps=False,
-            colorbar={"title": {"text": metric}, "tickfont": {"color": colours.ink}},
-            hovertemplate=(
-                f"{first.replace('_', ' ')} %{{x}}, {second.replace('_', ' ')} %{{y}}<br>"
-                "best %{z:.4f}<extra></extra>"
-            ),
-        )
-    )
-    titles = {"xaxis": first, "yaxis": second}
-    axes = {
-        axis: _axis(name.replace("_", " "), colours, type="category", showgrid=False)
-        for axis, name in titles.items()
-    }
-    return lay_out(figure, base_layout(colours, _HEIGHT) | {"hovermode": "closest"} | axes)
 
 
 def value_text(value: object) -> str:

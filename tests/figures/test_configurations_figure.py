@@ -1,9 +1,9 @@
-"""A search space in pictures: by parameter, as parallel lines, as a map of two."""
+"""A search space in pictures: by parameter, as parallel lines."""
 
 import numpy as np
 import pandas as pd
 
-from ecv_core.figures.tuning import by_parameter_figure, pair_figure, parallel_figure
+from ecv_core.figures.tuning import by_parameter_figure, parallel_figure
 
 FRAME = pd.DataFrame(
     {
@@ -32,10 +32,3 @@ def test_parallel_lines_end_in_folds_and_score() -> None:
     assert list(lines.dimensions[0]["values"]) == [0, 0, 2, 2, 1]
     assert list(lines.dimensions[0].ticktext) == ["8", "32", "128"]
     assert list(lines.dimensions[2]["values"]) == [1, 2, 10, 10, 3]
-
-
-def test_a_map_of_two_has_the_best_of_the_others_and_gaps() -> None:
-    (cells,) = pair_figure(FRAME.assign(rate=[1, 1, 2, 1, 2]), "factors", "rate", "nDCG@10").data
-    assert list(cells.x) == ["8", "32", "128"]
-    assert list(cells.y) == ["1", "2"]
-    assert np.array_equal(cells.z, [[0.2, np.nan, 0.3], [np.nan, 0.25, 0.4]], equal_nan=True)
