@@ -9,7 +9,7 @@ from time import monotonic
 
 import streamlit as st
 
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentences
 from pages.shared.widgets.component import component
 
@@ -160,7 +160,7 @@ def course() -> None:
         st.markdown(chapter.idea)
         with sentences():
             import_module(chapter.module).show()
-        copy_link({PARAMETER: chapter.id})
+        link_has({PARAMETER: chapter.id})
     _history(key="learn-history", on_moved_change=_believe_the_address)
 
 

@@ -27,7 +27,7 @@ from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
 from pages.replay.at_scale import at_scale_panel
 from pages.replay.choice import choose_run
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
@@ -157,16 +157,15 @@ def _around(usual: float) -> list[float]:
 
 
 def _data(story: Story) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Replay it fold by fold",
-            icon=":material/replay:",
-            key="to-replay",
-            type="tertiary",
-            on_click=show_view,
-            args=(FOLD_BY_FOLD,),
-        )
-        copy_link({"run": story.run.run_id})
+    st.button(
+        "Replay it fold by fold",
+        icon=":material/replay:",
+        key="to-replay",
+        type="tertiary",
+        on_click=show_view,
+        args=(FOLD_BY_FOLD,),
+    )
+    link_has({"run": story.run.run_id})
     chart_table(
         lambda: race_frame(story),
         key="race",

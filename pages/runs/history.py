@@ -30,7 +30,7 @@ from ecv_core.store.listing import ListedRun
 from ecv_core.store.run_file import read_run
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, undo
-from pages.shared.address.link import copy_link, label_from_link
+from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.live.acting import acting, starter, why_not
@@ -128,7 +128,6 @@ def history() -> None:
         actions(_picked(shown, key), rows)
         undo()
         import_run()
-        copy_link()
     if shown:
         _table(shown, key, of=len(rows))
     else:
