@@ -111,8 +111,8 @@ CHAPTERS: dict[str, Chapter] = {
             id="predict",
             short="Game",
             question="Predict the stop",
-            idea="Folds of a real run arrive one by one. Vote: does the rule stop here, or does it "
-            "go on?",
+            idea="Three folds of a real run are in. Bet: after which fold does the rule stop, and "
+            "how far from the mean of all will it be?",
         ),
         Chapter(
             id="glossary",
