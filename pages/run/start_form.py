@@ -53,7 +53,7 @@ from pages.run.stop_settings import (
     stop_settings,
 )
 from pages.shared.address.given import keep_given
-from pages.shared.address.link import copy_link, label_from_link, step_from_link
+from pages.shared.address.link import label_from_link, link_has, step_from_link
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
@@ -322,7 +322,8 @@ def start_form() -> None:
             st.markdown(_summary(specs, names, trouble))
         else:
             st.markdown(not_ready(entry))
-        copy_link(without=_FILE if picked["split"] == IMPORTED else "")
+    if picked["split"] == IMPORTED:
+        link_has(without=_FILE)
     with expectation_place:
         expectation(specs if ready else [])
         anew = _anew(specs if ready else [])

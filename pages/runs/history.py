@@ -40,7 +40,7 @@ from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.store.run_file import read_run
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, undo
-from pages.shared.address.link import copy_link, label_from_link
+from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
@@ -140,7 +140,6 @@ def history() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
         actions(picked, rows)
         import_run()
-        copy_link()
     undo()
     if shown:
         frame = runs_frame(shown, groups)

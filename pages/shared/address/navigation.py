@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
+from pages.shared.address.link import link_button
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
@@ -98,6 +99,7 @@ _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
+    link_button()
     with st.container(key="menu-mended"):
         _menu(key="menu", data={})
 
