@@ -85,6 +85,11 @@ COMMANDS = {
     "figure": Command(
         "a picture for a paper, in a column's width", "figure_command", "figure_options"
     ),
+    "reproduce": Command(
+        "every table and figure of the papers, cell by cell, beside ours",
+        "reproduce_command",
+        "reproduce_options",
+    ),
     "dashboard": Command("the pages, in a browser", "dashboard_command", "dashboard_options"),
     "completion": Command(
         "a script with which a shell completes commands and options", "manual", "completion_options"
