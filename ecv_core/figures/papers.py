@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
+from itertools import groupby
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -49,7 +50,6 @@ class Cell:
 
     paper: str
     table: str
-    """'table 3' or 'figure 2'."""
     part: str
     """What is shown, where a table has several parts."""
     source: str
@@ -61,16 +61,9 @@ class Cell:
     ours: Value | None
     label: Label
     by: str
-    """How far ours is from the paper's, as 'by +0.155 (+9 %)'; '' where there is no such number."""
+    """How far ours is from the paper's: 'by +0.155 (+9 %)'; '' where that is no number."""
     why: str
     """Why it differs, or what it would take to compute it; '' where it is the same."""
-
-    @property
-    def shown(self) -> str:
-        """Our value, with as many decimals as the paper prints."""
-        if self.ours is None or isinstance(self.ours, str):
-            return self.ours or ""
-        return f"{self.ours:.{2 if self.published is None else _decimals(self.published)}f}"
 
 
 def papers() -> dict[str, str]:
@@ -104,12 +97,39 @@ def reproduced(paper: str | None = None, table: str | None = None) -> list[Cell]
 def answer(cells: Sequence[Cell]) -> str:
     """How many of the cells are the same, in a sentence."""
     labels = Counter(cell.label for cell in cells)
-    of = len({(cell.paper, cell.table) for cell in cells})
     return (
-        f"Of {len(cells)} cells of {of} {'tables and figures' if of > 1 else 'table or figure'} "
-        f"{labels['same']} are the same here, {labels['differs']} differ, and "
+        f"{len(cells)} cells: {labels['same']} are the same here, {labels['differs']} differ, and "
         f"{labels['impossible']} are impossible here or not computed."
     )
+
+
+def markdown(cells: Sequence[Cell]) -> str:
+    """The answer, then each table as the paper has it, with a label in every cell."""
+    lines = [answer(cells)]
+    for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
+        here = list(group)
+        columns = list(dict.fromkeys(cell.column for cell in here))
+        reasons = list(dict.fromkeys(cell.why for cell in here if cell.why))
+        texts = {(cell.row, cell.column): _text(cell, reasons) for cell in here}
+        if f"\n## {papers()[paper]}" not in lines:
+            lines.append(f"\n## {papers()[paper]}")
+        lines += [f"\n### {table.capitalize()}: {part}\n", f"| | {' | '.join(columns)} |"]
+        lines.append("|---" * (len(columns) + 1) + "|")
+        for row in dict.fromkeys(cell.row for cell in here):
+            lines.append(f"| {row} | {' | '.join(texts.get((row, one), '') for one in columns)} |")
+        lines.append(f"\nHere: {here[0].source}.")
+        lines += [f"\n({number}) {reason}." for number, reason in enumerate(reasons, start=1)]
+    return "\n".join(lines)
+
+
+def _text(cell: Cell, reasons: Sequence[str]) -> str:
+    """The paper's value, the label, ours where the label does not say it, the reason's number."""
+    label = f"{cell.label} {cell.by}".rstrip()
+    if cell.why:
+        shown = cell.ours if isinstance(cell.ours, str) else f"{cell.ours or 0:.2f}"
+        ours = "" if cell.by or cell.ours is None else f", here {shown}"
+        label += f"{ours} ({reasons.index(cell.why) + 1})"
+    return f"{cell.published or 'picture'}: {label}"
 
 
 @cache
@@ -127,10 +147,7 @@ def _cells(part: Part) -> Iterator[Cell]:
             mine = part["here"][row] if "here" in part else ours.get((row, column))
             label, by, why = _labelled(part, (row, column), value, mine)
             yield Cell(
-                paper=part["paper"],
-                table=part["table"],
-                part=part["title"],
-                source=part["source"],
+                **{name: part[name] for name in ("paper", "table", "part", "source")},
                 row=row,
                 column=column,
                 published=None if value == PICTURE else value,
