@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
+from ecv_core.records.spec import Task
 from ecv_core.splits.exchange.files import IMPORTED, write_bytes
 from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
 from ecv_core.splits.part_counts import FoldParts, Leakage, PartCounts, fold_parts, leakage
@@ -24,6 +25,7 @@ __all__ = [
     "Strategy",
     "check_exchangeable",
     "check_need",
+    "check_serves",
     "exchangeable",
     "fold_matrices",
     "fold_parts",
@@ -31,6 +33,7 @@ __all__ = [
     "matrices",
     "obstacle",
     "register_split",
+    "serving",
     "split",
     "strategy",
     "usable_parts",
@@ -43,6 +46,20 @@ def strategy(split_id: str) -> Strategy:
     if split_id not in SPLITS:
         raise UnknownName("split", split_id, SPLITS)
     return SPLITS[split_id]
+
+
+def serving(task: Task) -> list[str]:
+    """Ids of the ways to split what a task is done on, in the registry's order."""
+    return [name for name, known in SPLITS.items() if known.of_tables is task.of_table]
+
+
+def check_serves(known: Strategy, task: Task) -> None:
+    """Refuse to split samples as interactions, or the other way round. Raises: FoldsError."""
+    if known.of_tables is not task.of_table:
+        raise FoldsError(
+            f"the split '{known.id}' is of {'samples' if known.of_tables else 'interactions'}, but "
+            f"the model {task.words}; choose one of: {', '.join(serving(task))}"
+        )
 
 
 def check_exchangeable(split_id: str, why: str) -> None:
