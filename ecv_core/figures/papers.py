@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
 from typing import Any, Literal, cast
 
@@ -25,7 +25,8 @@ from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, expl
 from ecv_core.analysis.tradeoff.study_frames import headline_frame
 from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
 from ecv_core.figures.baselines import dimension_frame, steps_frame
-from ecv_core.figures.study_summary import Summary, summary, systems_of
+from ecv_core.figures.study_summary import summary, systems_of
+from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.places import SHIPPED
 from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
@@ -40,8 +41,8 @@ Label = Literal["same", "differs", "impossible"]
 Value = float | str
 Part = Mapping[str, Any]
 """A table or figure, or a part of it, as the file has it."""
-Found = Mapping[tuple[str, str], Value]
-"""(row, column) -> our value."""
+Frames = Mapping[str, pd.DataFrame]
+"""Our tables of a paper, by the names that the file calls them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,18 +95,13 @@ def reproduced(paper: str | None = None, table: str | None = None) -> list[Cell]
     return [cell for one in wanted if table in (None, one["table"]) for cell in _cells(one)]
 
 
-def answer(cells: Sequence[Cell]) -> str:
-    """How many of the cells are the same, in a sentence."""
+def markdown(cells: Sequence[Cell]) -> str:
+    """The answer in a line, then each table as the paper has it, with a label in every cell."""
     labels = Counter(cell.label for cell in cells)
-    return (
+    lines = [
         f"{len(cells)} cells: {labels['same']} are the same here, {labels['differs']} differ, and "
         f"{labels['impossible']} are impossible here or not computed."
-    )
-
-
-def markdown(cells: Sequence[Cell]) -> str:
-    """The answer, then each table as the paper has it, with a label in every cell."""
-    lines = [answer(cells)]
+    ]
     for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
         here = list(group)
         columns = list(dict.fromkeys(cell.column for cell in here))
@@ -123,13 +119,13 @@ def markdown(cells: Sequence[Cell]) -> str:
 
 
 def _text(cell: Cell, reasons: Sequence[str]) -> str:
-    """The paper's value, the label, ours where the label does not say it, the reason's number."""
-    label = f"{cell.label} {cell.by}".rstrip()
-    if cell.why:
-        shown = cell.ours if isinstance(cell.ours, str) else f"{cell.ours or 0:.2f}"
-        ours = "" if cell.by or cell.ours is None else f", here {shown}"
-        label += f"{ours} ({reasons.index(cell.why) + 1})"
-    return f"{cell.published or 'picture'}: {label}"
+    """The paper's value, the label, ours where they do not say it, and the reason's number."""
+    shown = f"{cell.published or 'picture'}: {cell.label} {cell.by}".rstrip()
+    if isinstance(cell.ours, str) and cell.ours != cell.published:
+        shown += f", here {cell.ours}"
+    elif isinstance(cell.ours, float) and cell.published is None:
+        shown += f", here {cell.ours:.2f}"
+    return f"{shown} ({reasons.index(cell.why) + 1})" if cell.why else shown
 
 
 @cache
@@ -138,13 +134,15 @@ def _file() -> dict[str, Any]:
 
 
 def _cells(part: Part) -> Iterator[Cell]:
-    ours = _OURS[part["ours"]](part) if "ours" in part else {}
+    ours = _OURS[part["paper"]]()[part["ours"]] if "ours" in part else pd.DataFrame()
     for row, text in part["rows"].items() if "rows" in part else _held(part["held"]):
         printed = text.split(" | ") if text != PICTURE else [PICTURE] * len(part["columns"])
         for column, value in zip(part["columns"], printed, strict=True):
             if value == NO_CELL:
                 continue
-            mine = part["here"][row] if "here" in part else ours.get((row, column))
+            mine = ours[column].get(row) if column in ours else part.get("here", {}).get(row)
+            if not isinstance(mine, str):
+                mine = None if pd.isna(mine) else float(mine)
             label, by, why = _labelled(part, (row, column), value, mine)
             yield Cell(
                 **{name: part[name] for name in ("paper", "table", "part", "source")},
@@ -161,8 +159,8 @@ def _cells(part: Part) -> Iterator[Cell]:
 def _held(dataset: str) -> Iterator[tuple[str, str]]:
     about = published(dataset)
     for one in reversed(about.entries):
-        apart = "" if one.protocol == about.protocol else f", {one.protocol}"
-        yield one.method + apart, str(one.rmse)
+        split = "" if one.protocol == about.protocol else f", {one.protocol}"
+        yield f"{one.method}{split}", str(one.rmse)
 
 
 def _labelled(
@@ -177,198 +175,137 @@ def _labelled(
     if isinstance(ours, str):
         same = place[0] not in part["but"] if "here" in part else printed == ours
         return ("same", "", "") if same else ("differs", "", part["differs"])
-    there, decimals = float(printed), _decimals(printed)
+    there, decimals = float(printed), len(printed.partition(".")[2])
     if there == round(ours, decimals):
         return "same", "", ""
     share = f" ({100 * (ours - there) / abs(there):+.0f} %)" if there else ""
     return "differs", f"by {ours - there:+.{decimals}f}{share}", part["differs"]
 
 
-def _decimals(printed: str) -> int:
-    return len(printed.partition(".")[2])
+# Ours: what is recorded -> the tables by name, rows and columns as in the file.
 
 
-def _by_place(frame: pd.DataFrame) -> Found:
-    """What a table holds, but what is missing."""
-    rows = frame.to_dict("index").items()
-    return {
-        (str(row), str(column)): value
-        for row, values in rows
-        for column, value in values.items()
-        if not pd.isna(value)
+def _counts(*, rated: bool) -> pd.DataFrame:
+    """Of ratings as they are given, or of prepared interactions; a row per dataset."""
+    counts = {
+        name: entry.rated if rated else (entry.users, entry.items, entry.interactions)
+        for name, entry in datasets.catalogue().items()
     }
+    known = {name: three for name, three in counts.items() if three and all(three)}
+    frame = pd.DataFrame(known, index=["users", "items", "interactions"], dtype=float).T
+    frame["ratings"] = frame["interactions"]
+    frame["density %"] = 100 * frame["interactions"] / (frame["users"] * frame["items"])
+    frame["sparsity %"] = 100 - frame["density %"]
+    return frame
 
 
-# Ours, of e-fold cross-validation.
+def _table(frame: pd.DataFrame, across: str, value: str) -> pd.DataFrame:
+    return frame.pivot(index="algorithm", columns=across, values=value)
 
 
-@cache
-def _study() -> Summary:
+def _efold() -> Frames:
     runs = [run for run in recorded_runs() if run.spec.algorithm in PAPER_ALGORITHMS]
-    return summary(systems_of([run for run in runs if explorable(run)], ids=True), ALPHA)
-
-
-def _averages(part: Part) -> Found:
-    explored = _study().tradeoff
-    nearest = int(np.abs(explored.average.mean_stop - PAPER_STOP).argmin())
-    frame = headline_frame(explored, [*_study().alphas, float(explored.alphas[nearest])])
-    frame = frame[["difference_percent", "mean_stop", "energy_percent"]]
-    return _by_place(frame.set_axis(part["columns"], axis=1).set_axis([*part["rows"]]))
-
-
-def _pairs(value: str) -> pd.DataFrame:
-    """A row per algorithm, a column per dataset."""
-    return _study().cells.pivot(index="algorithm", columns="dataset", values=value)
-
-
-def _ranks(_part: Part) -> Found:
-    ranks = _study().ranks.pivot(index="algorithm", columns="dataset")
-    both = [ranks[f"rank_{kind}_fold"].add_suffix(f", {kind}-fold", axis=0) for kind in ("e", "k")]
-    return _by_place(pd.concat(both))
-
-
-def _said(_part: Part) -> Found:
-    """What the text says of figures 2 to 4."""
-    off, stops = _pairs("difference_percent"), _pairs("mean_stop").mean()
+    study = summary(systems_of([run for run in runs if explorable(run)], ids=True), ALPHA)
+    explored = study.tradeoff
+    nearest = explored.alphas[np.abs(explored.average.mean_stop - PAPER_STOP).argmin()]
+    averages = headline_frame(explored, [*study.alphas, float(nearest)])
+    averages.index = pd.Index(["alpha 1e-4", "alpha where the mean stop is nearest to the paper's"])
+    off = _table(study.cells, "dataset", "difference_percent")
+    stops = _table(study.cells, "dataset", "mean_stop")
+    e_fold = _table(study.ranks, "dataset", "rank_e_fold")
+    k_fold = _table(study.ranks, "dataset", "rank_k_fold")
     algorithms, sets = off.mean(axis=1).sort_values().index, off.mean().sort_values().index
-    kept = [
-        rows.sort_values("rank_e_fold")["rank_k_fold"].is_monotonic_increasing
-        for _, rows in _study().ranks.groupby("dataset")
-    ]
+    late = stops.mean() > stops.mean().mean()
+    kept = (e_fold.rank() == k_fold).all()
     said = {
         "algorithm with the least difference": algorithms[0],
         "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
         "two datasets with the least": ", ".join(sorted(sets[:2])),
-        "stop later than the average": ", ".join(stops.index[stops > stops.mean()]),
-        "mean ranks in the order of 10 folds": f"{sum(kept)} of {len(kept)} datasets",
+        "stop later than the average": ", ".join(late.index[late]),
+        "mean ranks in the order of 10 folds": f"{kept.sum()} of {len(kept)} datasets",
     }
-    return {(row, "text"): value for row, value in said.items()}
+    return {
+        "counts": _counts(rated=False),
+        "averages": averages,
+        "differences": off,
+        "stops": stops,
+        "e-fold ranks": e_fold,
+        "10-fold ranks": k_fold,
+        "said": pd.DataFrame({"text": said}),
+    }
 
 
-# Ours, of datasets and splits.
-
-
-def _counts(part: Part) -> Found:
-    """Of prepared interactions, or of ratings as they are given."""
-    found: dict[tuple[str, str], Value] = {}
-    rated = "ratings" in part["columns"]
-    for name, entry in datasets.catalogue().items():
-        counts = entry.rated if rated else (entry.users, entry.items, entry.interactions)
-        users, items, number = counts or (None, None, None)
-        if users and items and number:
-            share = 100 * number / (users * items)
-            values = (users, items, number, 100 - share if rated else share)
-            found |= {
-                (name, one): value for one, value in zip(part["columns"], values, strict=True)
-            }
-    return found
-
-
-def _part_counts(_part: Part) -> Found:
+def _splits() -> Frames:
     counts = json.loads((FOLDER / "parts" / "ta-feng.json").read_text(encoding="utf-8"))
-    return _by_place(pd.DataFrame(counts).T.add_prefix("ta-feng, ", axis=0))
+    frames = {"counts": pd.DataFrame(counts).T.add_prefix("ta-feng, ", axis=0)}
+    runs = recorded_runs(FOLDER / "sampled" / "splits")
+    for metric in ("ndcg@10", "recall@10"):
+        scores = {
+            (run.spec.algorithm, run.spec.split): run.folds[0].metrics[metric] for run in runs
+        }
+        frames[metric] = pd.Series(scores).unstack()
+        ranks = frames[metric].rank(ascending=False)
+        frames[f"{metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
+    return frames
 
 
-def _split_scores(part: Part) -> pd.DataFrame:
-    """A row per algorithm, a column per split: of its one fold, among 100 drawn items."""
-    scores = {
-        (run.spec.algorithm, run.spec.split): run.folds[0].metrics[part["metric"]]
-        for run in recorded_runs(FOLDER / "sampled" / "splits")
-    }
-    return pd.Series(scores).unstack()
-
-
-def _places_moved(part: Part) -> Found:
-    ranks = _split_scores(part).rank(ascending=False)
-    return _by_place(ranks.rsub(ranks["leave-last-item"], axis=0))
-
-
-# Ours, of rating prediction.
-
-
-def _features(part: Part) -> Found:
+def _baselines() -> Frames:
+    names = ["sgd-mf", *(one.id for one in BAYESIAN)]
     short = {"time": "t", "items_of_user": "iu", "users_of_item": "ii"}
-    found = {}
-    for name in part["rows"]:
-        (features,) = cast("partial[Any]", models.algorithm(name).build).args
-        found[name, "features"] = ",".join(["u", "i", *(short[one] for one in features)])
-    return found
-
-
-def _order(part: Part) -> Found:
-    found = {}
-    for dataset, order in part["rows"].items():
+    features = {
+        one.id: ",".join(["u", "i", *(short[name] for name in cast("Any", one.build).args[0])])
+        for one in BAYESIAN
+    }
+    orders = {}
+    for dataset in ("ml-100k", "ml-1m"):
         runs = [run for run in recorded(dataset) if len(run.folds) > 1]
         scores = {run.spec.algorithm: {one.fold: one.score for one in run.folds} for run in runs}
-        means = pd.DataFrame(scores)[order.split(", ")].dropna().mean()
-        found[dataset, "order"] = ", ".join(means.sort_values(ascending=False).index)
-    return found
-
-
-def _learnt(_part: Part) -> Found:
-    """Of fold 0 of ml-100k: the best dimension and steps of each model, and the better learner."""
+        means = pd.DataFrame(scores)[names].dropna().mean()
+        orders[dataset] = ", ".join(means.sort_values(ascending=False).index)
     runs = [run for run in recorded("ml-100k") if "dimension" in dict(run.spec.params)]
-    long = [run for run in runs if dict(run.spec.params)["dimension"] == 128]
-    across = dimension_frame(runs, [run.spec.algorithm for run in runs])
-    sizes = across.pivot(index="algorithm", columns="dimension", values="rmse")
-    steps = steps_frame(long).pivot(index="algorithm", columns="step", values="rmse")
+    longest = [run for run in runs if dict(run.spec.params)["dimension"] == 128]
+    sizes = _table(dimension_frame(runs, names), "dimension", "rmse")
+    steps = _table(steps_frame(longest), "step", "rmse")
     best = {
-        "best of 16, 32, 64 and 128 dimensions": sizes[[16, 32, 64, 128]],
-        "best of 16, 32, 64, 128, 256 and 512 steps": steps[[16, 32, 64, 128, 256, 512]],
+        "best dimension": sizes[[16, 32, 64, 128]].dropna().idxmin(axis=1),
+        "best steps": steps[[16, 32, 64, 128, 256, 512]].dropna().idxmin(axis=1),
     }
-    found: dict[tuple[str, str], Value] = {}
-    for column, frame in best.items():
-        settings = frame.dropna().idxmin(axis=1)
-        found |= {(str(name), column): str(setting) for name, setting in settings.items()}
     better = sizes.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1).idxmin()
-    return found | {("better", str(size)): name for size, name in better.items()}
-
-
-# Ours, of discriminative power.
-
-
-def _grid(_part: Part) -> Found:
     return {
-        (str(at), name): cast("float", value)
-        for algorithm in ("bpr-mf", "item-knn")
-        for name, values in models.algorithm(algorithm).spaces["paper"].items()
-        for at, value in enumerate(values, start=1)
+        "features": pd.DataFrame({"features": features}),
+        "order": pd.DataFrame({"order": orders}),
+        "learnt": pd.DataFrame({name: one.astype(str) for name, one in best.items()}),
+        "better": better.rename(str).to_frame("better").T,
     }
 
 
-@cache
-def _power() -> Found:
-    """Tables 3 to 5, of the recorded tunings on ml-1m."""
-    found: dict[tuple[str, str], Value] = {}
+def _power() -> Frames:
+    tables: dict[str, dict[str, Any]] = {}
+    with_set: dict[str, Any] = {}
     for name in configuration_names(TUNINGS):
         if not name.startswith("ml-1m--"):
             continue
         scores = read_configurations(TUNINGS / f"{name}.json")
         p_values = {metric: paired_p_values(cube) for metric, cube in scores.values.items()}
         curves = {metric: expected_curve(found) for metric, found in p_values.items()}
-        accuracy = [metric for metric in curves if metric not in ("efd@10", "epc@10")]
-        best, *_, worst = sorted(accuracy, key=lambda metric: curves[metric].dp)
-        row: dict[str, Value] = {metric: curve.dp for metric, curve in curves.items()}
-        row |= {"best": best, "worst": worst, "best, DP": row[best], "worst, DP": row[worst]}
-        row |= {"best, DP + sd": curves[best].dp_plus_sd}
-        found |= {(name.replace("--", ", "), column): value for column, value in row.items()}
-        for parameter, values in dominance(p_values["ndcg@10"], scores.configurations).items():
-            found |= {(f"ml-1m, {parameter}", value): dp for value, dp in values.items()}
-    return found
+        dp: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
+        best, *_, worst = sorted(set(dp) - {"efd@10", "epc@10"}, key=dp.__getitem__)
+        dp |= {"best": best, "worst": worst, "best, DP": dp[best], "worst, DP": dp[worst]}
+        tables[name.replace("--", ", ")] = dp | {"best, DP + sd": curves[best].dp_plus_sd}
+        with_set |= dominance(p_values["ndcg@10"], scores.configurations)
+    spaces = [models.algorithm(name).spaces["paper"] for name in ("bpr-mf", "item-knn")]
+    grid = pd.DataFrame({name: pd.Series(one) for space in spaces for name, one in space.items()})
+    return {
+        "counts": _counts(rated=True),
+        "power": pd.DataFrame(tables).T,
+        "with one set": pd.DataFrame(with_set).T.add_prefix("ml-1m, ", axis=0),
+        "grid": grid.set_axis([str(at + 1) for at in grid.index]),
+    }
 
 
-_OURS: Mapping[str, Callable[[Part], Found]] = {
-    "averages": _averages,
-    "pairs": lambda part: _by_place(_pairs(part["value"])),
-    "ranks": _ranks,
-    "said": _said,
-    "counts": _counts,
-    "part_counts": _part_counts,
-    "split_scores": lambda part: _by_place(_split_scores(part)),
-    "places_moved": _places_moved,
-    "features": _features,
-    "order": _order,
-    "learnt": _learnt,
-    "grid": _grid,
-    "power": lambda _part: _power(),
+_OURS: Mapping[str, Callable[[], Frames]] = {
+    "e-fold-cross-validation": cache(_efold),
+    "data-splitting-strategies": cache(_splits),
+    "difficulty-of-evaluating-baselines": cache(_baselines),
+    "discriminative-power-of-hyperparameters": cache(_power),
 }

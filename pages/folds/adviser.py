@@ -6,17 +6,15 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.decision import (
     ALL_FOLDS,
-    Candidate,
     FoldsAdvice,
     decide,
     fixed_folds,
 )
+from ecv_core.analysis.tradeoff.rules import RuleCurve
 from ecv_core.figures.report.advice import (
     checked_sentence,
-    checks_frame,
     decision_sentence,
     options_frame,
-    same_cost_sentence,
     way_out_sentence,
 )
 from ecv_core.figures.words import alpha_text
@@ -81,10 +79,8 @@ def _decided(
     systems, limit = explored.tradeoff.systems, explored.within_percent
     candidates = [
         fixed_folds(systems, within_percent=limit),
-        Candidate(rule=PAPERS_RULE, curves=explored.tradeoff.curves),
-    ]
-    candidates += [
-        Candidate(rule=one.rule, curves=one.curves, sampled=one.sampled) for one in explored.others
+        RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(explored.tradeoff.curves))),
+        *explored.others,
     ]
     return decide(systems, candidates, within_percent=limit, share=share)
 
@@ -95,7 +91,6 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     head, _, result = text.partition(": ")
     st.markdown(f"### {head}: :primary[{result}]")
     lines = [
-        same_cost_sentence(found, explored.cost),
         way_out_sentence(found, explored.cost),
         checked_sentence(found),
     ]
@@ -166,30 +161,6 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
                 "without."
             )
     csv_button("Options as CSV", frame, "folds-options.csv")
-    if found.best.rule != ALL_FOLDS and found.best.checks:
-        _check(found)
-
-
-def _check(found: FoldsAdvice) -> None:
-    title = RULES[found.best.rule].title
-    with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
-        frame = checks_frame(found.best)
-        percent = number(None, "%.0f %%")
-        kept = int(frame["kept"].sum())
-        table(
-            frame,
-            {
-                "kept": st.column_config.CheckboxColumn(
-                    "kept", help=f"At least {100 * found.share:g} % of its orders ended within it."
-                ),
-                "orders within": percent,
-                "cost": percent,
-                "cost of its own best setting": percent,
-            },
-            key="carry-over",
-            alt=f"Leave-one-dataset-out check: the promise was kept on {kept} of {len(frame)}.",
-        )
-        csv_button("The check as CSV", frame, "carry-over.csv")
 
 
 def careful_step(alphas: list[float], advised: float) -> float:

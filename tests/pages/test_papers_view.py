@@ -16,10 +16,10 @@ def test_a_table_is_shown_with_its_answer_and_another_paper_has_other_tables() -
     app.run()
     assert not app.exception
     bodies = [one.proto.body for one in app.get("html")]
-    assert any("Of 24 cells of 1 table or figure 24 are the same" in body for body in bodies)
-    assert list(app.dataframe[0].value["label"]) == ["same"] * 24
+    assert any("24 cells: 24 are the same here, 0 differ" in body for body in bodies)
+    assert "| ml-1m | 6040: same | 3416: same |" in app.markdown[0].value
     app.selectbox[1].set_value("figure 2").run()
     app.selectbox[0].set_value("recbole-evaluation").run()
     assert not app.exception
     assert app.selectbox[1].value == "table"
-    assert set(app.dataframe[0].value["label"]) == {"same", "differs"}
+    assert "| full | full ranking with all item candidates: same" in app.markdown[0].value
