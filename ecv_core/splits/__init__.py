@@ -49,16 +49,16 @@ def strategy(split_id: str) -> Strategy:
 
 
 def serving(task: Task) -> list[str]:
-    """Ids of the ways to split what a task is done on, in the registry's order."""
-    return [name for name, known in SPLITS.items() if known.of_tables is task.of_table]
+    """Ids of the ways to split for a task, in the registry's order."""
+    return [name for name, known in SPLITS.items() if task in known.tasks]
 
 
 def check_serves(known: Strategy, task: Task) -> None:
     """Refuse to split samples as interactions, or the other way round. Raises: FoldsError."""
-    if known.of_tables is not task.of_table:
+    if task not in known.tasks:
         raise FoldsError(
-            f"the split '{known.id}' is of {'samples' if known.of_tables else 'interactions'}, but "
-            f"the model {task.words}; choose one of: {', '.join(serving(task))}"
+            f"the split '{known.id}' is for {' or '.join(one.of for one in known.tasks)}, but the "
+            f"model {task.words}; choose one of: {', '.join(serving(task))}"
         )
 
 

@@ -18,8 +18,8 @@ with page():
     st.title("Which is best?", anchor=False)
     st.markdown(
         "To choose, one need not know every mean. All contenders meet on the same "
-        f"{glossary_link('fold', 'folds')} and the same users; whoever cannot win any more is "
-        f"evaluated no further, which {glossary_link('energy-saved', 'saves energy')}."
+        f"{glossary_link('fold', 'folds')} and the same users, or samples; whoever cannot win any "
+        f"more is evaluated no further, which {glossary_link('energy-saved', 'saves energy')}."
     )
     preload_plots()
     asked = choose()

@@ -13,7 +13,7 @@ import ecv_core.dataset as datasets
 from ecv_core.analysis.rank_swaps.swaps import split_label
 from ecv_core.figures.words import counted, dataset_title, duration, metric_label, titles_of
 from ecv_core.jobs.plans import study
-from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell, reusable, with_obstacles
+from ecv_core.jobs.plans.study import Cell, reusable, with_obstacles
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
@@ -111,7 +111,7 @@ def grid_html(cells: Sequence[Cell]) -> str:
 
 def _row(spec: RunSpec) -> str:
     """'ml-100k', and 'ml-100k · random-holdout' where the split is not the usual one."""
-    if spec.split == USUAL_SPLIT:
+    if spec.split == spec.task.usual_split:
         return spec.dataset
     return f"{spec.dataset} · {split_label(spec)}"
 
