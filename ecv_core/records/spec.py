@@ -512,13 +512,19 @@ class RunSpec:
         default. So a setting that is added later changes no key while it is left at its default;
         and the default of a setting must never change, which files without it forbid as well.
         """
-        told = {
-            name: value
-            for name, value in replace(self, only_folds=()).part(*SCORES).items()
-            if value != SETTINGS[name].default
-        }
-        text = json.dumps(_without_kinds(told), sort_keys=True, separators=(",", ":"))
+        told = replace(self, only_folds=()).told(*SCORES)
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()[:32]
+
+    def told(self, *roles: Role) -> dict[str, object]:
+        """The settings of these roles that are not at their default, as JSON values.
+
+        Numbers that are equal are the same value: 1, 1.0 and True.
+        """
+        parts = self.part(*roles).items()
+        return {
+            name: _without_kinds(value) for name, value in parts if value != SETTINGS[name].default
+        }
 
     def same_run(self, other: RunSpec) -> bool:
         """Whether both ask for the same run.
@@ -545,9 +551,6 @@ class RunSpec:
 
 
 def _without_kinds(value: object) -> object:
-    """The same, but numbers that are equal are written alike: 1, 1.0 and True."""
-    if isinstance(value, dict):
-        return {name: _without_kinds(part) for name, part in value.items()}
     if isinstance(value, tuple):
         return [_without_kinds(part) for part in value]
     whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())

@@ -1,7 +1,7 @@
 """Per-user scores as the database holds them: a third of their bytes, bit for bit the same.
 
 Users score alike, row by row: whoever has no hit has 0 of everything. LZMA finds that by itself.
-Rows of versions before are read as they are: plain bytes, and what `schema_4_scores` reads.
+Rows of version 0.1, plain bytes, are read as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from ecv_core.records.errors import DamagedRun
 from ecv_core.records.run import UserScores
-from ecv_core.store import schema_4_scores
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]
 """Of numbers of four bytes."""
@@ -38,15 +37,13 @@ def row_of(scores: UserScores) -> dict[str, object]:
 
 
 def record_of(row: Any) -> UserScores:  # noqa: ANN401  a row
-    """What `row_of` wrote, or a version before it.
+    """What `row_of` or version 0.1 wrote.
 
     Raises: DamagedRun for a row that is damaged.
     """
     try:
         described = json.loads(row.metrics)
-        if "hits" in described:
-            return schema_4_scores.record_of(described, row.users, row.scores)
-        if "packed" in described:
+        if isinstance(described, dict):
             return _record(
                 described["metrics"],
                 np.cumsum(np.frombuffer(_unpacked(row.users), "<i4"), dtype="<i4"),
