@@ -107,7 +107,7 @@ def split(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    check_need(known, interactions, SPLITS.values())
+    check_need(known, interactions, [SPLITS[name] for name in serving(known.tasks[0])])
     if known.least_k < 2:  # k-fold strategies say what the most is
         known.check_k(k)
     return known.folds(interactions, k, seed, settings)
