@@ -27,7 +27,6 @@ from ecv_core.cli.output import OK
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.study import (
-    USUAL_SPLIT,
     Cell,
     answers,
     compute,
@@ -176,4 +175,4 @@ def _possible(wanted: list[Cell]) -> list[Cell]:
 
 def _name(spec: RunSpec) -> str:
     words = [spec.dataset, spec.algorithm]
-    return " ".join(words if spec.split == USUAL_SPLIT else [*words, spec.split])
+    return " ".join(words if spec.split == spec.task.usual_split else [*words, spec.split])

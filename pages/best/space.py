@@ -44,7 +44,7 @@ def space(chosen: Shown) -> None:
         lambda dark: by_parameter_figure(frame, picked, metric, dark=dark),
         version=(*version, picked),
         key="space-parameter-figure",
-        alt=f"{metric} of each configuration with its 95 % interval over users, by {picked}.",
+        alt=f"{metric} of each configuration with its 95 % interval, by {picked}.",
         table=lambda: frame,
     )
 

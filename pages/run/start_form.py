@@ -57,7 +57,7 @@ from pages.shared.address.link import label_from_link, link_has, step_from_link
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
 
@@ -270,11 +270,11 @@ def start_form() -> None:
     with left.container(border=True, height="stretch"):
         st.header("What to evaluate", anchor=False)
         data_place = st.container()
-        names = algorithm_picker()
+        names = algorithm_picker(picked_dataset().tasks)
         usual_of_task(names)
-        task = ALGORITHMS[names[0]].task if names else Task.TOP_N
+        task = ALGORITHMS[names[0]].task if names else picked_dataset().tasks[0]
         with data_place:
-            entry, ready = dataset_picker(task)
+            entry, ready = dataset_picker(task, tables=True)
         picked, folds_ready = fold_settings(entry.id, ready, task)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):

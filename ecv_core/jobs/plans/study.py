@@ -42,9 +42,6 @@ PAPER_DATASETS = (
 )
 """The paper's 30 cells are each of these algorithms on each of these datasets."""
 
-USUAL_SPLIT = "user-k-fold"
-"""The paper's, where no other is asked for; every prepared dataset can be split so."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
@@ -172,7 +169,7 @@ def _unable(spec: RunSpec) -> str | None:
     """Why a dataset cannot be read or split; None where it can."""
     if not datasets.available(datasets.entry(spec.dataset)):
         return f"{spec.dataset} is not on disk"
-    usual = spec.split == USUAL_SPLIT
+    usual = spec.split == spec.task.usual_split
     return None if usual else splits.obstacle(data_of(spec), spec.split, spec.k)
 
 

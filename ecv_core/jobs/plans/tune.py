@@ -287,7 +287,7 @@ def make_tuning(
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input
-    kept, left_out = within(wanted, model, fold.prepared(dataset))
+    kept, left_out = within(wanted, model, fold.data_of(spec))
     terms = Terms(
         k=spec.k,
         confidence=confidence,
