@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import outcomes
 from ecv_core.analysis.orders.subsets import FoldSubsets
+from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Energy, FoldResult, Scores
+from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
@@ -214,19 +215,7 @@ def _shown(scores: Scores) -> tuple[FoldResult, ...]:
     """The folds as a rule sees them."""
     if scores.results is not None:
         return scores.results
-    return tuple(
-        FoldResult(
-            fold=fold,
-            score=float(score),
-            metrics={},
-            users=0,
-            fit_seconds=0.0,
-            evaluate_seconds=0.0,
-            total_seconds=0.0,
-            energy=Energy.none(),
-        )
-        for fold, score in enumerate(scores.folds)
-    )
+    return tuple(result_of(fold, float(score)) for fold, score in enumerate(scores.folds))
 
 
 def _first_stop(rule: StoppingRule, results: Sequence[FoldResult]) -> int:

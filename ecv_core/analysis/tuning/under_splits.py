@@ -189,7 +189,6 @@ def agreement(
     users: tuple[dict[int, Floats], dict[int, Floats]],
     *,
     higher_is_better: bool = True,
-    draws: int = DRAWS,
 ) -> Agreement:
     """Kendall's tau-b between two splits, its interval over users, and what the one's best costs.
 
@@ -201,7 +200,6 @@ def agreement(
         scores: of the configurations under each; shape (configurations,).
         users: under each, user -> that user's mean by configuration.
         higher_is_better: of the scores.
-        draws: how many.
     """
     from scipy.stats import kendalltau
 
@@ -212,7 +210,7 @@ def agreement(
     low = high = np.nan
     if min(len(users[0]), len(users[1])) > 1 and not np.isnan(tau):
         rng = np.random.default_rng(0)
-        times = rng.multinomial(len(every), np.full(len(every), 1 / len(every)), size=draws)
+        times = rng.multinomial(len(every), np.full(len(every), 1 / len(every)), size=DRAWS)
         means = [_means_of_draws(one, every, times) for one in users]
         found = [kendalltau(*pair).statistic for pair in zip(*means, strict=True)]
         low, high = np.nanquantile(found, [0.025, 0.975]).tolist()
