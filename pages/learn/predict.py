@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from secrets import randbelow
 
 import streamlit as st
 
+from ecv_core.figures.decisions import threshold_figure
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
-from ecv_core.figures.products import round_figure
 from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
-from pages.learn.rule import products_frame
+from pages.learn.rule import products_frame, spec_of
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 
@@ -108,14 +107,19 @@ def _two(value: float) -> str:
 
 def _picture(now: GameRound, shown: int) -> None:
     """The products of the folds that were voted on, against alpha; the newest is the vote."""
-    frame = products_frame(now.moments)
-    frame.loc[frame["n"] >= shown, ["before", "width", "product"]] = math.nan
-    text = alpha_text(now.alpha)
+    seen, text = now.moments[: shown - 1], alpha_text(now.alpha)
     plot(
-        lambda dark: round_figure(frame, now.alpha, text, dark=dark, height=_HEIGHT),
+        lambda dark: threshold_figure(
+            seen,
+            spec_of(now.run, now.alpha),
+            dark=dark,
+            height=_HEIGHT,
+            # Around alpha, so that the axis gives nothing away of the folds to come.
+            span=(now.alpha / 300, now.alpha * 300),
+        ),
         version=(now.number, now.run.run_id, shown),
         key="learn-predict-vote",
-        table=lambda: frame,
+        table=lambda: products_frame(seen),
         name=f"round {now.number}",
         alt=f"Interval width times its change after each fold before fold {shown}, on a "
         f"logarithmic scale, all above the line alpha {text}.",
