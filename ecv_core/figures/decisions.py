@@ -76,6 +76,7 @@ def threshold_figure(
                 "line": {"width": 4, "color": colours.width},
             },
             name=name,
+            zorder=1,
             hovertemplate="after fold %{x}: %{y:.2e}<extra></extra>",
         )
     ends = [0.5, spec.max_folds + 0.5]

@@ -6,19 +6,15 @@ import pytest
 
 from ecv_core.figures.decisions import ABOVE, LIMIT, LINE, PICTURES, REACHED, STOP, threshold_figure
 from ecv_core.figures.lessons import (
-    LIT,
     SAVED,
-    SEEN,
     USED,
     grades_figure,
     misses_figure,
     savings_figure,
     savings_steps,
     wander_figure,
-    widths_figure,
-    widths_steps,
 )
-from ecv_core.lessons.folds import draws_frame, widths_frame
+from ecv_core.lessons.folds import draws_frame
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from tests.fake_folds import fold_result
@@ -37,16 +33,6 @@ def test_energy_used_and_saved_are_shares_of_each_datasets_energy():
     assert steps.patches[0][USED]["x"] == [30, 50]  # a: 30 of 100 J
     assert steps.patches[0][SAVED]["x"] == [70, 50]
     assert "a 70 %, b 50 %" in steps.alts[0]
-
-
-def test_the_lit_interval_is_that_of_the_folds_seen():
-    scores = [0.2, 0.4, 0.6, 0.5]
-    frame = widths_frame(np.array(scores))
-    steps = widths_steps(frame, scores)
-    assert len(steps.patches) == 3
-    assert steps.patches[1][SEEN]["y"] == scores[:3]
-    low, high = steps.patches[1][LIT]["y"]
-    assert (low + high) / 2 == pytest.approx(0.4)
 
 
 def test_the_best_model_is_named_not_only_coloured():
@@ -72,7 +58,6 @@ def test_every_picture_can_be_drawn_light_and_dark(dark):
     )
     figures = [
         savings_figure(["a"], dark=dark),
-        widths_figure(widths_frame(np.array(scores)), scores, metric="nDCG@10", dark=dark),
         wander_figure(draws_frame(np.array(scores), 3), metric="nDCG@10", dark=dark),
         misses_figure(misses, k=4, dark=dark),
     ]
