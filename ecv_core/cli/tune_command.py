@@ -228,7 +228,6 @@ def power_options(parser: argparse.ArgumentParser) -> None:
         help="the exact expectation of a draw of 25 pairs over all pairs, or one draw",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--fix", metavar="NAME", help="the dominance of this parameter only")
     parser.add_argument(
         "--metric", metavar="ndcg@10", help="that dominance is worked out by (default ndcg@10)"
     )
@@ -246,9 +245,7 @@ def power(options: argparse.Namespace) -> int:
     models.algorithm(options.algorithm)
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
-    found = study_metrics(
-        scores, pairs=options.pairs, seed=options.seed, fix=options.fix, metric=options.metric
-    )
+    found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
     write_json(power_document(found), options.json)
     if options.json == "-":
         return OK
