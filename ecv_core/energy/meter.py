@@ -7,6 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -14,14 +15,15 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
+import psutil
+
 from ecv_core.energy.boot import recalled, remember
-from ecv_core.energy.idle import idle_watts
 from ecv_core.energy.load import Load
 from ecv_core.energy.memory import memory_power
 from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
-from ecv_core.records.run import Energy
+from ecv_core.records.run import QUIET, Energy
 
 log = logging.getLogger(__name__)
 
@@ -241,6 +243,44 @@ def _source(tracker: Any) -> str:  # noqa: ANN401
     # EmissionsData does not say how the figure came about; the hardware objects do.
     modes = {getattr(part, "_mode", None) for part in tracker._hardware}
     return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
+
+
+LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
+"""Of the idle machine: how long it is looked whether it is idle, and how long it is measured."""
+
+
+def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
+    """The power of the idle machine, by this meter.
+
+    Args:
+        name: of what the meter assumes, under which the answer is remembered.
+    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
+        now, or nothing can be measured.
+    """
+    with suppress(TypeError, ValueError):
+        watts, source = recalled(f"idle {name}")
+        return float(watts), str(source)
+    before = Load.now()
+    time.sleep(LOOK_SECONDS)
+    if not _idle(before):
+        return None
+    meter.start()
+    before = Load.now()
+    time.sleep(MEASURED_SECONDS)
+    seconds = Load.now().seconds - before.seconds
+    energy = meter.stop()
+    if energy.source == "none" or not _idle(before):
+        return None
+    found = (energy.joules / seconds, energy.source)
+    remember(f"idle {name}", found)
+    return found
+
+
+def _idle(before: Load) -> bool:
+    """Whether next to nothing has been done on the machine since."""
+    now = Load.now()
+    room = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
+    return now.machine - before.machine <= QUIET * room
 
 
 class WatchedMeter:
