@@ -129,7 +129,9 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
 def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
     known = {*SETTINGS, *stopping.said_by_name()}
-    return {name: value for name, value in vars(options).items() if name in known}
+    return {
+        name: value for name, value in vars(options).items() if name in known and value is not None
+    }
 
 
 def _help(known: Setting) -> str:

@@ -9,7 +9,7 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.cli.output import OK
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.store.backup import back_up
-from ecv_core.store.imports import import_run, origins
+from ecv_core.store.imports import import_run
 from ecv_core.store.store import open_store
 from ecv_core.untrusted.files import content_of
 
@@ -68,17 +68,12 @@ def write_report(options: argparse.Namespace) -> int:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-    from ecv_core.figures.report.provenance import provenance
-    from ecv_core.figures.report.run_report import run_report
+    from ecv_core.library.run import Run, report
     from ecv_core.store.recorded import recorded_run
 
-    store = open_store()
-    run = recorded_run(options.run_id) or store.run(options.run_id)
-
-    origin = origins(store).get(run.run_id)
-    text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
+    run = recorded_run(options.run_id) or open_store().run(options.run_id)
     try:
-        path.write_text(text, encoding="utf-8")
+        report(Run(run), path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")

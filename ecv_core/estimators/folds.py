@@ -19,7 +19,7 @@ from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 
-from ecv_core.estimators.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.records.errors import InputError
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]

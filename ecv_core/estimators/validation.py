@@ -18,8 +18,8 @@ from sklearn.base import clone
 from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.estimators.scoring import Scoring, Told
 from ecv_core.evaluation import Metric
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for

@@ -290,6 +290,26 @@ _PROJECTS: dict[str, Strategy] = {
             past=Past.EVERYBODY,
             in_order=True,
         ),
+        Strategy(
+            id="stratified-k-fold",
+            title="Samples, every class evenly",
+            help="The samples of each class are shuffled and dealt evenly over the folds.",
+            source="scikit-learn, StratifiedKFold with shuffle",
+            ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
+            make=strategies.by_classes,
+            least_k=2,
+            of_tables=True,
+        ),
+        Strategy(
+            id="sample-k-fold",
+            title="Samples, evenly",
+            help="The samples are shuffled and dealt evenly over the folds.",
+            source="scikit-learn, KFold with shuffle",
+            ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
+            make=strategies.by_samples,
+            least_k=2,
+            of_tables=True,
+        ),
     )
 }
 

@@ -11,7 +11,6 @@ from streamlit.typing import UploadedFile
 
 from ecv_core import models
 from ecv_core.evaluation import METRICS, Kind
-from ecv_core.fold.spec import usual_metric, usual_split
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import ParamValue
@@ -51,7 +50,7 @@ def usual_of_task(names: list[str]) -> None:
     known = any(key in state or key in st.query_params for key in ("metric", "split"))
     if task is (before or Task.TOP_N) or (before is None and known):
         return
-    state["metric"], state["split"] = usual_metric(task), usual_split(task)
+    state["metric"], state["split"] = task.usual_metric, task.usual_split
 
 
 def fold_settings(

@@ -13,8 +13,6 @@ from ecv_core.figures.lessons import (
     misses_figure,
     savings_figure,
     savings_steps,
-    shared_figure,
-    units_figure,
     wander_figure,
     widths_figure,
     widths_steps,
@@ -108,8 +106,6 @@ def test_every_picture_can_be_drawn_light_and_dark(dark):
         widths_figure(widths_frame(np.array(scores)), scores, metric="nDCG@10", dark=dark),
         wander_figure(draws_frame(np.array(scores), 3), metric="nDCG@10", dark=dark),
         misses_figure(misses, k=4, dark=dark),
-        units_figure(["a", "b"], [3, 4], k=4, dark=dark),
-        shared_figure(4, dark=dark),
     ]
     for figure in figures:
         assert len(figure.data) >= 1

@@ -15,7 +15,7 @@ import pytest
 import ecv_core as ecv
 from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.frames import tradeoff_frame
-from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves, rules_frame
+from ecv_core.analysis.tradeoff.rules import Line, compared_curves, registered_curves, rules_frame
 from ecv_core.figures.tradeoff import tradeoff_figure
 from ecv_core.figures.words import setting_words
 from ecv_core.records.errors import InputError
@@ -122,15 +122,14 @@ def systems():
 
 def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     ecv.register_rule(range_of_two)
-    lines = {line.rule: line for line in other_lines(systems)}
+    lines = {one.rule: one for one in compared_curves(systems)}
     assert list(lines) == ["fixed", "e-fold-relative", "std-stagnation", "range-of-two"]
-    line = lines["range-of-two"]
-    for row, system in enumerate(systems):
+    for number, system in enumerate(systems):
         alone = ecv.orders(system.folds, range_of_two)
-        assert line.cost_percent[row].tolist() == pytest.approx([alone.cost_percent, 100])
-        assert line.difference_percent[row].tolist() == pytest.approx(
-            [alone.mean_difference_percent, 0]
-        )
+        line = Line.of(lines["range-of-two"], np.eye(2)[number])
+        assert line.cost.tolist() == pytest.approx([alone.cost_percent, 100])
+        own = lines["range-of-two"].curves[number]
+        assert own.mean_difference_percent.tolist() == [alone.mean_difference_percent]
     explored = tradeoff(systems, within_percent=2.0)
     frame = rules_frame(explored, list(lines.values()), [float(explored.alphas[10])])
     assert list(frame["rule"]) == ["e-fold", *lines]
@@ -162,7 +161,7 @@ def test_a_rule_whose_users_scores_are_missing_is_left_out(systems):
             raise InputError("fold 0 was recorded without users' scores")
 
     ecv.register_rule(NeedsUsers())
-    assert "needs-users" not in [line.rule for line in other_lines(systems)]
+    assert "needs-users" not in [one.rule for one in compared_curves(systems)]
     assert "needs-users" not in [one.rule for one in registered_curves(systems, within_percent=2)]
 
 

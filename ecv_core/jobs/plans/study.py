@@ -12,6 +12,7 @@ from typing import Any
 
 import ecv_core.dataset as datasets
 from ecv_core import splits
+from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
@@ -31,7 +32,6 @@ from ecv_core.store.recorded import record, recorded_path
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
-PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 PAPER_DATASETS = (
     "amazon-cell-phones",
     "amazon-apps",

@@ -23,7 +23,6 @@ from ecv_core.analysis.tuning.spaces import (
     space_of,
     within,
 )
-from ecv_core.analysis.tuning.under_splits import UnderSplits, compared
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
@@ -397,24 +396,6 @@ def compute_folds(
     book = Book(store, says=says)
     drive(plan, book, executor)
     book.check_finished()
-
-
-def run_spaces(
-    store: Store,
-    planned: Sequence[tuple[RunSpec, Sequence[Configuration]]],
-    *,
-    executor: Executor | None = None,
-    share: bool = False,
-    says: Says | None = None,
-) -> UnderSplits:
-    """Compute every fold that is missing of search spaces under several splits, and compare them.
-
-    Arguments and errors as of `tune`, and what `under_splits.planned_spaces` gives.
-    """
-    for spec, configurations in planned:
-        plan = FoldsPlan(specs_of(spec, configurations), range(spec.k), share=share)
-        compute_folds(store, plan, executor, says)
-    return compared(store, planned)
 
 
 def meet_aside(
