@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import logging
+import os
 import re
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
 import psutil
 
-from ecv_core.energy.boot import recalled, remember
 from ecv_core.energy.load import Load
 from ecv_core.energy.memory import memory_power
 from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import QUIET, Energy
+from ecv_core.untrusted.files import replacing
 
 log = logging.getLogger(__name__)
 
@@ -132,6 +136,37 @@ def intensity_words(code: str) -> str:
         f"the electricity of {country_in_words(code)} in {country.year}, "
         f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({carbon_source().source})"
     )
+
+
+# What was found out about this machine, remembered until it is started again.
+
+
+def recalled(name: str) -> Any:  # noqa: ANN401  JSON values
+    """What `remember` was told under this name since the machine was started; None for nothing."""
+    return _found().get(name)
+
+
+def remember(name: str, value: object) -> None:
+    """Keep plain JSON values; where that cannot be done, they are found out again."""
+    with suppress(OSError), replacing(_machine_file()) as part:
+        part.write_text(json.dumps({"boot": _boot(), "found": _found() | {name: value}}))
+
+
+def _machine_file() -> Path:
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"ecv-machine-{user}.json"
+
+
+def _boot() -> str:
+    return f"{psutil.boot_time():.0f}"
+
+
+def _found() -> dict[str, Any]:
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        kept = json.loads(_machine_file().read_text())
+        if kept.get("boot") == _boot():
+            return dict(kept["found"])
+    return {}
 
 
 class CodeCarbonMeter:
