@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ import psutil
 
 from ecv_core.energy.load import Load
 from ecv_core.energy.memory import memory_power
-from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import QUIET, Energy
@@ -32,6 +32,7 @@ from ecv_core.untrusted.files import replacing
 log = logging.getLogger(__name__)
 
 JOULES_PER_KWH = 3.6e6
+_FOLDER = SHIPPED / "energy"
 
 SOURCES: dict[str, str] = {
     "rapl": "measured by the processor's power counter (RAPL); memory estimated from its size",
@@ -91,7 +92,7 @@ def countries() -> dict[str, Country]:
     """Countries by ISO 3166-1 alpha-3 code, sorted by name, as CodeCarbon counts them (Our World in
     Data, CC BY 4.0); a table of our own, for those who have no CodeCarbon.
     """
-    table = (SHIPPED / "energy" / "countries.json").read_text(encoding="utf-8")
+    table = (_FOLDER / "countries.json").read_text(encoding="utf-8")
     listed = [
         Country(code, name, float(grams), int(year))
         for code, (name, grams, year) in json.loads(table)["countries"].items()
@@ -111,6 +112,21 @@ def country(code: str) -> Country:
             f"no country has the code '{code}'; "
             "give an ISO 3166-1 alpha-3 code such as DEU, FRA or USA"
         ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarbonSource:
+    """Who counted the grams of CO2e per kWh of each country."""
+
+    source: str
+    url: str
+    note: str
+
+
+@cache
+def carbon_source() -> CarbonSource:
+    """The one that data/energy/carbon_intensity.toml names."""
+    return CarbonSource(**tomllib.loads((_FOLDER / "carbon_intensity.toml").read_text("utf-8")))
 
 
 _WITH_ARTICLE = re.compile(

@@ -106,7 +106,6 @@ class Here:
         self._given: list[tuple[Task, Progress]] = []
 
     def submit(self, task: Task, progress: Progress) -> None:
-        """It waits until somebody asks for what is finished."""
         self._given.append((task, progress))
 
     def finished(self, seconds: float) -> Finished:
@@ -131,7 +130,6 @@ class Here:
         self._given = [one for one in self._given if one[0] != task]
 
     def close(self) -> None:
-        """Nothing waits any more."""
         self._given.clear()
 
 
@@ -170,7 +168,6 @@ class Worker:
             self._send((self.compute, task.specs, task.fold))
 
     def finished(self, seconds: float) -> Finished:
-        """What the process has written since."""
         end = time.monotonic() + seconds
         while self._task is not None:
             try:
@@ -194,7 +191,6 @@ class Worker:
         self._kill()
 
     def close(self) -> None:
-        """Kill the process."""
         self._kill()
 
     def _send(self, message: object) -> None:
