@@ -98,12 +98,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
     if done and done[0] == file.file_id and any(r.run_id == done[1] for r in run_list().rows()):
         return str(done[1]), bool(done[2])
     found = read_run(file.getvalue(), file.name)
-    run_id, new = acting().import_run(
-        found.run,
-        sha256=found.sha256,
-        file_name=file.name,
-        made_with=found.made_with,
-    )
+    run_id, new = acting().import_run(found)
     if new:
         st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
     st.session_state[_DONE] = (file.file_id, run_id, new)
