@@ -48,7 +48,7 @@ COMMANDS = {
     "tell": ("track_commands", "what a fold of a tracked run gave"),
     "import": ("share_commands", "keep a run that was exported elsewhere"),
     "report": ("share_commands", "a run as one HTML page, to print or to send"),
-    "figure": ("figure_command", "a picture for a paper, in a column's width"),
+    "figure": ("share_commands", "a picture for a paper, in a column's width"),
     "dashboard": ("dashboard_command", "the pages, in a browser"),
     "completion": ("manual", "a script with which a shell completes commands and options"),
     "man": ("manual", "the manual page, for man -l"),

@@ -1,4 +1,4 @@
-"""`import`, `report`, `backup` and `restore`: runs as files, one or all of them, and back."""
+"""Runs as files: `import`, `report` and `figure` of one, `backup` and `restore` of all of them."""
 
 from __future__ import annotations
 
@@ -92,4 +92,33 @@ def write_report(options: argparse.Namespace) -> int:
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
+    return OK
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `figure`."""
+    from ecv_core.cli.options import add_rule_param
+    from ecv_core.figures.report.figure_file import KINDS
+    from ecv_core.stopping import PAPERS_RULE, axis_of
+    from ecv_core.store.recorded import FOLDER
+
+    axis = axis_of(PAPERS_RULE)
+    parser.add_argument(
+        "run",
+        metavar="RUN|study",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study",
+    )
+    parser.add_argument("--kind", required=True, choices=KINDS)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
+    add_rule_param(parser, axis, default=axis.default, help="of all kinds but efold")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+    parser.set_defaults(command=figure)
+
+
+def figure(options: argparse.Namespace) -> int:
+    """Draw it and write the file."""
+    from ecv_core.figures.report.figure_file import write_figure
+
+    title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
+    print(f"{options.out}: {title}")
     return OK
