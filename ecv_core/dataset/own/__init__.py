@@ -154,7 +154,6 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
     return About(
         sha256=sha256,
         source=plain.name,
-        source_sha256=plain.sha256,
         added_at=now(),
         rows=reading.rows,
         kept=len(data),
