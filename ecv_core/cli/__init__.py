@@ -102,7 +102,6 @@ class _Line(logging.Handler):
     """A warning as a line of its own, above a progress bar where there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write it."""
         tqdm = sys.modules.get("tqdm")
         write = print if tqdm is None else tqdm.tqdm.write
         write(self.format(record), file=sys.stderr)
@@ -187,7 +186,6 @@ class _Lazy(_Parser):
         self._command, self._declared = command, False
 
     def declare(self) -> None:
-        """Learn the options."""
         if not self._declared:
             self._declared = True
             home = import_module(f"{__name__}.{COMMANDS[self._command][0]}")

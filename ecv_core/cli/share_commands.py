@@ -15,19 +15,16 @@ from ecv_core.untrusted.files import content_of
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `backup`."""
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
     parser.set_defaults(command=write_copy)
 
 
 def restore_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `restore`."""
     parser.add_argument("file", type=Path, help="what 'backup' wrote")
     parser.set_defaults(command=bring_back)
 
 
 def write_copy(options: argparse.Namespace) -> int:
-    """Copy all runs into a file."""
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
@@ -35,7 +32,6 @@ def write_copy(options: argparse.Namespace) -> int:
 
 
 def bring_back(options: argparse.Namespace) -> int:
-    """Put a copy in the place of all runs."""
     runs, before = restore(open_store(), options.file)
     print(
         f"{runs} {'run is' if runs == 1 else 'runs are'} here now; those of before are in {before}"
@@ -44,20 +40,17 @@ def bring_back(options: argparse.Namespace) -> int:
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `import`."""
     parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
     parser.set_defaults(command=import_file)
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `report`."""
     parser.add_argument("run_id", metavar="RUN_ID")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
     parser.set_defaults(command=write_report)
 
 
 def import_file(options: argparse.Namespace) -> int:
-    """Keep a run that was exported elsewhere."""
     from ecv_core.store.run_file import read_run
 
     path: Path = options.file
@@ -79,7 +72,6 @@ def import_file(options: argparse.Namespace) -> int:
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """Write a run's report."""
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
@@ -96,7 +88,6 @@ def write_report(options: argparse.Namespace) -> int:
 
 
 def figure_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `figure`."""
     from ecv_core.cli.options import add_rule_param
     from ecv_core.figures.report.figure_file import KINDS
     from ecv_core.stopping import PAPERS_RULE, axis_of
@@ -116,7 +107,6 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
 
 
 def figure(options: argparse.Namespace) -> int:
-    """Draw it and write the file."""
     from ecv_core.figures.report.figure_file import write_figure
 
     title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)

@@ -43,7 +43,6 @@ from ecv_core.store.store import Store, open_store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tune`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -217,7 +216,6 @@ def _values(text: str) -> Sequence[str]:
 
 
 def power_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `power`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -239,7 +237,6 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 
 
 def power(options: argparse.Namespace) -> int:
-    """Read the scores, test every pair, and say what follows."""
     check_target(options.json)
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
