@@ -77,6 +77,24 @@ class Plain:
     """Whether all of it is valid UTF-8, or Parquet."""
 
 
+def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
+    """Refuse a table with too many rows, columns or unpacked bytes. Raises: Unreadable."""
+    if rows > limits.MAX_ROWS:
+        raise Unreadable(
+            f"it has more than {limits.MAX_ROWS:,} rows, the most that are read; take a part of it"
+        )
+    if columns > limits.MAX_COLUMNS:
+        raise Unreadable(
+            f"it has {columns:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out "
+            "what is no user, item, rating or time"
+        )
+    if size > (most := limits.max_unpacked_bytes()):
+        raise Unreadable(
+            f"it unpacks to more than {most / limits.MEGABYTE:,.0f} MB, {limits.TIMES_UNPACKED} "
+            "times what may be uploaded; take fewer rows or columns"
+        )
+
+
 @contextmanager
 def refusals(name: str) -> Iterator[None]:
     """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
@@ -143,21 +161,12 @@ def _size(file: io.BufferedReader) -> int:
 
 
 def _copy(read: Callable[[int], bytes], out: BinaryIO, report: Report) -> None:
-    most, done, lines, text = limits.max_unpacked_bytes(), 0, 0, True
+    done, lines, text = 0, 0, True
     while chunk := read(_CHUNK):
         text = text and (done > 0 or not chunk.startswith(_PARQUET))
         done += len(chunk)
         lines += chunk.count(b"\n") if text else 0
-        if lines > limits.MAX_ROWS + 1:
-            raise Unreadable(
-                f"it has more than {limits.MAX_ROWS:,} lines, and no more rows are read; take a "
-                "part of it"
-            )
-        if done > most:
-            raise Unreadable(
-                f"it unpacks to more than {most / limits.MEGABYTE:,.0f} MB, "
-                f"{limits.TIMES_UNPACKED} times what may be uploaded; take fewer rows or columns"
-            )
+        check_limits(rows=lines - 1, size=done)  # a line may name the columns
         out.write(chunk)
         report("unpack", done, 0)
 
