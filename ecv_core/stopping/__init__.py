@@ -69,7 +69,6 @@ BASELINE = FIXED.id
 
 
 def _offered(found: object, name: str) -> tuple[str, Rule]:
-    """What an entry point gave, as an entry of the registry."""
     rule = (
         found
         if isinstance(found, Rule)
