@@ -1,4 +1,4 @@
-"""`import`, `report` and `backup`: runs as files, one or all of them."""
+"""Runs as files: `import`, `report` and `figure` of one, `backup` of all of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from ecv_core.untrusted.files import content_of
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `backup`."""
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
     parser.set_defaults(command=write_copy)
 
 
 def write_copy(options: argparse.Namespace) -> int:
-    """Copy all runs into a file."""
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
@@ -29,20 +27,17 @@ def write_copy(options: argparse.Namespace) -> int:
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `import`."""
     parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
     parser.set_defaults(command=import_file)
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `report`."""
     parser.add_argument("run_id", metavar="RUN_ID")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
     parser.set_defaults(command=write_report)
 
 
 def import_file(options: argparse.Namespace) -> int:
-    """Keep a run that was exported elsewhere."""
     from ecv_core.store.run_file import read_run
 
     path: Path = options.file
@@ -58,7 +53,6 @@ def import_file(options: argparse.Namespace) -> int:
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """Write a run's report."""
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
@@ -71,4 +65,31 @@ def write_report(options: argparse.Namespace) -> int:
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
+    return OK
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    from ecv_core.cli.options import add_rule_param
+    from ecv_core.figures.report.figure_file import KINDS
+    from ecv_core.stopping import PAPERS_RULE, axis_of
+    from ecv_core.store.recorded import FOLDER
+
+    axis = axis_of(PAPERS_RULE)
+    parser.add_argument(
+        "run",
+        metavar="RUN|study",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study",
+    )
+    parser.add_argument("--kind", required=True, choices=KINDS)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
+    add_rule_param(parser, axis, default=axis.default, help="of all kinds but efold")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+    parser.set_defaults(command=figure)
+
+
+def figure(options: argparse.Namespace) -> int:
+    from ecv_core.figures.report.figure_file import write_figure
+
+    title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
+    print(f"{options.out}: {title}")
     return OK

@@ -40,7 +40,6 @@ from ecv_core.store.store import open_store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tune`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -184,7 +183,6 @@ def _values(text: str) -> Sequence[str]:
 
 
 def power_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `power`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -205,7 +203,6 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 
 
 def power(options: argparse.Namespace) -> int:
-    """Read the scores, test every pair, and say what follows."""
     check_target(options.json)
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
