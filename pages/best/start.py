@@ -24,7 +24,6 @@ from pages.best.settings import SelectionSettings, settings
 from pages.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.run.fold_settings import fold_settings, usual_of_task
 from pages.run.start_form import expectation
-from pages.shared.address.given import keep_given
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, escaped, run_list, sentences
@@ -138,7 +137,6 @@ def start(*, claim: bool) -> SelectionSettings:
 
 
 def _form(asked: SelectionSettings) -> None:
-    keep_given()
     source = switch("Contenders from", list(_CONTENDERS), "contenders_from")
     named, ready = _CONTENDERS[source]()
     if ready:

@@ -16,7 +16,6 @@ from ecv_core.analysis.tradeoff.decision import (
 )
 from ecv_core.figures.report.advice import (
     checked_sentence,
-    checks_frame,
     decision_sentence,
     options_frame,
     same_cost_sentence,
@@ -184,27 +183,3 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
                 "without."
             )
     csv_button("Options as CSV", frame, "folds-options.csv")
-    if found.best.rule != ALL_FOLDS and found.best.checks:
-        _check(found)
-
-
-def _check(found: FoldsAdvice) -> None:
-    title = RULES[found.best.rule].title
-    with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
-        frame = checks_frame(found.best)
-        percent = number(None, "%.0f %%")
-        kept = int(frame["kept"].sum())
-        table(
-            frame,
-            {
-                "kept": st.column_config.CheckboxColumn(
-                    "kept", help=f"At least {100 * found.share:g} % of its orders ended within it."
-                ),
-                "orders within": percent,
-                "cost": percent,
-                "cost of its own best setting": percent,
-            },
-            key="carry-over",
-            alt=f"Leave-one-dataset-out check: the promise was kept on {kept} of {len(frame)}.",
-        )
-        csv_button("The check as CSV", frame, "carry-over.csv")

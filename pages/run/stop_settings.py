@@ -16,7 +16,6 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.run.meters import meters
-from pages.shared.address.given import give, keep_given
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
@@ -154,8 +153,6 @@ def _rule_param(
     if not known.steps:
         picked = parameter_widget(known, place, **how)
     else:
-        if known.presets and not prefix:
-            _presets(known, how["key"])
         picked = place.select_slider(
             options=slider_steps(known, how["key"]),
             value=known.default,
@@ -163,31 +160,9 @@ def _rule_param(
             **how,
         )
     if known.meaning and not prefix:
-        place.caption(known.meaning(float(picked)))
+        named = ", ".join(f"{name.lower()} {known.text(step)}" for name, step in known.presets)
+        place.caption(known.meaning(float(picked)) + (f" Usual: {named}." if named else ""))
     return picked
-
-
-def _presets(known: Parameter, key: str) -> None:
-    """Named steps above the slider."""
-    presets = dict(known.presets)
-
-    def use_preset() -> None:
-        keep_given()  # or a preset that the slider has just left would take it back
-        if preset := st.session_state.get("preset"):
-            give({key: presets[preset]})
-
-    value = st.session_state.get(key, known.default)
-    named = next((name for name, step in presets.items() if step == value), None)
-    if st.session_state.get("preset") != named:
-        give({"preset": named}, drawn=True)
-    st.segmented_control(
-        "How careful",
-        list(presets),
-        default=next(name for name, step in presets.items() if step == known.default),
-        key="preset",
-        on_change=use_preset,
-        help=f"Named values of {known.words}.",
-    )
 
 
 def _cheap() -> list[str]:

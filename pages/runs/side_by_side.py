@@ -20,7 +20,6 @@ from ecv_core.analysis.comparison import (
     differences,
     names,
 )
-from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
@@ -45,9 +44,7 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        _links(runs)
-        copy_link()
+    copy_link()
     plot(
         lambda dark: compare_figure(frame, dark=dark),
         version=(
@@ -88,20 +85,6 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
         for number, panel in enumerate(panels.values(), start=1)
         for place, run in enumerate(panel)
     }
-
-
-def _links(runs: Sequence[NamedRun]) -> None:
-    """A way to each run that the picture stands for: an own one to its page, else to its replay."""
-    own = {row.run_id for row in run_list().rows()}
-    several = len({run.spec.dataset for _, run in runs}) > 1
-    with st.popover("Open a run", icon=":material/open_in_full:"):
-        for name, run in runs:
-            st.page_link(
-                "run/run.py" if run.run_id in own else "replay/replay.py",
-                label=escaped(f"{name} on {dataset_title(run.spec.dataset)}" if several else name),
-                icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
-                query_params={"run": run.run_id},
-            )
 
 
 def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
@@ -225,15 +208,17 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
     st.caption(
         f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
-        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}."
+        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}: over users, each "
+        "with the mean of these folds; where single users' scores were not kept, over folds, which "
+        "share training data and so are not independent, by the corrected resampled t test (Nadeau "
+        f"and Bengio, 2003). {glossary_link('p-value', 'p')} and effect d are in the table; no "
+        "difference found is not the same as equal."
     )
     several = len({run.spec.dataset for _, run in runs}) > 1
     if tested:
         _say(tested, several=several)
         _table(tested, several=several)
     _say_untested(untested, runs)
-    if tested:
-        _how_to_read(tested)
 
 
 def best_runs(runs: Sequence[NamedRun]) -> list[str]:
@@ -272,34 +257,11 @@ def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = Tru
     )
 
 
-def details(one: Comparison) -> str:
-    """What was paired, and how large the difference is for a single pair."""
-    test = one.test
-    folds = "fold" if len(one.folds) == 1 else f"{len(one.folds)} folds"
-    over = f"{test.pairs:,} users, their means over the {folds} that both have"
-    if test.over == "folds":
-        over = f"{test.pairs} folds; single users' scores were not kept"
-    words = f"Over {over}: better for {test.wins:,}, worse for {test.losses:,}"
-    if test.ties:
-        words += f", the same for {test.ties:,}"
-    if test.effect is not None:
-        words += f"; effect d = {test.effect:.2f} ({effect_words(test.effect)})"
-    return f"{words}."
-
-
 def p_words(p: float) -> str:
     """'p = 0.012', 'p < 0.001'."""
     if p < 0.001:
         return "p < 0.001"
     return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
-
-
-def effect_words(effect: float) -> str:
-    """Cohen's (1988) words for a standardised difference."""
-    for limit, word in ((0.2, "very small"), (0.5, "small"), (0.8, "medium")):
-        if abs(effect) < limit:
-            return word
-    return "large"
 
 
 def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
@@ -337,8 +299,7 @@ def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
 def _say(tested: Sequence[Comparison], *, several: bool) -> None:
     said = against_the_best(tested)
     for one in said[:MOST_SENTENCES]:
-        text = verdict(one, on_dataset=several, of_several=len(tested) > 1)
-        st.markdown(f"{text}  \n:small[{details(one)}]")
+        st.markdown(verdict(one, on_dataset=several, of_several=len(tested) > 1))
     if len(said) > MOST_SENTENCES:
         st.caption(f"{len(said) - MOST_SENTENCES} more are in the table below.")
 
@@ -413,27 +374,3 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
         st.caption(f"{what} on different datasets or metrics and so are not tested.")
     if without := [name for name, run in runs if not run.folds]:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))
-
-
-def _how_to_read(tested: Sequence[Comparison]) -> None:
-    with st.expander("How to read this", icon=":material/help:"):
-        st.markdown(
-            f"- **{glossary_link('p-value', 'p')}** is how often a difference at least this "
-            "large would come up if there were none. With several comparisons "
-            f"({len(tested)} here) some look convincing by chance; **Holm's correction** (1979) "
-            "makes up for that. A difference counts as found at 5 %.\n"
-            "- **Paired over users**: each user's mean over the folds that both runs have, a "
-            "paired t test, beside it Wilcoxon's signed-rank test, and a bootstrap interval "
-            f"({RESAMPLES:,} resamples of users). Each user counts once, so the difference can be "
-            "a little other than that of the means above. It speaks of users like these and of "
-            "the models as trained here, not of training them again.\n"
-            "- With many users, even a tiny difference is found. Ask if it matters: **effect d** "
-            "is the mean difference in units of its spread from user to user (below 0.2 very "
-            "small, from 0.8 large; Cohen 1988).\n"
-            "- **Paired over folds**, where single users' scores were not kept: folds share "
-            "training data and so are not independent, which a plain t test takes for certainty. "
-            "The corrected resampled t test (Nadeau and Bengio 2003) widens it; with few folds it "
-            "shows only large differences.\n"
-            "- **No difference found** is not the same as equal.\n"
-            "- An interval is for one comparison alone; it is not widened for their number."
-        )

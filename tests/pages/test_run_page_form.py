@@ -91,21 +91,12 @@ def test_an_id_that_reads_like_an_endless_number_is_no_number(app):
     assert said(app).startswith("There is no run '12e456789012' here")
 
 
-def test_a_preset_moves_alpha_and_moving_alpha_leaves_the_preset(app):
-    app.run()
-    app.segmented_control(key="preset").set_value("Careful").run()
-    assert app.select_slider(key="alpha").value == 1e-5
-    app.select_slider(key="alpha").set_value(2e-5).run()
-    assert app.segmented_control(key="preset").value is None
-    app.select_slider(key="alpha").set_value(1e-3).run()
-    assert app.segmented_control(key="preset").value == "Thrifty"
-
-
 def test_the_meaning_of_alpha_has_the_numbers_of_the_rule(app):
     app.query_params["alpha"] = "1e-5"  # 0.01 wide, changing by 0.001: the product is alpha
     app.run()
     meaning = next(one.value for one in app.caption if one.value.startswith("Stops once"))
     assert "0.01 wide changes by no more than 0.001" in meaning
+    assert "Usual: thrifty 1e-3, balanced 1e-4, careful 1e-5." in meaning
 
 
 def test_never_stop_is_plain_cross_validation(app, store):

@@ -139,27 +139,6 @@ def options_frame(found: FoldsAdvice) -> pd.DataFrame:
     )
 
 
-def checks_frame(one: Option) -> pd.DataFrame:
-    """One row per dataset left out: the setting chosen without it, and what that gave on it."""
-
-    def words(setting: float | None) -> str:
-        if setting is None:
-            return "all folds"
-        axis = RULES[one.rule].axis
-        return axis.in_words(setting) if axis else f"{setting:g}"
-
-    return pd.DataFrame(
-        {
-            "dataset left out": [check.dataset for check in one.checks],
-            "setting from the others": [words(check.setting) for check in one.checks],
-            "kept": [check.kept for check in one.checks],
-            "orders within": [100 * check.within for check in one.checks],
-            "cost": [check.cost_percent for check in one.checks],
-            "cost of its own best setting": [check.own_cost_percent for check in one.checks],
-        }
-    )
-
-
 def _left_out_sentence(checks: tuple[CarryOver, ...]) -> str:
     kept = sum(one.kept for one in checks)
     return (
