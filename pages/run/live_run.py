@@ -32,12 +32,13 @@ from pages.run.details import (
     downloads,
     figure_1,
     fold_table,
+    newest,
     repeat_command,
+    so_far,
     trained_in_steps,
     training,
 )
 from pages.run.facts import box, energy_may_come, facts, show
-from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
 from pages.shared.address.link import copy_link
 from pages.shared.charts.plot import draw, drawing, plot

@@ -41,8 +41,16 @@ from pages.run.algorithm_picker import (
     algorithm_picker,
     parameter_settings,
 )
-from pages.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
-from pages.run.score_settings import CHOICES, FULL, NEGATIVES, SAMPLED
+from pages.run.fold_settings import (
+    CHOICES,
+    FULL,
+    NEGATIVES,
+    SAMPLED,
+    STORED,
+    TASK_OF,
+    fold_settings,
+    usual_of_task,
+)
 from pages.run.stop_settings import (
     min_folds_key,
     rule_param_key,

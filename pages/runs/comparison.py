@@ -176,17 +176,11 @@ def _to_address() -> None:
 def _say_what_is_missing(unknown: list[str], found: int) -> None:
     if unknown:
         named = ", ".join(f"'{key}'" for key in unknown[:3])
-        if len(unknown) > 3:
-            named += f" and {len(unknown) - 3} more"
-        which = "is no run" if len(unknown) == 1 else "are no runs"
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        are = "is no run" if len(unknown) == 1 else "are no runs"
         st.warning(
-            escaped(
-                f"There {which} {named} here: deleted, or kept by another installation. Pick from "
-                "the list above, or correct the address."
-            ),
+            escaped(f"There {are} {named}{more} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
     if found > MOST:
-        st.warning(
-            f"The address names {found} runs; the first {MOST} are shown.", icon=":material/info:"
-        )
+        st.warning(f"The address names {found} runs; the first {MOST} are shown.")

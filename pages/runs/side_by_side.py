@@ -123,66 +123,46 @@ def _star_words(runs: Sequence[NamedRun], best: Sequence[str]) -> str:
     return "No star: the paired tests find no run better than every other."
 
 
-DIFFERS, PARTIAL, SAME = "≠", "◦", "="
-MARKED = "background-color: rgba(230, 159, 0, 0.22)"
-"""Reads on a light and on a dark page."""
-
-
-def settings_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
-    """One row per setting: a sign, its name, and its value in every run."""
+def settings(runs: Sequence[NamedRun]) -> None:
+    """A row per setting that is not the same in all runs, and a column per run."""
+    st.header("Settings that differ", anchor=False)
     fields = differences([run.spec for _, run in runs])
-    datasets = {run.spec.dataset for _, run in runs}
+    other = [field for field in fields if field.differs or field.partial]
+    if not other:
+        st.markdown("**All settings are the same**: such runs should have the same scores.")
+        return
+    several = len(_panels(runs)) > 1
     heads = [
-        f"{name} on {dataset_title(run.spec.dataset)}" if len(datasets) > 1 else name
+        f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
+        if several
+        else name
         for name, run in runs
     ]
-    metrics = [metric_label(run.spec) for _, run in runs]
-    if len(set(metrics)) > 1:
-        heads = [f"{head}, {metric}" for head, metric in zip(heads, metrics, strict=True)]
-    columns = {
-        "": [DIFFERS if field.differs else PARTIAL if field.partial else SAME for field in fields],
-        "setting": [field.name for field in fields],
-    }
-    return pd.DataFrame(
-        columns | {head: [field.values[at] for field in fields] for at, head in enumerate(heads)}
+    frame = pd.DataFrame(
+        {"setting": [field.name for field in other]}
+        | {head: [field.values[at] for field in other] for at, head in enumerate(heads)}
     )
-
-
-def settings(runs: Sequence[NamedRun]) -> None:
-    """Draw the table and its CSV."""
-    frame = settings_frame(runs)
-    differ = int((frame[""] == DIFFERS).sum())
-    st.header("Settings", anchor=False)
-    partial, same = int((frame[""] == PARTIAL).sum()), int((frame[""] == SAME).sum())
-    if differ + partial:
-        words = [f"{DIFFERS} **{differ} differ{'s' * (differ == 1)}**, on top"]
-        words += [f"{PARTIAL} {partial} only some runs have"] if partial else []
-        st.markdown(" · ".join([*words, f"{SAME} {same} are the same"]))
-    else:
-        st.markdown("**All settings are the same**: such runs should have the same scores.")
-
-    def ground(row: pd.Series) -> list[str]:
-        return [MARKED if row[""] == DIFFERS else ""] * len(row)
-
     st.dataframe(
-        frame.style.apply(ground, axis=1),
+        frame,
         hide_index=True,
-        column_config={
-            "": st.column_config.TextColumn("", pinned=True, width=36),
-            "setting": st.column_config.TextColumn("setting", pinned=True),
-        },
+        column_config={"setting": st.column_config.TextColumn("setting", pinned=True)},
         height="content" if len(frame) <= 12 else 460,
         key="compare-settings",
-        alt=f"Settings of {len(runs)} runs; {differ} differ and come first",
+        alt=f"{len(frame)} settings in which {len(runs)} runs differ",
     )
+    st.caption(f"{len(fields) - len(other)} other settings are the same.")
     csv_button("Settings as CSV", frame, "settings.csv")
 
 
 def named_runs(runs: Sequence[Run]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
     named = list(zip(names(runs, algorithm_title), runs, strict=True))
-    panels = list(dict.fromkeys(map(_panel, runs)))
+    panels = _panels(named)
     return sorted(named, key=lambda one: (panels.index(_panel(one[1])), _rank(one[1])))
+
+
+def _panels(runs: Sequence[NamedRun]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(_panel(run) for _, run in runs))
 
 
 def _panel(run: Run) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.run.algorithm_picker import ALGORITHM_LABELS
-from pages.run.score_settings import metric_select
+from pages.run.fold_settings import metric_select
 from pages.run.stop_settings import rule_params
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import sentences
