@@ -286,48 +286,35 @@ def _say(tested: Sequence[Comparison], *, several: bool) -> None:
 
 def _table(tested: Sequence[Comparison], *, several: bool) -> None:
     frame = comparison_frame(tested)
-    shown = pd.DataFrame(
-        {
-            "shown": ["✓" if one.found else "" for one in tested],
-            "better": frame["better"],
-            "worse": frame["worse"],
-            "dataset": frame["dataset"].map(dataset_title),
-            "metric": frame["metric"],
-            "difference": frame["difference"],
-            "low": frame["low"],
-            "high": frame["high"],
-            "p": [p_words(p).removeprefix("p ").removeprefix("= ") for p in frame["p_holm"]],
-            "ranks": [
-                "-" if pd.isna(p) else p_words(p).removeprefix("p ").removeprefix("= ")
-                for p in frame["wilcoxon_p_holm"]
-            ],
-            "effect": frame["effect"],
-            "over": [
-                f"{pairs:,} {over}"
-                for pairs, over in zip(frame["pairs"], frame["over"], strict=True)
-            ],
-        }
+    shown = frame.assign(
+        found=["✓" if one.found else "" for one in tested],
+        dataset=frame["dataset"].map(dataset_title),
+        p_holm=frame["p_holm"].map(p_words),
+        wilcoxon_p_holm=frame["wilcoxon_p_holm"].map(p_words, na_action="ignore"),
+        over=[f"{test.pairs:,} {test.over}" for test in (one.test for one in tested)],
     )
-    shown = shown if several else shown.drop(columns="dataset")
-    real = {
-        name: st.column_config.NumberColumn(label, format="%.4f")
-        for name, label in (("difference", "difference"), ("low", "from"), ("high", "to"))
+    column = st.column_config
+    titles = {
+        "found": column.TextColumn("✓", help="A difference is found at 5 %, after Holm.", width=36),
+        "better": None,
+        "worse": None,
+        "dataset": None,
+        "metric": None,
+        "difference": column.NumberColumn(format="%.4f"),
+        "low": column.NumberColumn("from", format="%.4f"),
+        "high": column.NumberColumn("to", format="%.4f"),
+        "p_holm": column.TextColumn("p (t, Holm)"),
+        "wilcoxon_p_holm": column.TextColumn("p (Wilcoxon, Holm)"),
+        "effect": column.NumberColumn("effect d", format="%.2f"),
+        "over": column.TextColumn("paired over"),
     }
     pairs = "1 pair" if len(shown) == 1 else f"all {len(shown)} pairs"
     with st.expander(f"Table of {pairs}", icon=":material/table:", key="compare-pairs"):
         st.dataframe(
             shown,
             hide_index=True,
-            column_config=real
-            | {
-                "shown": st.column_config.TextColumn(
-                    "✓", help="A difference is found at 5 %, after Holm.", width=36
-                ),
-                "p": st.column_config.TextColumn("p (t, Holm)"),
-                "ranks": st.column_config.TextColumn("p (Wilcoxon, Holm)"),
-                "effect": st.column_config.NumberColumn("effect d", format="%.2f"),
-                "over": st.column_config.TextColumn("paired over"),
-            },
+            column_order=[name for name in titles if several or name != "dataset"],
+            column_config={name: one for name, one in titles.items() if one},
             placeholder="-",
             height="content" if len(shown) <= 12 else 460,
             key="compare-tests",
