@@ -38,7 +38,6 @@ def show() -> None:
         version=(run.run_id, *listed),
         key="learn-widths",
         name="interval widths",
-        table=lambda: frame,
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
         steps=lambda: widths_steps(frame, listed),

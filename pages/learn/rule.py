@@ -52,7 +52,6 @@ def show() -> None:
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
         name="the rule fold by fold",
-        table=lambda: frame,
         alt="Interval width times its last change, after each fold.",
         slider=SLIDER,
         steps=lambda: products_steps(frame, ALPHAS, texts, stops),

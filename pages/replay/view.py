@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
@@ -20,10 +19,7 @@ from ecv_core.figures.words import (
     rule_words,
     run_name,
     run_title,
-    small_number,
-    watt_hours,
 )
-from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, from_address, settings
@@ -53,7 +49,6 @@ _HEIGHT = 400
 _STYLE = """
 <style>
 .st-key-replay-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
-.st-key-replay-row .ecv-sentence { display: none; }
 </style>
 """
 
@@ -73,8 +68,6 @@ def replay(beside_title: DeltaGenerator) -> None:
     with st.container(key="replay-moment"):
         moment_sentence(chosen)
     figure(chosen, height=_HEIGHT, with_table=True)
-    with st.container(key="replay-row"):
-        _moment_numbers(chosen)
     _around(chosen)
     _deciding(chosen)
 
@@ -83,11 +76,6 @@ def moment_sentence(chosen: ChosenReplay) -> None:
     """What explains the moment."""
     said = explanations(chosen.played)
     numbers(NAME, key="replay-sentence", sentences=said)
-
-
-def _moment_numbers(chosen: ChosenReplay) -> None:
-    labels, values, notes = _row(chosen)  # the sentence is above the figure
-    numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes)
 
 
 def figure(
@@ -154,46 +142,6 @@ def controls(chosen: ChosenReplay, *, present: bool = False) -> bool:
         label="Folds seen",
         present=present,
     )
-
-
-def _row(chosen: ChosenReplay) -> tuple[list[tuple[str, str]], list[list[str]], list[list[str]]]:
-    """Labels, and per moment the numbers and their notes."""
-    spec, played = chosen.spec, chosen.played
-    metered = all(fold.energy.source != "none" for fold in played.folds)
-    labels = [
-        (f"Mean {metric_label(spec)}", "Of the folds so far."),
-        ("Interval width", f"Of the {100 * spec.confidence:g} % interval of the mean."),
-    ]
-    rule = RULES[spec.rule]
-    deciding: Sequence[float | None] = ()
-    if (watched := rule.watched) is not None:
-        deciding = watched.of(played.moments)
-        labels.append((watched.label, watched.help))
-    labels.append(("Energy so far" if metered else "Time so far", "Of the folds so far."))
-    values, notes = [["-"] * len(labels)], [[""] * len(labels)]
-    spent, before = 0.0, None
-    for at, (moment, fold) in enumerate(zip(played.moments, played.folds, strict=True)):
-        width = moment.interval.width if moment.interval else None
-        spent += fold.energy.joules if metered else fold.total_seconds
-        value = [f"{moment.mean:.4f}", "-" if width is None else f"{width:.4f}"]
-        note = [f"this fold {moment.score:.4f}", "" if before is None else f"{before:.4f} before"]
-        if rule.axis is not None and deciding:
-            number = deciding[at]
-            value.append("-" if number is None else rule.axis.text(float(f"{number:.2e}")))
-            note.append(_against(number, rule.axis, rule.values(spec)[rule.axis.name]))
-        value.append(watt_hours(spent) if metered else f"{small_number(spent)} s")
-        note.append(f"{moment.n} of {played.k} folds")
-        values.append(value)
-        notes.append(note)
-        before = width
-    return labels, values, notes
-
-
-def _against(number: float | None, axis: Parameter, limit: float) -> str:
-    words = axis.in_words(limit)
-    if number is None:
-        return words
-    return f"{'≤' if number <= limit else '>'} {words}"
 
 
 def _as_told(chosen: ChosenReplay) -> dict[str, str]:
