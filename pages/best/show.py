@@ -27,6 +27,7 @@ from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import dataset_title, metric_label, watt_hours
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
+from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
@@ -101,6 +102,19 @@ def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None
         slider: a slider alone instead of the player, whose keys a page may want for itself.
     """
     st.html(_STYLE)
+    with st.container(key="presented-best"):
+        said = _lanes_played(chosen, autoplay=autoplay, slider=slider)
+    if not slider:
+        present_button()
+    with st.container(key="best-cost"):
+        _cost(chosen, said)
+    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
+    if chosen.decided:
+        _for_paper(chosen)
+
+
+def _lanes_played(chosen: Shown, *, autoplay: bool, slider: bool) -> Sequence[str]:
+    """All that is presented; gives what each round says."""
     with st.container(key="best-verdict"):
         st.markdown(f"**{escaped(sentence_of(chosen))}**")
     said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
@@ -124,11 +138,7 @@ def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None
     with st.container(key="best-moment"):
         numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
     _figure(chosen, said)
-    with st.container(key="best-cost"):
-        _cost(chosen, said)
-    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
-    if chosen.decided:
-        _for_paper(chosen)
+    return said
 
 
 def _for_paper(chosen: Shown) -> None:

@@ -58,12 +58,6 @@ def settings() -> ChosenReplay | None:
     return ChosenReplay(run=run, spec=spec, seed=seed, played=_played(run, spec, seed))
 
 
-def from_address() -> ChosenReplay | None:
-    """The same without widgets, for the presentation."""
-    with st.container(key="replay-settings"):  # hidden: the widgets read the address
-        return settings()
-
-
 def usual_run(runs: list[Known]) -> Known:
     """The one to begin with."""
     wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]

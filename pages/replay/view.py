@@ -22,9 +22,10 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, from_address, settings
+from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, settings
 from pages.shared.address.link import link_has
 from pages.shared.address.navigation import RACE, show_view
+from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.runs import source_sentence
@@ -46,6 +47,8 @@ SPEEDS = [
     ("very fast, 0.3 s", 4.0),
 ]
 _HEIGHT = 400
+_TYPE_SCALE = 1.2
+"""In a presentation."""
 _STYLE = """
 <style>
 .st-key-replay-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
@@ -63,25 +66,27 @@ def replay(beside_title: DeltaGenerator) -> None:
         return
     st.html(_STYLE)
     with beside_title:
-        _present_button()
-    controls(chosen)
-    with st.container(key="replay-moment"):
-        moment_sentence(chosen)
-    figure(chosen, height=_HEIGHT, with_table=True)
+        present_button()
+    with st.container(key="presented-replay"):
+        if presenting():  # whoever comes late sees what is shown
+            st.markdown(
+                f"**{escaped(run_title(chosen.run))}**, {escaped(metric_label(chosen.spec))}, "
+                f"{rule_words(chosen.spec)}"
+            )
+        else:
+            controls(chosen)
+        with st.container(key="replay-moment"):
+            numbers(NAME, key="replay-sentence", sentences=explanations(chosen.played))
+        figure(chosen)
+        if presenting():
+            controls(chosen)
     _around(chosen)
     _deciding(chosen)
 
 
-def moment_sentence(chosen: ChosenReplay) -> None:
-    """What explains the moment."""
-    said = explanations(chosen.played)
-    numbers(NAME, key="replay-sentence", sentences=said)
-
-
-def figure(
-    chosen: ChosenReplay, *, height: int, type_scale: float = 1.0, with_table: bool = False
-) -> None:
+def figure(chosen: ChosenReplay) -> None:
     """Figure 1, drawn to the moment on axes that do not move."""
+    type_scale = _TYPE_SCALE if presenting() else 1.0
     run, spec, played = chosen.run, chosen.spec, chosen.played
     metric = metric_label(spec)
 
@@ -93,7 +98,7 @@ def figure(
             stopped_at=played.stopped_at,
             confidence=spec.confidence,
             dark=dark,
-            height=height,
+            height=_HEIGHT,
             type_scale=type_scale,
         )
 
@@ -113,7 +118,6 @@ def figure(
             spec.rule,
             played.stopped_at,
             chosen.seed,
-            height,
             type_scale,
         ),
         key="replay-figure",
@@ -121,16 +125,16 @@ def figure(
         slider=NAME,
         steps=lambda: steps,
         name=f"replay of {run_name(run)}",
-        table=(lambda: efold_frame(played.moments, played.stopped_at)) if with_table else None,
+        table=lambda: efold_frame(played.moments, played.stopped_at),
     )
 
 
-def controls(chosen: ChosenReplay, *, present: bool = False) -> bool:
-    """Play, step, scrub; True when someone leaves the presentation."""
+def controls(chosen: ChosenReplay) -> None:
+    """Play, step, scrub."""
     played = chosen.played
     count = len(played.moments)
     stop = played.stopped_at
-    return player(
+    player(
         NAME,
         version=chosen.run.run_id,
         texts=explanations(played),
@@ -140,7 +144,6 @@ def controls(chosen: ChosenReplay, *, present: bool = False) -> bool:
         step=asked_step(count, min(_BEGIN, count)),
         pauses=[stop] if stop is not None and stop < count else [],
         label="Folds seen",
-        present=present,
     )
 
 
@@ -150,19 +153,6 @@ def _as_told(chosen: ChosenReplay) -> dict[str, str]:
     if chosen.spec.rule != PAPERS_RULE:
         return told
     return told | {ALPHA: alpha_text(alpha_of(chosen.spec))}
-
-
-def _present_button() -> None:
-    def present() -> None:
-        st.query_params["present"] = "1"
-
-    st.button(
-        "Present",
-        icon=":material/present_to_all:",
-        key="present",
-        on_click=present,
-        help="Large type, only the figure and the sentence; F makes it full screen, Esc leaves it.",
-    )
 
 
 def _around(chosen: ChosenReplay) -> None:
@@ -209,45 +199,3 @@ def _rest_words(run: Run) -> str:
         return ""
     why = ": its rule ended it" if run.stopped_early and not run.checked else ""
     return f"Only {len(run.folds)} of {run.k} folds ran{why}. "
-
-
-_PRESENT_HEIGHT = 488
-_TYPE_SCALE = 1.35
-_PRESENT_STYLE = """
-<style>
-[data-testid="stHeader"] { display: none; }
-.st-key-replay-settings:not(:has([data-testid="stAlert"])) { display: none; }
-[data-testid="stMainBlockContainer"] { padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1); }
-[data-testid="stMainBlockContainer"] .ecv-sentence {
-  font-size: 1.9rem; line-height: 1.3; min-height: 3.9em; margin: 0; font-weight: 500;
-}
-.st-key-replay-told p { font-size: 1.35rem; line-height: 1.3; margin: 0 0 0.5rem; }
-</style>
-"""
-
-
-def presenting() -> bool:
-    """Whether the address asks for the presentation."""
-    return st.query_params.get("present", "") not in ("", "0", "false")
-
-
-def presentation() -> None:
-    """Large type, only the figure and the sentence; goes back to the page when someone leaves it.
-
-    Raises: EcvError for a run or setting that cannot be played.
-    """
-    chosen = from_address()
-    if chosen is None:
-        return
-    st.html(_PRESENT_STYLE)
-    spec = chosen.spec
-    with st.container(key="replay-told"):  # whoever comes late sees what is shown
-        st.markdown(
-            f"**{escaped(run_title(chosen.run))}**, {escaped(metric_label(spec))}, "
-            f"{rule_words(spec)}"
-        )
-    moment_sentence(chosen)
-    figure(chosen, height=_PRESENT_HEIGHT, type_scale=_TYPE_SCALE)
-    if controls(chosen, present=True):
-        st.query_params.pop("present", None)
-        st.rerun()

@@ -11,6 +11,7 @@ import streamlit as st
 
 from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
 from pages.shared.address.link import link_button
+from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
@@ -95,6 +96,7 @@ def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
     link_button()
+    presentation()
     with st.container(key="menu-mended"):
         _menu(key="menu", data={})
 
