@@ -18,13 +18,13 @@ from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from pages.learn.rule import ALPHAS, alpha_slider
+from pages.learn.rule import ALPHAS, KEY
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
-from pages.shared.widgets.sliders import numbers
+from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
 
-SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
+SLIDER = "learn-savings"
 
 
 def show() -> None:
@@ -40,8 +40,7 @@ def show() -> None:
         )
     datasets = in_order(metered["dataset"].unique())
     texts = [alpha_text(alpha) for alpha in ALPHAS]
-    with st.container(key=_BOX):
-        alpha_slider(SLIDER, KEY, _BOX)
+    alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
     numbers(
         SLIDER,
         key="learn-saved-numbers-said",
