@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables.parts import leakages
-from ecv_core.analysis.split_tables.roles import Axis, Period, axes, period, roles, spread
+from ecv_core.analysis.split_tables.roles import Axis, Period, period, roles, spread
 from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.fold import folds_of, prepared
 from ecv_core.records.interactions import Folds
@@ -19,11 +18,6 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import FoldParts, Leakage
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
-
-
-def content_of(dataset: str) -> str:
-    """What changes with the dataset's content: part of what results are kept by."""
-    return datasets.source_key(dataset)
 
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs=_SPECS)
@@ -66,12 +60,6 @@ def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
 def all_leakages(content: str, dataset: str, seed: int) -> pd.DataFrame:
     """The leakage of every strategy that the dataset can serve."""
     return leakages(prepared(dataset), seed)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def axes_of(content: str, dataset: str) -> tuple[Axis, ...]:
-    """What the dataset can be spread over."""
-    return axes(prepared(dataset))
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=_SPECS)

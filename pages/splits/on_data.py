@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import parts_frame
-from ecv_core.analysis.split_tables.roles import Axis
+from ecv_core.analysis.split_tables.roles import Axis, axes
 from ecv_core.figures.splits import leakage_figure, spread_figure
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.fold import prepared
@@ -18,7 +18,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.tables import csv_button, file_name, number, table
-from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
+from pages.splits.computed import all_leakages, leakage_of, parts_of, period_of, spread_of
 
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
@@ -26,7 +26,7 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
     st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
     words = _sentence(content, spec, fold)
     st.markdown(words)
-    known = axes_of(content, spec.dataset)
+    known = axes(prepared(spec.dataset))
     if Axis.TIME not in known:
         st.caption(f"{escaped(spec.dataset)} has no timestamps, so there is no picture over time.")
     if not known:

@@ -56,7 +56,7 @@ def test_cancel_asks_the_run_to_stop(bar, a_run, store):
     assert store.cancel_requested(run.run_id)
 
 
-def test_the_queue_is_listed_in_its_order_and_can_be_emptied(bar, a_run, store):
+def test_the_queue_is_listed_in_its_order_and_each_can_be_removed(bar, a_run, store):
     running = a_run([0.3], state=RunState.RUNNING)
     first = a_run(state=RunState.QUEUED, algorithm="ease")
     second = a_run(state=RunState.QUEUED, algorithm="popular")
@@ -65,9 +65,6 @@ def test_the_queue_is_listed_in_its_order_and_can_be_emptied(bar, a_run, store):
     bar.button(key=f"unqueue-{first.run_id}").click().run()
     assert store.run(first.run_id).state is RunState.CANCELLED
     assert store.run(second.run_id).state is RunState.QUEUED
-    a_run(state=RunState.QUEUED)
-    bar.run().button(key="empty-queue").click().run()
-    assert [run.run_id for run in store.active()] == [running.run_id]
 
 
 def test_on_the_page_of_the_run_the_bar_stays_when_it_is_over(bar, a_run, store):

@@ -191,22 +191,11 @@ def _queue(waiting: list[Run]) -> None:
                     act_and_rerun(lambda run=run: acting().cancel(run.run_id))  # type: ignore[misc]
         if len(waiting) > _LISTED:
             st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
-        mine = [run for run in waiting if _mine(run)]
-        all_of = "Empty the queue" if len(mine) == len(waiting) else "Remove your own"
-        if len(mine) > 1 and st.button(
-            all_of, key="empty-queue", icon=":material/playlist_remove:"
-        ):
-            act_and_rerun(lambda: _remove(mine))
 
 
 def _mine(run: Run) -> bool:
     """Whether whoever looks may cancel it."""
     return acting().may(Action.CANCEL, run.started_by)
-
-
-def _remove(waiting: list[Run]) -> None:
-    for run in waiting:
-        acting().cancel(run.run_id)
 
 
 def _done() -> None:
