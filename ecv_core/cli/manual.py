@@ -48,9 +48,7 @@ def man(_options: argparse.Namespace) -> int:
     print(".SH NAME\necv \\- e-fold cross-validation of recommender systems")
     print(".SH SYNOPSIS\n.B ecv\n.I COMMAND\n[options]\n.SH COMMANDS")
     for name, parser in _declared().items():
-        print(
-            f".SS {name}\n{_troff(COMMANDS[name].help)}.\n.nf\n{_troff(parser.format_help())}\n.fi"
-        )
+        print(f".SS {name}\n{_troff(COMMANDS[name][1])}.\n.nf\n{_troff(parser.format_help())}\n.fi")
     print(
         ".SH EXIT STATUS\n0: done. 1: a run failed. 2: bad input, said in one line before anything "
         "starts. 130: stopped; finished folds are kept."

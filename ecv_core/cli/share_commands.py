@@ -1,4 +1,4 @@
-"""`import`, `report`, `backup` and `restore`: runs as files, one or all of them, and back."""
+"""`import`, `report` and `backup`: runs as files, one or all of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli.output import OK
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.store.backup import back_up, restore
-from ecv_core.store.imports import import_run, origins
+from ecv_core.store.backup import back_up
+from ecv_core.store.imports import import_run
 from ecv_core.store.store import open_store
 from ecv_core.untrusted.files import content_of
 
@@ -20,26 +20,11 @@ def backup_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=write_copy)
 
 
-def restore_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `restore`."""
-    parser.add_argument("file", type=Path, help="what 'backup' wrote")
-    parser.set_defaults(command=bring_back)
-
-
 def write_copy(options: argparse.Namespace) -> int:
     """Copy all runs into a file."""
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
-    return OK
-
-
-def bring_back(options: argparse.Namespace) -> int:
-    """Put a copy in the place of all runs."""
-    runs, before = restore(open_store(), options.file)
-    print(
-        f"{runs} {'run is' if runs == 1 else 'runs are'} here now; those of before are in {before}"
-    )
     return OK
 
 
@@ -66,13 +51,7 @@ def import_file(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)
-    run_id, new = import_run(
-        open_store(),
-        found.run,
-        sha256=found.sha256,
-        file_name=path.name,
-        made_with=found.made_with,
-    )
+    run_id, new = import_run(open_store(), found)
     title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
     print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
     return OK
@@ -83,17 +62,12 @@ def write_report(options: argparse.Namespace) -> int:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-    from ecv_core.figures.report.provenance import provenance
-    from ecv_core.figures.report.run_report import run_report
+    from ecv_core.library.run import Run, report
     from ecv_core.store.recorded import recorded_run
 
-    store = open_store()
-    run = recorded_run(options.run_id) or store.run(options.run_id)
-
-    origin = origins(store).get(run.run_id)
-    text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
+    run = recorded_run(options.run_id) or open_store().run(options.run_id)
     try:
-        path.write_text(text, encoding="utf-8")
+        report(Run(run), path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")

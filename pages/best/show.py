@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -93,17 +93,29 @@ class Shown:
         return costs(self.contenders, self.played.rounds, self.played.joules_of_all_folds)
 
 
-def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None:
+def show(
+    chosen: Shown,
+    *,
+    autoplay: bool = False,
+    slider: bool = False,
+    then: Callable[[], None] | None = None,
+) -> None:
     """The verdict, the controls, what happened in the round, the lanes, the cost.
 
     Args:
         chosen: with at least one round.
         autoplay: whether it begins to play at once; else it stands at its last round.
         slider: a slider alone instead of the player, whose keys a page may want for itself.
+        then: draws the way to the next question, once it is decided.
     """
     st.html(_STYLE)
-    with st.container(key="presented-best"):
-        said = _lanes_played(chosen, autoplay=autoplay, slider=slider)
+    with st.container(key="presented-verdict"), st.container(key="best-verdict"):
+        st.markdown(f"**{escaped(sentence_of(chosen))}**")
+    if then and chosen.decided:
+        then()
+    said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+    with st.container(key="presented-lanes"):
+        _lanes_played(chosen, said, autoplay=autoplay, slider=slider)
     if not slider:
         present_button()
     with st.container(key="best-cost"):
@@ -113,11 +125,7 @@ def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None
         _for_paper(chosen)
 
 
-def _lanes_played(chosen: Shown, *, autoplay: bool, slider: bool) -> Sequence[str]:
-    """All that is presented; gives what each round says."""
-    with st.container(key="best-verdict"):
-        st.markdown(f"**{escaped(sentence_of(chosen))}**")
-    said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+def _lanes_played(chosen: Shown, said: Sequence[str], *, autoplay: bool, slider: bool) -> None:
     count = len(chosen.played.rounds)
     if slider:
         _slider(count)
@@ -138,7 +146,6 @@ def _lanes_played(chosen: Shown, *, autoplay: bool, slider: bool) -> Sequence[st
     with st.container(key="best-moment"):
         numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
     _figure(chosen, said)
-    return said
 
 
 def _for_paper(chosen: Shown) -> None:

@@ -9,8 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core import splits
-from ecv_core.analysis.split_tables.parts import leakages
-from ecv_core.analysis.split_tables.roles import Axis, Period, period, roles, spread
+from ecv_core.analysis.split_tables.roles import Period, period, roles, spread
 from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.fold import folds_of, prepared
 from ecv_core.records.interactions import Folds
@@ -29,11 +28,11 @@ def toy_of(spec: RunSpec) -> ToySplit:
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def spread_of(content: str, spec: RunSpec, fold: int, axis: Axis) -> pd.DataFrame:
-    """Where the parts of a fold lie."""
+def spread_of(content: str, spec: RunSpec, fold: int) -> pd.DataFrame:
+    """When the interactions of each part of a fold were; of a dataset with timestamps."""
     interactions = prepared(spec.dataset)
     found = roles(splits.strategy(spec.split), interactions, _folds(content, spec), fold)
-    return spread(interactions, found, axis)
+    return spread(interactions, found)
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
@@ -54,12 +53,6 @@ def parts_of(content: str, spec: RunSpec, fold: int) -> FoldParts:
 def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
     """How much of a fold's training lies after what it helps to predict."""
     return splits.leakage(prepared(spec.dataset), _folds(content, spec), fold)
-
-
-@st.cache_data(show_spinner="Splitting by every strategy ...", max_entries=16)
-def all_leakages(content: str, dataset: str, seed: int) -> pd.DataFrame:
-    """The leakage of every strategy that the dataset can serve."""
-    return leakages(prepared(dataset), seed)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=_SPECS)

@@ -6,45 +6,38 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import parts_frame
-from ecv_core.analysis.split_tables.roles import Axis, axes
-from ecv_core.figures.splits import leakage_figure, spread_figure
+from ecv_core.figures.splits import spread_figure
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
-from ecv_core.splits import FoldParts, Leakage
+from ecv_core.splits import FoldParts
 from ecv_core.splits.part_counts import day
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped
+from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.tables import csv_button, file_name, number, table
-from pages.splits.computed import all_leakages, leakage_of, parts_of, period_of, spread_of
+from pages.splits.computed import leakage_of, parts_of, period_of, spread_of
 
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
-    """Heading, sentence, and the parts over time, or within each history where that is known."""
+    """Heading, sentence, and the parts over time where the dataset has timestamps."""
     st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
     words = _sentence(content, spec, fold)
     st.markdown(words)
-    known = axes(prepared(spec.dataset))
-    if Axis.TIME not in known:
+    if prepared(spec.dataset).timestamps is None:
         st.caption(f"{escaped(spec.dataset)} has no timestamps, so there is no picture over time.")
-    if not known:
         return
-    axis = known[0]
-    frame = spread_of(content, spec, fold, axis)
+    frame = spread_of(content, spec, fold)
     found = period_of(content, spec, fold)
     plot(
         lambda dark: spread_figure(
-            frame,
-            over=axis.value,
-            cut=None if found is None else found.test_from,
-            dark=dark,
+            frame, cut=None if found is None else found.test_from, dark=dark
         ),
-        version=(content, spec.to_json(), fold, axis.value),
+        version=(content, spec.to_json(), fold),
         key="split-spread",
-        alt=f"The parts of the data: {words.replace('**', '')}",
-        name=f"{spec.split} on {spec.dataset}, fold {fold}, {axis.value}",
+        alt=f"Over time: {words.replace('**', '')}",
+        name=f"{spec.split} on {spec.dataset}, fold {fold}, time",
         table=lambda: frame,
     )
 
@@ -109,14 +102,8 @@ def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.Da
     return parts_frame({index: parts_of(content, spec, index) for index in folds})
 
 
-_COMPARED_AT_ONCE = 250_000
-"""Interactions up to which all strategies are compared without being asked."""
-_PER_SECOND = 100_000
-"""Interactions that all strategies together get through in a second, roughly."""
-
-
 def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
-    """The number with its sentence, beside the comparison of strategies."""
+    """The number with its sentence."""
     st.header("Does the future leak into training?", anchor=False)
     found = leakage_of(content, spec, fold)
     if found is None:
@@ -126,14 +113,6 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
             icon=":material/schedule:",
         )
         return
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        _numbers(found)
-    with right:
-        _comparison(content, spec)
-
-
-def _numbers(found: Leakage) -> None:
     share, whose = (
         (found.anyone, "of any user")
         if found.anyone is not None
@@ -172,32 +151,6 @@ def _numbers(found: Leakage) -> None:
     )
     said = (f"{_percent(value)} of {name}" for name, value in rest if value is not None)
     st.caption(f"It is {', '.join(said)}.")
-
-
-def _comparison(content: str, spec: RunSpec) -> None:
-    size = len(prepared(spec.dataset))
-    if size > _COMPARED_AT_ONCE and not st.toggle(
-        f"Compare all strategies (about {max(size // _PER_SECOND, 1)} seconds)",
-        key="compare_leakage",
-        **KEPT,
-    ):
-        return
-    frame = all_leakages(content, spec.dataset, spec.seed)
-    by_name = frame.pivot_table(index="split", columns="helps", values="percent").max(axis=1)
-    free = [name for name, percent in by_name.items() if percent == 0]
-    alt = (
-        f"Leakage of {len(by_name)} strategies on {spec.dataset}: up to {by_name.max():.0f} %; "
-        f"none under {', '.join(map(str, free)) or 'no strategy'}."
-    )
-    plot(
-        lambda dark: leakage_figure(frame, chosen=spec.split, dark=dark),
-        version=(content, spec.dataset, spec.seed, spec.split),
-        key="split-leakage",
-        alt=alt,
-        name=f"leakage on {spec.dataset}",
-        table=lambda: frame,
-    )
-    st.caption("Each with its usual parameters, fold 0. Left is better; zero is none.")
 
 
 def _percent(share: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff.rules import Known
+from ecv_core.analysis.tradeoff.rules import Known, by_rule
 from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.scales import difference_scale, stop_scale
@@ -170,11 +168,10 @@ def studied(systems: list[Scores]) -> Summary:
 
 def rules_of(done: Summary) -> pd.DataFrame:
     """The comparison of rules; some only over the runs whose users' scores are known."""
-    curves: defaultdict[str, dict[int, Curve]] = defaultdict(dict)
     with st.spinner("Working out the rules that look at users ..."):
-        for number, system in enumerate(done.tradeoff.systems):
-            for rule, curve in curves_of_users(system, WITHIN_PERCENT).items():
-                curves[rule][number] = curve
+        curves = by_rule(
+            curves_of_users(system, WITHIN_PERCENT) for system in done.tradeoff.systems
+        )
     with_users = tuple((rule, tuple(found)) for rule, found in curves.items())
     return _rules(done.version, with_users, tuple(RULES), done, curves)
 

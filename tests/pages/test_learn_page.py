@@ -1,7 +1,6 @@
 """The Learn page: every chapter opens, the way through them, the game, odd addresses."""
 
 import re
-import time
 
 import pytest
 
@@ -9,7 +8,6 @@ from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.rounds import round_of
 from ecv_core.stopping.interval import difference_percent
-from pages.learn import course
 from pages.learn.course import CHAPTERS
 from pages.learn.predict import bracket_of
 from pages.learn.rule import ALPHAS
@@ -73,24 +71,6 @@ def test_what_is_sent_while_a_chapter_is_drawn_does_not_bring_the_one_before_bac
     assert chapter_of(app) == "misleading"
 
 
-def test_a_browser_that_had_time_to_change_its_address_means_what_it_says(learn, monkeypatch):
-    app = learn(chapter="interval")
-    app.button(key="learn-next").click().run()
-    monkeypatch.setattr(course, "monotonic", lambda: time.monotonic() + 60)
-    app.query_params["chapter"] = "interval"
-    app.run()
-    assert chapter_of(app) == "interval"
-
-
-def test_every_chapter_has_one_button_whichever_is_open(learn):
-    app = learn(chapter="interval")
-    before = [one.key for one in app.button]
-    app.button(key="learn-to-rule").click().run()
-    assert [one.key for one in app.button if one.key.startswith("learn-to-")] == [
-        key for key in before if key.startswith("learn-to-")
-    ]
-
-
 def test_without_a_chapter_the_story_begins(learn):
     assert chapter_of(learn()) == "held_out"
 
@@ -118,7 +98,7 @@ def test_next_goes_through_all_chapters_and_back_returns(learn):
 
 def test_a_chapter_can_be_opened_by_its_name(learn):
     app = learn(chapter="folds")
-    app.button(key="learn-to-rule").click().run()
+    app.button_group(key="learn-chapter").set_value("rule").run()
     assert chapter_of(app) == "rule"
 
 

@@ -127,7 +127,7 @@ def test_a_strategy_the_dataset_cannot_serve_says_why_and_what_would_work(app):
     assert "it can be split by user-k-fold" in said
 
 
-def test_without_timestamps_parts_are_shown_within_histories_instead(app):
+def test_without_timestamps_nothing_is_drawn_over_time(app):
     if not datasets.available(datasets.entry("ta-feng")):
         pytest.skip("ta-feng is not on disk")
     open_splits(app, dataset="ta-feng", split="leave-last-basket", k="1")

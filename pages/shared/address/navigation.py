@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -23,10 +23,11 @@ VIEW = "view"
 """In the address: which view of a page that has several."""
 ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS, METRICS = (
+ALGORITHMS, RANKS, METRICS, PAPERS = (
     "Datasets and algorithms",
     "Splits and ranks",
     "Metrics and parameters",
+    "Papers",
 )
 
 _OLD: dict[str, tuple[str, dict[str, str]]] = {
@@ -186,18 +187,18 @@ def lead_to(page: str, more: Mapping[str, str]) -> None:
     _lead(key="lead-to", data={"address": address})
 
 
-def go(page: str, more: Mapping[str, str]) -> None:
+def go(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
     """Open another page with these query parameters, as one step that Back goes back.
 
     `st.switch_page` gives the parameters to the page that is left first, as a step of its own.
 
     Args:
         page: its file, as for `st.page_link`.
-        more: query parameter -> value.
+        more: query parameter -> its value, or its values.
     """
     with st.container(key="go-there", height=1, border=False):
         st.page_link(page, label="Open", query_params=dict(more))
-    _press(key="go-press", data={"query": urlencode(more)})
+    _press(key="go-press", data={"query": urlencode(more, doseq=True)})
 
 
 def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:
