@@ -23,7 +23,7 @@ CHUNK = 64
 _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
 
-@njit(inline="always")
+@njit(nogil=True)
 def _settle(worth: Any, items: Any, top: Any, end: Any, value: Any, item: Any) -> None:  # noqa: ANN401
     """Put an item into the hole at `top`: down to a leaf by the worse children, and up again."""
     hole, child = top, 2 * top + 1
@@ -91,29 +91,33 @@ def best_of_product(
     for place, user in enumerate(users):
         for at in range(left_starts[user], left_starts[user + 1]):
             factor, line = left_values[at], left_columns[at]
-            for cell in range(right_starts[line], right_starts[line + 1]):
-                item = right_columns[cell]
-                row[item] += factor * right_values[cell]
-                touched[item // CHUNK] = True
-        for at in range(seen_starts[user], seen_starts[user + 1]):
-            row[seen_columns[at]] = -np.inf
+            added = right_columns[right_starts[line] : right_starts[line + 1]]
+            values = right_values[right_starts[line] : right_starts[line + 1]]
+            for cell in range(len(added)):
+                column = np.uint32(added[cell])  # unsigned: no look whether it counts from the end
+                row[column] += factor * values[cell]
+                touched[column // np.uint32(CHUNK)] = True
+        seen = seen_columns[seen_starts[user] : seen_starts[user + 1]]
+        for item in seen:
+            row[item] = -np.inf
         items = lists[place]
         worth[:], items[:] = row[:n], np.arange(n)
         _heap(worth, items)
+        limit = worth[0]
         for chunk in range(n // CHUNK, len(touched)):
-            start, end = chunk * CHUNK, min((chunk + 1) * CHUNK, len(row))
-            if touched[chunk] or worth[0] < 0:
-                for item in range(max(start, n), end):
-                    if row[item] > worth[0]:
+            if touched[chunk] or limit < 0:
+                for item in range(max(chunk * CHUNK, n), min((chunk + 1) * CHUNK, len(row))):
+                    if row[item] > limit:
                         _settle(worth, items, 0, n, row[item], item)
+                        limit = worth[0]
         _sort(worth, items)
-        for at in range(seen_starts[user], seen_starts[user + 1]):
-            row[seen_columns[at]] = nothing[seen_columns[at]]
+        for item in seen:
+            row[item] = nothing[item]
         for chunk in range(len(touched)):
             if touched[chunk]:
-                start, end = chunk * CHUNK, min((chunk + 1) * CHUNK, len(row))
-                row[start:end] = nothing[start:end]
-                touched[chunk] = False
+                for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, len(row))):
+                    row[item] = nothing[item]
+        touched[:] = False
     return lists
 
 
@@ -122,52 +126,69 @@ def _entering(row: Floats, size: int) -> NDArray[np.int64]:
     """The first items, and those that come into a heap of this size at all; ascending."""
     worth, items = row[:size].copy(), np.arange(size)
     _heap(worth, items)
-    entering = np.zeros(len(row), np.bool_)
-    entering[:size] = True
+    entering, count = np.arange(len(row)), size
     for item in range(size, len(row)):
         if row[item] > worth[0]:
             _settle(worth, items, 0, size, row[item], item)
-            entering[item] = True
-    return np.flatnonzero(entering)
+            entering[count] = item
+            count += 1
+    return entering[:count]
 
 
 @njit(
-    "int64[:,::1](int64[::1], float32[::1], int32[::1], int32[::1], int64)", cache=True, nogil=True
+    "int64[:,::1](int64[::1], float32[::1], int32[::1], int32[::1], int64[::1], int64)",
+    cache=True,
+    nogil=True,
 )
 def best_of_common(
-    users: NDArray[np.intp], row: Floats, seen_starts: Ints, seen_columns: Ints, n: int
+    users: NDArray[np.intp],
+    row: Floats,
+    seen_starts: Ints,
+    seen_columns: Ints,
+    ranking: NDArray[np.intp],
+    n: int,
 ) -> Lists:
     """As `best_of_product`, of one row of scores that is the same for all users.
 
-    An item that has n others before it that are no worse, and as many again as a user has seen,
-    never comes into that user's heap. So only the other items are looked at.
+    A list is the ranking of all items less the user's own. Only where equal scores leave that open
+    are the steps of the heap taken, over the items that come into it at all: one with n others
+    before it that are no worse, and as many again as the user has seen, never does.
 
     Args:
         users: shape (block,).
         row: shape (items,), -inf where an item is no candidate.
         seen_starts, seen_columns: what users have already, of shape (users, items).
+        ranking: all items, best first, equal ones in any order.
         n: at most the number of items.
     Returns: shape (block, n).
     """
     lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
-    sizes = seen_starts[users + 1] - seen_starts[users]
-    mine, gone = row.copy(), np.float32(-np.inf)
-    wide = 0
-    columns = np.empty(0, np.int64)
-    for place in np.argsort(sizes):
-        if sizes[place] >= wide:
-            wide = 2 * sizes[place] + 1
-            columns = _entering(row, min(n + wide, len(row)))
-        start, end = seen_starts[users[place]], seen_starts[users[place] + 1]
-        for at in range(start, end):
-            mine[seen_columns[at]] = gone
-        items = lists[place]
-        worth[:], items[:] = mine[:n], np.arange(n)
-        _heap(worth, items)
-        for item in columns:
-            if item >= n and mine[item] > worth[0]:
-                _settle(worth, items, 0, n, mine[item], item)
-        _sort(worth, items)
-        for at in range(start, end):
-            mine[seen_columns[at]] = row[seen_columns[at]]
+    mine, wide, columns = row.copy(), 0, np.empty(0, np.int64)
+    for place in range(len(users)):
+        seen = seen_columns[seen_starts[users[place]] : seen_starts[users[place] + 1]]
+        for item in seen:
+            mine[item] = -np.inf
+        items, found, last = lists[place], 0, np.float32(np.inf)
+        for item in ranking:
+            if mine[item] == last or found > n:
+                break
+            if mine[item] > -np.inf:
+                last = mine[item]
+                if found < n:
+                    items[found] = item
+                found += 1
+        if found <= n:
+            if len(seen) >= wide:
+                wide = 2 * len(seen) + 1
+                columns = _entering(row, min(n + wide, len(row)))
+            worth[:], items[:] = mine[:n], np.arange(n)
+            _heap(worth, items)
+            limit = worth[0]
+            for item in columns:
+                if mine[item] > limit and item >= n:
+                    _settle(worth, items, 0, n, mine[item], item)
+                    limit = worth[0]
+            _sort(worth, items)
+        for item in seen:
+            mine[item] = row[item]
     return lists

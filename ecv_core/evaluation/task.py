@@ -171,7 +171,8 @@ def best_without_scores(task: EvaluatedFold, n: int) -> Callable[[NDArray[np.int
     if common is not None:
         refuse_not_finite(common)
         row = common + nothing
-        return lambda users: kernels.best_of_common(users, row, *seen, n)
+        ranking = np.argsort(-row)
+        return lambda users: kernels.best_of_common(users, row, *seen, ranking, n)
     if product is None:
         return None
     left, right = map(_arrays, product)

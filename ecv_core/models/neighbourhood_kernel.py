@@ -75,9 +75,11 @@ def nearest(
         count = 0
         for at in range(by_column_starts[column], by_column_starts[column + 1]):
             row, factor = by_column_rows[at], by_column_values[at]
-            for cell in range(starts[row], starts[row + 1]):
-                other = columns[cell]
-                shared[other] += factor * values[cell]
+            its = columns[starts[row] : starts[row + 1]]
+            weights = values[starts[row] : starts[row + 1]]
+            for cell in range(len(its)):
+                other = np.uint32(its[cell])  # unsigned: no look whether it counts from the end
+                shared[other] += factor * weights[cell]
                 if not known[other]:
                     known[other] = True
                     met[count] = other
