@@ -16,7 +16,7 @@ from ecv_core.records.interactions import Interactions
 
 NAME = "synthetic-large"
 SIZE = 1_000_000
-"""Interactions where the name says no other number."""
+"""Interactions where the id says no other number."""
 LEAST, MOST = 10_000, 1_000_000_000
 
 ACTIVITY = 47

@@ -135,7 +135,7 @@ def candidate_scores(
         yield part, scores
 
 
-COMPILED_CELLS = 200_000_000
+COMPILED_CELLS = 20_000_000
 """Users x items from which on compiled ranking saves more than loading numba takes."""
 _KERNELS = "ecv_core.evaluation.kernels"
 HEAP = 64
