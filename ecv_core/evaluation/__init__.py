@@ -31,7 +31,13 @@ from ecv_core.evaluation.metrics import (
 from ecv_core.evaluation.ranking import Popularity, per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol, hits_of
+from ecv_core.evaluation.task import (
+    SAMPLED_WARNING,
+    EvaluatedFold,
+    Protocol,
+    hits_of,
+    load_compiled,
+)
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -59,6 +65,7 @@ __all__ = [
     "fit_samples",
     "hits_of",
     "id_and_length",
+    "load_compiled",
     "metric",
     "metric_of",
     "per_user",
@@ -73,7 +80,13 @@ OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
 
 @runtime_checkable
 class Scorer(Interface):
-    """The part of a recommender that evaluation needs."""
+    """The part of a recommender that evaluation needs.
+
+    A model may have one of two attributes besides, so that a large catalogue is ranked without
+    a score for every user and item. `common`: the scores of all items, float32, shape (items,),
+    where they are the same for every user. `product`: two sparse float32 matrices, of shapes
+    (users, any) and (any, items), whose product has the scores, summed in the order of the rows.
+    """
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
@@ -147,7 +160,7 @@ def evaluate(
         lengths,
         train,
         protocol,
-        score=model.score,
+        model=model,
         metrics=tuple(
             name
             for name, known in METRICS.items()
@@ -181,16 +194,13 @@ def evaluate_lists(
     Raises: InputError for bad cut-offs, or nothing held out.
     """
 
-    def no_score(_users: NDArray[np.intp]) -> NoReturn:
-        raise AssertionError("lists have no scores")
-
     task = _task(
         seen,
         held_out,
         _checked(cutoffs, items=seen.shape[1]),
         train,
         Protocol(candidates=candidates),
-        score=no_score,
+        model=None,
         metrics=tuple(
             name
             for name, known in METRICS.items()
@@ -203,6 +213,10 @@ def evaluate_lists(
     return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
 
 
+def _no_score(_users: NDArray[np.intp]) -> NoReturn:
+    raise AssertionError("lists have no scores")
+
+
 def _task(
     seen: csr_array,
     held_out: csr_array,
@@ -210,7 +224,7 @@ def _task(
     train: csr_array | None,
     protocol: Protocol,
     *,
-    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor],
+    model: Scorer | None,
     metrics: tuple[str, ...],
     progress: Progress,
 ) -> EvaluatedFold:
@@ -221,7 +235,8 @@ def _task(
     everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
     return EvaluatedFold(
-        score=score,
+        score=_no_score if model is None else model.score,
+        model=model,
         seen=seen,
         held_out=held_out,
         users=users,
