@@ -15,6 +15,12 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
         "paper", nargs="?", help=f"one of {', '.join(papers())}, or how it begins; default all"
     )
     parser.add_argument("table", nargs="?", help="such as 'table 3' or 'figure 2'; default all")
+    parser.add_argument(
+        "--having",
+        default="",
+        metavar="TEXT",
+        help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
     parser.set_defaults(command=reproduce)
 
@@ -22,7 +28,7 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
 def reproduce(options: argparse.Namespace) -> int:
     """Work out our side of every cell and print it."""
     check_target(options.json)
-    cells = reproduced(options.paper, options.table)
+    cells = reproduced(options.paper, options.table, having=options.having)
     write_json({"cells": [asdict(cell) for cell in cells]}, options.json)
     if options.json != "-":
         print(markdown(cells))
