@@ -97,7 +97,10 @@ def test_the_embedded_tables_are_what_the_catalogue_promises():
         (("iris", "svm", {"metric": "r2"}), "R2 is of predicted numbers .* choose accuracy or"),
         (("iris", "svm", {"metric": "cross-entropy"}), "needs probabilities, which svm"),
         (("iris", "svm", {"split": "user-k-fold"}), "choose one of: stratified-k-fold"),
-        (("synthetic", "ease", {"split": "sample-k-fold"}), "is of samples, but the model ranks"),
+        (
+            ("synthetic", "ease", {"split": "sample-k-fold"}),
+            "is for classified samples or .* the model ranks",
+        ),
         (("synthetic", "ease", {"metric": "accuracy"}), "of classified samples, the rows of a"),
         (("iris", "svm", {"k": 151}), "k must be at most the 150 samples of iris"),
     ],

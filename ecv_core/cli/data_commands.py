@@ -59,7 +59,10 @@ def list_datasets(options: argparse.Namespace) -> int:
     for row in rows:
         counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
         where = "on disk" if row["on_disk"] else f"not here: {program()} download {row['id']}"
-        print(f"{row['id']:<22}{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}  {where}")
+        size = f"{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}"
+        if row["samples"]:
+            size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
+        print(f"{row['id']:<22}{size}  {where}")
     return OK
 
 
@@ -172,6 +175,8 @@ def add(options: argparse.Namespace) -> int:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
+    from ecv_core import models
+
     asked = own.Corrections(
         encoding=options.encoding,
         separator=_SIGNS.get(options.separator),
@@ -191,7 +196,8 @@ def add(options: argparse.Namespace) -> int:
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))
-    print(f"kept as {options.name}: {program()} run {options.name} item-knn")
+    algorithm = "item-knn" if about.task is None else models.serving(about.task)[0]
+    print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
     return OK
 
 
@@ -199,6 +205,10 @@ def summary(about: own.About) -> list[str]:
     """What of a file can be used, and what is left by pruning, line by line."""
     lines = [f"{about.kept:,} of {about.rows:,} rows can be used"]
     lines += [f"  {count:,} not: {reason}" for reason, count in about.unused.items()]
+    if about.task is not None:
+        kind = f"{about.classes} classes" if about.classes else "numbers"
+        what = f"{about.raw_users:,} samples, {about.raw_items:,} features"
+        return [*lines, f"{what}; target {about.columns['target']}: {kind}, {about.task.value}"]
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "

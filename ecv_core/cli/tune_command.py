@@ -29,6 +29,7 @@ from ecv_core.cli.options import (
 from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.evaluation import column_title
 from ecv_core.figures.words import counted, duration
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.tune import (
     Tuned,
     Tuning,
@@ -156,14 +157,14 @@ def tune_command(options: argparse.Namespace) -> int:
     known = _announce(plan, store, go_on=options.yes, share=share)
     with (
         tqdm(unit="fold", disable=None, leave=False) as bar,
-        place_of(options, showing_phase(bar)) as executor,
+        place_of(options) as executor,
     ):
-        how: dict[str, Any] = {"executor": executor, "trouble": gives_up()}
+        says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
+        how: dict[str, Any] = {"executor": executor, "says": says}
         if not known:
             first_fold(store, plan, share=share, **how)
             _announce(plan, store, go_on=options.yes, share=share)
-        told = {"share": share, "speculate": options.speculate}
-        tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
+        tuned = tune(store, plan, share=share, speculate=options.speculate, **how)
         aside = meet_aside(store, tuned, **how) if nested else None
     return _answer(tuned, aside, options.json)
 

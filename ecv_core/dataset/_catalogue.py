@@ -82,6 +82,9 @@ class About:
     """After 5-core pruning, as are `items` and `interactions`; 0 where nothing survives."""
     items: int
     interactions: int
+    task: Task | None = None
+    """Of a table of `raw_users` samples with `raw_items` features; None for interactions."""
+    classes: int = 0
 
     @property
     def density(self) -> float:
@@ -216,7 +219,7 @@ class DatasetEntry:
     @property
     def tasks(self) -> tuple[Task, ...]:
         """What can be done with it."""
-        return (Task.TOP_N, Task.RATINGS) if self.task is None else (self.task,)
+        return (self.task or Task.TOP_N).together
 
     def check_serves(self, task: Task, algorithm: str) -> None:
         """Refuse a task that cannot be done with it. Raises: InputError."""
@@ -403,6 +406,11 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
         interactions=about.interactions or None,
         rated=(about.raw_users, about.raw_items, about.kept),
         about=about,
+        task=about.task,
+        samples=about.raw_users,
+        features=about.raw_items,
+        classes=about.classes or None,
+        target=about.columns.get("target", ""),
     )
 
 
@@ -463,6 +471,8 @@ def listing() -> list[dict[str, Any]]:
             "users": entry.users,
             "items": entry.items,
             "interactions": entry.interactions,
+            "samples": entry.samples,
+            "features": entry.features,
             "on_disk": available(entry),
             "source": entry.homepage,
             "licence": entry.licence,

@@ -22,7 +22,6 @@ def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
     Args:
-        meter: not started.
         name: of what the meter assumes, under which the answer is remembered.
     Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
         now, or nothing can be measured.

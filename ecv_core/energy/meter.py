@@ -1,4 +1,4 @@
-"""What a fold costs the machine: CodeCarbon behind a two-method protocol, and a fake for tests."""
+"""What a fold costs the machine: CodeCarbon behind a two-method protocol."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -60,7 +60,6 @@ class EnergyMeter(Protocol):
         """End measuring; `Energy.none()` where nothing could be measured."""
 
 
-@dataclass
 class NoMeter:
     """Measures nothing."""
 
@@ -68,22 +67,7 @@ class NoMeter:
         """Do nothing."""
 
     def stop(self) -> Energy:
-        """No energy, source 'none'."""
         return Energy.none()
-
-
-@dataclass
-class FakeMeter:
-    """A meter for tests: hands out the energies it was given, in turn."""
-
-    energies: list[Energy] = field(default_factory=list)
-
-    def start(self) -> None:
-        """Do nothing."""
-
-    def stop(self) -> Energy:
-        """Give the next of the given energies, then none."""
-        return self.energies.pop(0) if self.energies else Energy.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +175,6 @@ class CodeCarbonMeter:
             self._task = ""
 
     def stop(self) -> Energy:
-        """End the task and give its energy."""
         task, self._task = self._task, ""
         if not task:
             return Energy.none()
@@ -267,7 +250,6 @@ class WatchedMeter:
         """Nothing is measured yet.
 
         Args:
-            meter: the meter.
             shared: whether folds of other programs may run meanwhile.
             name: under which the power of the idle machine is remembered; empty for not at all.
         """

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.evaluation import Metric
+from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
@@ -170,10 +170,11 @@ def cross_validate(
     return done
 
 
-def _metric(scorer: str) -> Metric:
+def _metric(scorer: str, *, classes: bool) -> Metric:
     """A scorer of scikit-learn as a metric of runs: more is always better."""
     name = "".join(c if c.isalnum() and c.isascii() else "-" for c in scorer.lower())
-    return Metric(f"sklearn-{name[:32]}", title=scorer)
+    kind = Kind.CLASSES if classes else Kind.NUMBERS
+    return Metric(f"sklearn-{name[:32]}", title=scorer, kind=kind)
 
 
 def _spec(
@@ -207,7 +208,7 @@ def _spec(
             f"the rule '{known['rule']}' must not stop there: use ecv.Never(), with which all of "
             "them, or their trend, are the result, or a split by chance"
         )
-    metric = _metric(scorer)
+    metric = _metric(scorer, classes=table.classes)
     shape = getattr(table.X, "shape", (table.n,))
     natural = list(table.order) == list(range(table.k))
     spec = RunSpec(

@@ -40,18 +40,16 @@ def products_figure(
     *,
     dark: bool = False,
     height: int = 420,
-    span: tuple[float, float] | None = None,
 ) -> go.Figure:
     """The products on a logarithmic scale; `products_steps` moves alpha.
 
     Args:
         frame: with the PRODUCTS_COLUMNS.
-        span: least and greatest product of the axis; by default powers of ten around the products.
     """
     colours = palette(dark)
     k = int(frame["n"].max())
     rows = frame[frame["product"] > 0]
-    low, high = np.log10(span) if span else _range(frame)
+    low, high = _range(frame)
     figure = go.Figure()
     figure.add_scatter(
         x=rows["n"],
@@ -175,26 +173,6 @@ def _range(frame: pd.DataFrame) -> tuple[float, float]:
     """Whole powers of ten around the products, as exponents."""
     products = frame["product"][frame["product"] > 0]
     return float(np.floor(np.log10(products.min()))), float(np.ceil(np.log10(products.max())))
-
-
-def round_figure(
-    frame: pd.DataFrame, alpha: float, text: str, *, dark: bool = False, height: int = 420
-) -> go.Figure:
-    """A round that goes on: the products so far against the line alpha.
-
-    The axis is that of alpha, so that it gives nothing away of the folds to come.
-
-    Args:
-        frame: with the PRODUCTS_COLUMNS, missing for folds that have not been voted on.
-        alpha: of the round.
-        text: it, as shown.
-    """
-    figure = products_figure(frame, dark=dark, height=height, span=(alpha / 300, alpha * 300))
-    k = int(frame["n"].max())
-    known = frame[frame["product"] > 0]
-    figure.data[ABOVE].update(x=known["n"], y=known["product"])
-    figure.data[ALPHA].update(x=[0.5, k + 0.5], y=[alpha, alpha], text=["", f"alpha {text}"])
-    return figure
 
 
 def threshold_figure(moments: Sequence[Moment], spec: RunSpec, *, dark: bool = False) -> go.Figure:

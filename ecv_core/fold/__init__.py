@@ -114,7 +114,9 @@ def _facts(spec: RunSpec) -> list[tuple[str, str]]:
         ("Where from", entry.homepage),
         (
             "Filtering",
-            "ratings as they are given, the earliest of a user and an item; none is pruned"
+            f"{entry.target} is to be told of every row"
+            if spec.task.of_table
+            else "ratings as they are given, the earliest of a user and an item; none is pruned"
             if spec.task is Task.RATINGS
             else "every interaction counts as positive feedback, the earliest of a user and an "
             f"item is kept, users and items with fewer than {CORE} interactions are pruned until "
@@ -200,6 +202,8 @@ def run_fold(
     cells = interactions.n_users * interactions.n_items
     if spec.task is Task.TOP_N and (algorithm.with_torch or (cells > LARGE and find_spec("torch"))):
         import_module("torch")
+    if spec.task.of_table:
+        import_module("ecv_core.evaluation.scoring")
     progress("split", 0, 0)
     folds_of(spec)
     (meter := meter or NoMeter()).start()

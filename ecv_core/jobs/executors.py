@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
@@ -81,7 +81,6 @@ class Executor(Protocol):
         """Begin with a task, or have it wait for its place.
 
         Args:
-            task: what to compute.
             progress: told where it is, from any thread; it must return at once.
         """
 
@@ -100,14 +99,8 @@ class Here:
 
     places = 1
 
-    def __init__(self, compute: Compute = compute, *, also: Progress = no_progress) -> None:
-        """Nothing is computed yet.
-
-        Args:
-            compute: what to do with a task.
-            also: told every step besides; it may raise Cancelled.
-        """
-        self._compute, self._also = compute, also
+    def __init__(self, compute: Compute = compute) -> None:
+        self._compute = compute
         self._given: list[tuple[Task, Progress]] = []
 
     def submit(self, task: Task, progress: Progress) -> None:
@@ -118,21 +111,8 @@ class Here:
         """Computes; what the caller does with a result comes before the next one is computed."""
         while self._given:
             task, progress = self._given.pop(0)
-
-            def told(
-                phase: str,
-                step: int,
-                steps: int,
-                /,
-                *,
-                curve: Any = (),  # noqa: ANN401  as of Progress
-                progress: Progress = progress,
-            ) -> None:
-                self._also(phase, step, steps, curve=curve)
-                progress(phase, step, steps, curve=curve)
-
             error: Exception | None = None
-            with closing(self._compute(task.specs, task.fold, told)) as results:
+            with closing(self._compute(task.specs, task.fold, progress)) as results:
                 while True:
                     try:
                         place, result = next(results)
@@ -296,6 +276,10 @@ def work() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+    def tell(phase: str, step: int, steps: int, curve: Sequence[float]) -> None:
+        _tell(out, "progress", phase, step, steps, tuple(curve))
+
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
@@ -306,7 +290,7 @@ def work() -> None:
         calls, specs, index = task
         error: Exception | None = None
         try:
-            for place, result in calls(specs, index, _Told(out)):
+            for place, result in calls(specs, index, Seldom(tell, PROGRESS_SECONDS)):
                 _tell(out, "computed", place, result)
         except EcvError as raised:
             error = raised
@@ -332,19 +316,23 @@ def _tell(out: IO[bytes], *message: object) -> None:
     out.flush()
 
 
-class _Told:
-    """Progress as messages, not more of them than anybody looks at."""
+class Seldom:
+    """Progress, not more of it than anybody looks at: another phase at once, steps now and then."""
 
-    def __init__(self, out: IO[bytes]) -> None:
-        self._out = out
+    def __init__(
+        self, tell: Callable[[str, int, int, Sequence[float]], object], seconds: float
+    ) -> None:
+        """Nothing is told yet. Args: tell: what is told; seconds: between two steps."""
+        self._tell, self._seconds = tell, seconds
         self._phase, self._last = "", 0.0
 
-    def __call__(self, phase: str, step: int, steps: int, /, *, curve: Any = ()) -> None:  # noqa: ANN401
+    def __call__(
+        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
         now = time.monotonic()
-        if phase == self._phase and now - self._last < PROGRESS_SECONDS:
-            return
-        self._phase, self._last = phase, now
-        _tell(self._out, "progress", phase, step, steps, tuple(curve))
+        if phase != self._phase or now - self._last >= self._seconds:
+            self._phase, self._last = phase, now
+            self._tell(phase, step, steps, curve)
 
 
 def warm_up() -> None:

@@ -40,7 +40,6 @@ class RunManager(Queue):
         """Start the thread.
 
         Args:
-            store: that has the queue.
             compute: what the worker process does with a task.
             seconds: that a run may take, as of `drive`.
         """

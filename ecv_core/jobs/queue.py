@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ecv_core import models
-from ecv_core.fold.spec import to_the_end
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import Quota
@@ -75,7 +75,7 @@ class Queue:
         """
         run = self._store.run(run_id)
         models.computing(run.spec)
-        spec = to_the_end(run.spec) if full else run.spec
+        spec = replace(run.spec, full=True) if full else run.spec
         resumed = self._store.requeue(
             run_id, spec, owner=self.owner, started_by=started_by, quota=quota
         )

@@ -167,8 +167,6 @@ def lists_of(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> tuple[NDArra
     """Each user's list, best first, and a note where users with something held out have none.
 
     Args:
-        spec: of the run.
-        handed: the fold.
         table: `user_id`, `item_id`, and `rank` (1 is best), or `score` (higher is better); without
             either the rows of a user are in their order.
     Returns: item codes, -1 where a list is shorter; shape (users, n).
@@ -191,7 +189,6 @@ def ratings_of(handed: Handed, table: pd.DataFrame) -> NDArray[np.float64]:
     """Predicted ratings in the order of the held-out ones; shape (held-out ratings,).
 
     Args:
-        handed: the fold.
         table: `user_id`, `item_id` and `prediction` (or `score`), for every row of fold.test.
     Raises: InputError for what is missing, there twice, or not held out.
     """
@@ -343,8 +340,6 @@ def measure(
     """The scores of a fold from what was reported of it.
 
     Args:
-        spec: of the run.
-        handed: the fold.
         reported: user -> score, for every user with something held out; or the score of the fold;
             or a table: lists of recommended items, which are evaluated here under full ranking,
             predicted ratings, or users' scores; or scores of users x items, in the order of the

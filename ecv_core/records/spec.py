@@ -70,6 +70,11 @@ class Task(StrEnum):
         return _ABOUT[self].usual_split
 
     @property
+    def together(self) -> tuple[Task, ...]:
+        """What can be done with the same data."""
+        return (self,) if self.of_table else (Task.TOP_N, Task.RATINGS)
+
+    @property
     def of_table(self) -> bool:
         """Whether it is done on the rows of a table, and not on who interacted with what."""
         return self.unit == "sample"

@@ -34,16 +34,16 @@ def strategy(split_id: str) -> Strategy:
 
 
 def serving(task: Task) -> list[str]:
-    """Ids of the ways to split what a task is done on, in the registry's order."""
-    return [name for name, known in SPLITS.items() if known.of_tables is task.of_table]
+    """Ids of the ways to split for a task, in the registry's order."""
+    return [name for name, known in SPLITS.items() if task in known.tasks]
 
 
 def check_serves(known: Strategy, task: Task) -> None:
     """Refuse to split samples as interactions, or the other way round. Raises: FoldsError."""
-    if known.of_tables is not task.of_table:
+    if task not in known.tasks:
         raise FoldsError(
-            f"the split '{known.id}' is of {'samples' if known.of_tables else 'interactions'}, but "
-            f"the model {task.words}; choose one of: {', '.join(serving(task))}"
+            f"the split '{known.id}' is for {' or '.join(one.of for one in known.tasks)}, but the "
+            f"model {task.words}; choose one of: {', '.join(serving(task))}"
         )
 
 
@@ -92,7 +92,7 @@ def split(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    check_need(known, interactions, SPLITS.values())
+    check_need(known, interactions, [SPLITS[name] for name in serving(known.tasks[0])])
     if known.least_k < 2:  # k-fold strategies say what the most is
         known.check_k(k)
     return known.folds(interactions, k, seed, settings)

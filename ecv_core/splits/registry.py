@@ -8,6 +8,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, code_of, id_of
+from ecv_core.records.spec import Task
 from ecv_core.splits import holdouts, strategies, timeline
 from ecv_core.splits.exchange.files import IMPORTED
 from ecv_core.splits.strategies import Make, Past, Strategy
@@ -298,7 +299,7 @@ _PROJECTS: dict[str, Strategy] = {
             ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
             make=strategies.by_classes,
             least_k=2,
-            of_tables=True,
+            tasks=(Task.CLASSES,),
         ),
         Strategy(
             id="sample-k-fold",
@@ -308,7 +309,7 @@ _PROJECTS: dict[str, Strategy] = {
             ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
             make=strategies.by_samples,
             least_k=2,
-            of_tables=True,
+            tasks=(Task.CLASSES, Task.NUMBERS),
         ),
     )
 }

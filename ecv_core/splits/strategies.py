@@ -16,6 +16,7 @@ from ecv_core.records.errors import FoldsError, InputError
 from ecv_core.records.interactions import LACKS, Folds, Interactions, Need, Part, Table
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.plugins import check_id
+from ecv_core.records.spec import Task
 
 # k folds that hold out every interaction once: dealt user by user, or all together.
 
@@ -194,8 +195,8 @@ class Strategy:
     past: Past = Past.NOBODY
     in_order: bool = False
     """True where the folds are steps in time, so that another order of them means nothing."""
-    of_tables: bool = False
-    """Whether it splits samples of a table, and not interactions."""
+    tasks: tuple[Task, ...] = Task.TOP_N.together
+    """What it makes folds for."""
     code: str = ""
     """Of one's own: names what `make` does; a run is never continued by other code."""
 

@@ -48,7 +48,6 @@ def import_run(
     It gets its own id where that is free, else a new one.
 
     Args:
-        store: the database.
         run: finished, with its moments and without per-user scores.
         sha256: of its content: what was imported before is not kept twice.
         file_name: where it came from.

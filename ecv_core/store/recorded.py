@@ -32,7 +32,6 @@ def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], 
     Args:
         scores: fold -> its per-user scores.
         metrics: at least one, as in UserScores.metrics: 'ndcg@10'.
-        path: its folder is made if need be.
     Raises: OSError if it cannot be written.
     """
     import pyarrow as pa
@@ -161,7 +160,6 @@ def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
 
     Args:
         spec: one of them.
-        folder: as of `recorded_runs`.
     Raises: as there.
     """
     runs = (_read(path, path.stat().st_mtime_ns) for path in _paths_of(spec, folder))
@@ -175,7 +173,6 @@ def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, User
 
     Args:
         run: any; one that is not recorded has none.
-        folder: as of `recorded_runs`.
     Raises: InputError for a damaged file.
     """
     path = _path_of_run(run, folder)
@@ -193,7 +190,6 @@ def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
 
     Args:
         run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
-        folder: as of `recorded_runs`.
     Raises: InputError for a damaged file of this name.
     """
     path = _path_of(run_id, folder)

@@ -53,7 +53,6 @@ def read_run(content: bytes, name: str) -> RunFile:
 
     Args:
         content: of the file.
-        name: of the file, for messages.
     Raises: InputError with what is wrong with the file and the way out.
     """
     name = codec.shown(name)

@@ -153,7 +153,6 @@ class Store:
         """Per-user scores of each finished fold that has them, by fold index.
 
         Args:
-            run_id: of the run.
             only: indices of the folds that are wanted; all by default.
         Raises: StoreError if they are damaged.
         """
@@ -205,7 +204,6 @@ class Store:
         Args:
             specs: what is run.
             owner: the process in whose queue they wait.
-            started_by: the id of a person.
             quota: of that person.
             plan_id: of the plan that they compute for, which names the group; else their first
                 run's id does.
@@ -239,7 +237,6 @@ class Store:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
         Args:
-            run_id, spec, owner: of the run, as it goes on.
             started_by, quota: of the person who asks for it.
         Returns: False if it is queued or running already, whoever did it.
         Raises: RightsError beyond the quota; it stays as it is then.
@@ -267,7 +264,6 @@ class Store:
         """Mark a queued run as running.
 
         Args:
-            run_id: of the run.
             spec: what it is to run, where other folds are asked for since it was queued.
             owner: in whose queue it waits.
         Returns: False if it no longer waits there.
@@ -341,7 +337,6 @@ class Store:
         A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
-            run_id: whose fold.
             result: the fold.
             stopped_at: where the rule has stopped the run, if it has.
             moment: the run after this fold.

@@ -12,9 +12,10 @@ import pytest
 
 from ecv_core.energy import idle, memory
 from ecv_core.energy.load import Load
-from ecv_core.energy.meter import FakeMeter, intensity_words
+from ecv_core.energy.meter import intensity_words
 from ecv_core.records.run import Energy
 from tests.energy.test_load import energy, fold
+from tests.fake_folds import FakeMeter
 
 
 def structure(kind: int, size: int | None = None, texts: tuple[str, ...] = ()) -> bytes:

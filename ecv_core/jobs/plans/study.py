@@ -42,9 +42,6 @@ PAPER_DATASETS = (
 )
 """The paper's 30 cells are each of these algorithms on each of these datasets."""
 
-USUAL_SPLIT = "user-k-fold"
-"""The paper's, where no other is asked for; every prepared dataset can be split so."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
@@ -172,7 +169,7 @@ def _unable(spec: RunSpec) -> str | None:
     """Why a dataset cannot be read or split; None where it can."""
     if not datasets.available(datasets.entry(spec.dataset)):
         return f"{spec.dataset} is not on disk"
-    usual = spec.split == USUAL_SPLIT
+    usual = spec.split == spec.task.usual_split
     return None if usual else splits.obstacle(data_of(spec), spec.split, spec.k)
 
 
@@ -187,7 +184,6 @@ def filled(
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
-        cells: of a study.
         store: where to look; recorded runs may fill a cell as well.
         may_go_on: which runs of the database may be gone on with; others answer where they can.
     """
@@ -233,7 +229,6 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        store: where it is kept.
         queue: of whoever computes it.
         cells: as `planned` gives them.
         anew: run every cell, even where an equal run is known.
@@ -311,9 +306,8 @@ def compute(
     *,
     executor: Executor | None = None,
     speculate: int = SPECULATE,
-    on_fold: Callable[[Run], object] = lambda run: None,
+    says: Says | None = None,
     on_end: Callable[[Cell], object] = lambda cell: None,
-    trouble: Callable[[str | None], object] = lambda sentence: None,
     also: Sequence[str] = (),
 ) -> list[Cell]:
     """Run and record what is not recorded yet; gives the cells with their runs.
@@ -326,9 +320,7 @@ def compute(
         cells: as `planned` gives them.
         executor: computes the folds; by default this process.
         speculate: as of `RunPlan`.
-        on_fold: called after each.
         on_end: called with each cell once its run has ended, and is recorded if it finished.
-        trouble: as of `Says`.
         also: metrics whose per-user scores are recorded besides the run's own.
     Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
     """
@@ -351,7 +343,7 @@ def compute(
     for cell, run in begun:
         if run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None:
             ended(run)
-    says = Says(fold=on_fold, ended=ended, trouble=trouble)
+    says = replace(says or Says(), ended=ended)
     book = Book(store, runs=[run for _, run in begun], says=says)
     drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), book, executor)
     return done

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import GivesUp
+from ecv_core.jobs.book import GivesUp, Says
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
@@ -256,7 +256,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
 
     said: list[str] = []
     with pytest.raises(RunError, match=r"gave up saving after 5 attempts.*free some disk space"):
-        compute(store, two_cells(tmp_path), large, trouble=GivesUp(said.append))
+        compute(store, two_cells(tmp_path), large, says=Says(trouble=GivesUp(said.append)))
     assert asked == [("popular", 0), ("popular", 1), ("popular", 2)]  # nothing of the second cell
     assert len(said) == 1
     assert "free some disk space. A result is waiting in memory" in said[0]
