@@ -16,8 +16,9 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     """Add what `figure` takes."""
     parser.add_argument(
         "run",
-        metavar="RUN|study",
-        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study",
+        metavar="RUN|study|NAME",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
+        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions and steps ml-100k",
     )
     parser.add_argument("--kind", required=True, choices=KINDS)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
@@ -25,7 +26,7 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         parser,
         axis_of(PAPERS_RULE),
         default=axis_of(PAPERS_RULE).default,
-        help="of all kinds but efold",
+        help="of difference, stops, ranks and tradeoff",
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
     parser.set_defaults(command=figure)
