@@ -57,6 +57,7 @@ _STYLE = """
 [data-testid="stStatusWidget"] button,
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
 .st-key-keep-visitor { position: absolute; }
+.st-key-papers table { display: block; overflow-x: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-menu-mended) { display: none; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
