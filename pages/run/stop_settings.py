@@ -16,6 +16,7 @@ from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.run.meters import meters
 from pages.shared.address.given import give, keep_given
 from pages.shared.live.state import KEPT
+from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
     about,
@@ -174,7 +175,7 @@ def _cheap() -> list[str]:
     return [
         known.id
         for known in ALGORITHMS.values()
-        if not known.random and known.needs is Need.NOTHING
+        if not known.random and known.needs is Need.NOTHING and known.task in picked_dataset().tasks
     ]
 
 

@@ -16,7 +16,8 @@ from ecv_core.jobs.plans.study import (
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Run
-from ecv_core.splits import SPLITS, exchangeable
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, exchangeable, serving
 from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
@@ -123,6 +124,15 @@ def recorded_study() -> list[Run]:
 
 _FIRST = ("popular", "item-knn", "ease")
 _NOTHING = "Pick at least one dataset and one algorithm."
+_TASKS = {
+    Task.TOP_N: "Recommend, from interactions",
+    Task.CLASSES: "Classify, from tables",
+    Task.NUMBERS: "Predict numbers, from tables",
+}
+
+
+def _does(name: str, task: Task) -> bool:
+    return ALGORITHMS[name].task in task.together
 
 
 def start_form(recorded: Sequence[Run]) -> None:
@@ -130,19 +140,31 @@ def start_form(recorded: Sequence[Run]) -> None:
     if why := why_not(Action.START_MANY):
         st.markdown(f":material/lock: {why}")
         return
-    ready = on_this_machine()
-    names = some_of("Datasets", ready, list(ready)[:1], "new_datasets", ON_THIS_MACHINE)
+    task = st.segmented_control(
+        "Task",
+        list(_TASKS),
+        default=Task.TOP_N,
+        required=True,
+        format_func=_TASKS.__getitem__,
+        key="new_task",
+        persist_state="session",
+    )
+    of = f"_{task}" * task.of_table  # other choices, so other widgets
+    ready = on_this_machine(task)
+    names = some_of("Datasets", ready, list(ready)[:1], f"new_datasets{of}", ON_THIS_MACHINE)
+    labels = {name: text for name, text in ALGORITHM_LABELS.items() if _does(name, task)}
     algorithms = some_of(
         "Algorithms",
-        ALGORITHM_LABELS,
-        _FIRST,
-        "new_algorithms",
+        labels,
+        list(labels)[:3] if of else _FIRST,
+        f"new_algorithms{of}",
         f"{USUAL_PARAMETERS}\n\n"
         + "\n".join(
-            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+            f"- **{ALGORITHMS[name].title}** (`{name}`): {ALGORITHMS[name].summary}"
+            for name in labels
         ),
     )
-    settings = study_settings()
+    settings = study_settings(task)
     full = st.toggle(
         "Go on to the last fold, so that every order and every alpha can be looked at",
         value=True,
@@ -163,10 +185,11 @@ def start_form(recorded: Sequence[Run]) -> None:
     STUDIES.start("Start the study", cells, said, key="start-study", anew=anew)
 
 
-def study_settings() -> dict[str, Any]:
+def study_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
     """Folds, score and rule, as arguments of `make_spec`."""
     split, metric, top = st.columns([2, 1.5, 1])
-    several = [name for name, known in SPLITS.items() if not known.single]
+    several = [name for name in serving(task) if not SPLITS[name].single]
+    of = f"_{task}" * task.of_table
     listed = "\n".join(f"- **{name}**: {SPLITS[name].help}" for name in several)
     picked: dict[str, Any] = {
         "split": split.selectbox(
@@ -174,12 +197,14 @@ def study_settings() -> dict[str, Any]:
             format_func=lambda name: f"{name}: {SPLITS[name].title.lower()}",
             **_about(
                 "split",
+                of,
                 help=f"With its default parameters; those that make several folds.\n\n{listed}",
             ),
         ),
-        "metric": metric_select(metric, **_about("metric")),
-        "n": setting_widget("n", top, **_about("n")),
+        "metric": metric_select(metric, task.together, **_about("metric", of)),
     }
+    if not of:
+        picked["n"] = setting_widget("n", top, **_about("n"))
     seed, folds, which, level = st.columns(4)
     picked["seed"] = setting_widget(
         "seed",
@@ -208,6 +233,10 @@ def study_settings() -> dict[str, Any]:
     return picked
 
 
-def _about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+def _about(
+    name: str,
+    of: str = "",
+    **changed: Any,  # noqa: ANN401 - arguments of a widget
+) -> dict[str, Any]:
     """As on the Run page, but under a key of its own, and not in the address."""
-    return about(name, key=f"new_{name}", bind=None, **changed)
+    return about(name, key=f"new_{name}{of}", bind=None, **changed)

@@ -17,7 +17,7 @@ from ecv_core.jobs.plans.study import Cell, reusable, with_obstacles
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.records.spec import RunSpec
+from ecv_core.records.spec import RunSpec, Task
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, STEPS
@@ -336,10 +336,11 @@ ON_THIS_MACHINE = "Those on this machine. Download others on the Run page."
 USUAL_PARAMETERS = "With their default parameters."
 
 
-def on_this_machine() -> dict[str, str]:
-    """The datasets that a study can be of -> their titles."""
+def on_this_machine(task: Task = Task.TOP_N) -> dict[str, str]:
+    """The datasets that a study of a task can be of -> their titles."""
     known = datasets.catalogue().items()
-    return titles_of([name for name, entry in known if datasets.available(entry)], dataset_title)
+    ready = [name for name, one in known if task in one.tasks and datasets.available(one)]
+    return titles_of(ready, dataset_title)
 
 
 def some_of(

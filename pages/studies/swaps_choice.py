@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 import streamlit as st
 
+from ecv_core import splits
 from ecv_core.analysis.rank_swaps.frames import ranks_frame, taus_frame
 from ecv_core.analysis.rank_swaps.swaps import (
     FEWEST,
@@ -26,7 +27,6 @@ from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
-from ecv_core.splits import SPLITS
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_under_splits
 from pages.shared.address.link import label_from_link
@@ -224,7 +224,7 @@ def start_form(shown: Sequence[Run]) -> None:
             help=ON_THIS_MACHINE,
         )
         titles = titles_of(serving(Task.TOP_N), algorithm_title)
-        of_splits = {name: name for name in SPLITS}
+        of_splits = {name: name for name in splits.serving(Task.TOP_N)}
         algorithms = some_of(
             "Algorithms", titles, _ALGORITHMS, "swaps_new_algorithms", USUAL_PARAMETERS
         )
