@@ -44,7 +44,7 @@ def estimators_words(frame: pd.DataFrame) -> str:
     means = by_rule(frame).set_index("rule")
     said = [
         f"**{rule}** uses {folds:.1f} of 10 folds, ends within 1 % of their mean in "
-        f"{within:.0f} % of orders and picks the best in {right:.0f} %"
+        f"{within:.1f} % of orders and picks the best in {right:.0f} %"
         for rule, (folds, _, within, right) in zip(means.index, means.to_numpy(), strict=True)
         if folds < 10
     ]
