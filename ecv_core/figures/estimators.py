@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.figures.words import joined
 from ecv_core.records.frames import with_columns
 from ecv_core.store.recorded import FOLDER
 
@@ -49,4 +48,4 @@ def estimators_words(frame: pd.DataFrame) -> str:
         if folds < 10
     ]
     tables = frame["dataset"].nunique()
-    return f"Of ten estimators on {tables} tables, {joined(said)}."
+    return f"Over ten estimators on {tables} tables: {'; '.join(said)}."
