@@ -114,7 +114,7 @@ def write_folds(options: argparse.Namespace) -> int:
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
     if archive:
-        fold.export_split(spec, options.file, options.format)
+        splits.write_bytes(options.file, fold.split_archive(spec, options.format))
     else:
         fold.export_folds(spec, options.file)
     word = splits.strategy(spec.split).fold_word

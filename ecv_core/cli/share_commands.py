@@ -51,13 +51,7 @@ def import_file(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)
-    run_id, new = import_run(
-        open_store(),
-        found.run,
-        sha256=found.sha256,
-        file_name=path.name,
-        made_with=found.made_with,
-    )
+    run_id, new = import_run(open_store(), found)
     title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
     print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
     return OK

@@ -25,6 +25,7 @@ from ecv_core.cli.options import (
 )
 from ecv_core.cli.output import OK
 from ecv_core.figures.words import counted, metric_label
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.study import (
     Cell,
     answers,
@@ -123,9 +124,8 @@ def run_study(options: argparse.Namespace) -> int:
                 todo,
                 executor=executor,
                 speculate=options.speculate,
-                on_fold=on_fold,
+                says=Says(fold=on_fold, trouble=gives_up()),
                 on_end=on_end,
-                trouble=gives_up(),
                 also=ALSO if options.splits else (),
             )
     if failed:

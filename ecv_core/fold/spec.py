@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
-from dataclasses import replace
-from inspect import Parameter, Signature, signature
 from types import NoneType
 from typing import Any
 
@@ -15,7 +13,7 @@ from ecv_core.energy import meter
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
-from ecv_core.records.spec import OLDER, SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
 
 
 def make_spec(
@@ -34,8 +32,6 @@ def make_spec(
     there is only one fold or folds come in an order, and `min_folds` is the rule's.
 
     Args:
-        dataset: its id.
-        algorithm: its id.
         params: of the algorithm, by name; the others are at their defaults.
         split_params: of the split, alike.
         rule_params: of the rule, alike.
@@ -156,25 +152,6 @@ def _items(entry: datasets.DatasetEntry) -> int | None:
 _APART = {"dataset", "algorithm", "params", "split_params", "rule_params", "own_metric", "cutoffs"}
 _ASKED = {name: one for name, one in SETTINGS.items() if name not in _APART}
 """What `make_spec` takes as `settings`."""
-
-
-def _signature() -> Signature:
-    """Of `make_spec`, with every setting spelled out, as `help` and notebooks show it."""
-    plain = [one for one in signature(make_spec).parameters.values() if one.name != "settings"]
-    named = (
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=None if one.unless_asked else one.default,
-            annotation=RunSpec.__annotations__[name],
-        )
-        for name, one in _ASKED.items()
-    )
-    short = (Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in OLDER)
-    return Signature([*plain, *named, *short], return_annotation=RunSpec)
-
-
-make_spec.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def usual_k(split: str, *, imported: bool = False) -> int:
@@ -337,8 +314,3 @@ def _check_negatives(
             f"{dataset} has {items:,} items, so {negatives:,} negatives cannot be drawn besides "
             "what a user has; ask for fewer, or leave the number out for full ranking"
         )
-
-
-def to_the_end(spec: RunSpec) -> RunSpec:
-    """The same run, going on to its last fold after the stop, to check it."""
-    return replace(spec, full=True)

@@ -284,18 +284,12 @@ class Ratings:
     def take(self, kept: NDArray[np.bool_]) -> Self:
         """Those that are kept alone; shape (pairs,)."""
         times = self.pairs.timestamps
-        return type(self)(
-            pairs=Pairs(
-                users=self.users[kept],
-                items=self.items[kept],
-                timestamps=None if times is None else times[kept],
-            ),
-            values=self.values[kept],
-            n_users=self.n_users,
-            n_items=self.n_items,
-            low=self.low,
-            high=self.high,
+        pairs = Pairs(
+            users=self.users[kept],
+            items=self.items[kept],
+            timestamps=None if times is None else times[kept],
         )
+        return replace(self, pairs=pairs, values=self.values[kept])
 
 
 # What a split or a model may need of a dataset beside who interacted with what.

@@ -12,50 +12,24 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, check_id, id_of
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
-from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
-from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE, EFold, EFoldRelative
-from ecv_core.stopping.fixed import FIXED, NEVER, Fixed, Never
-from ecv_core.stopping.interval import (
-    difference_percent,
-    mean_and_deviation,
-    mean_interval,
-    stop_interval,
-)
-from ecv_core.stopping.precision import PRECISION, Precision
-from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
+from ecv_core.stopping.base import OwnInterval, OwnMean, first_stop
+from ecv_core.stopping.base import Rule as Rule
+from ecv_core.stopping.base import StoppingRule as StoppingRule
+from ecv_core.stopping.base import TakesAids as TakesAids
+from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE
+from ecv_core.stopping.efold import EFold as EFold
+from ecv_core.stopping.efold import EFoldRelative as EFoldRelative
+from ecv_core.stopping.fixed import FIXED, NEVER
+from ecv_core.stopping.fixed import Fixed as Fixed
+from ecv_core.stopping.fixed import Never as Never
+from ecv_core.stopping.interval import difference_percent as difference_percent
+from ecv_core.stopping.interval import mean_and_deviation, stop_interval
+from ecv_core.stopping.interval import mean_interval as mean_interval
+from ecv_core.stopping.precision import PRECISION
+from ecv_core.stopping.precision import Precision as Precision
+from ecv_core.stopping.stagnation import STD_STAGNATION
+from ecv_core.stopping.stagnation import StdStagnation as StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
-
-__all__ = [
-    "BASELINE",
-    "NEVER_STOPS",
-    "PAPERS_RULE",
-    "RULES",
-    "EFold",
-    "EFoldRelative",
-    "Fixed",
-    "Never",
-    "Precision",
-    "Rule",
-    "StdStagnation",
-    "StoppingRule",
-    "TakesAids",
-    "axis_of",
-    "cheap_models",
-    "difference_percent",
-    "folds_planned",
-    "interval_after_stop",
-    "mean_interval",
-    "moment",
-    "moments",
-    "needs_user_scores",
-    "register_rule",
-    "rule",
-    "rule_for",
-    "said_by_name",
-    "settings_of",
-    "stop_of",
-    "takers",
-]
 
 
 def record_of(instance: StoppingRule, id: str | None, title: str | None, help: str | None) -> Rule:

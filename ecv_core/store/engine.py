@@ -36,7 +36,6 @@ def without_password(text: str, url: str) -> str:
 
     Args:
         text: anything.
-        url: the address that was asked for.
     """
     begin = _SCHEME.match(url)
     scheme = begin[0] if begin else ""
@@ -194,7 +193,6 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
 
     Args:
-        engine: the database.
         doing: what could not be done, as in "the database ... cannot be written".
     Raises: StoreError.
     """

@@ -10,7 +10,7 @@ import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
-from ecv_core.figures.words import counted, dataset_title
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_mb
@@ -137,29 +137,47 @@ _SAID = "own-trouble"
 
 
 def just_kept(name: str) -> None:
-    """What comes next, right after a dataset was kept."""
-    if name not in own.added():
+    """What comes next, right after a dataset was kept: which is best on it."""
+    about = own.added().get(name)
+    if about is None:
         return
     with st.container(border=True):
         st.success(
             f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
             icon=":material/check_circle:",
         )
-        run_with(name, primary=True)
-        st.caption(
-            "When the run has stopped: **Run the remaining folds to check**. **How many folds?** "
-            "then tells how few of them would have been enough."
-        )
+        if about.interactions and not why_not(Action.START_MANY):
+            _which_is_best(name, about.items)
+        else:
+            run_with(name, "now")
 
 
-def run_with(name: str, *, primary: bool = False) -> None:
-    """A button that opens Run with this dataset picked."""
+def _which_is_best(name: str, items: int) -> None:
+    from pages.best.settings import SelectionSettings
+    from pages.best.start import begin, sensible_contenders
+    from pages.run.start_form import expectation
+
+    named = sensible_contenders(name, items)
+    with st.container(horizontal=True):
+        if st.button("Which is best on it?", type="primary", icon=":material/trophy:"):
+            with sentences():
+                go("best/best.py", {"selection": begin(named, SelectionSettings())})
+        run_with(name, "now")
+    titles = joined([algorithm_title(spec.algorithm) for _, spec in named])
+    st.caption(
+        f"{titles} meet on the same {named[0][1].k} folds until one can be used at an expected "
+        "loss of at most 0.1 % of its score."
+    )
+    expectation([spec for _, spec in named], select=True)
+
+
+def run_with(name: str, where: str = "listed") -> None:
+    """A button that opens Run with this dataset picked; `where` tells it from others."""
     if st.button(
-        f"Run an algorithm on {escaped(name)}" if primary else "Run",
-        type="primary" if primary else "secondary",
+        "Run one algorithm",
         icon=":material/play_circle:",
-        key=f"run-{name}-{primary}",
-        help=None if primary else "Opens Run with this dataset picked.",
+        key=f"run-{name}-{where}",
+        help="Opens Run with this dataset picked.",
     ):
         go("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
 

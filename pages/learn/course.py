@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentences
 from pages.shared.widgets.component import component
 
@@ -117,8 +117,8 @@ CHAPTERS: dict[str, Chapter] = {
             id="predict",
             short="Game",
             question="Predict the stop",
-            idea="Folds of a real run arrive one by one. Vote: does the rule stop here, or does it "
-            "go on?",
+            idea="Three folds of a real run are in. Bet: after which fold does the rule stop, and "
+            "how far from the mean of all will it be?",
         ),
         Chapter(
             id="glossary",
@@ -157,7 +157,7 @@ def course() -> None:
         st.markdown(chapter.idea)
         with sentences():
             import_module(chapter.module).show()
-        copy_link({PARAMETER: chapter.id})
+        link_has({PARAMETER: chapter.id})
     _history(key="learn-history", on_moved_change=_follow_the_address)
 
 

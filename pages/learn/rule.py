@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
+from ecv_core.figures.decisions import threshold_figure
+from ecv_core.figures.steps import Steps
 from ecv_core.figures.words import alpha_text
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import Moment
-from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.records.run import Moment, Run
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.parts import Row, guide, guide_note
@@ -48,14 +51,25 @@ def show() -> None:
     values, notes, sentences = _numbers(played, frame, stops, texts)
     numbers(SLIDER, key="learn-rule-numbers-said", sentences=sentences)
     plot(
-        lambda dark: products_figure(frame, dark=dark, height=_HEIGHT),
+        lambda dark: [
+            threshold_figure(
+                moments(EFold(alpha=alpha), run.folds_in_order, CONFIDENCE),
+                spec_of(run, alpha),
+                dark=dark,
+                height=_HEIGHT,
+                span=frame["product"].dropna().tolist(),
+            )
+            for alpha in ALPHAS
+        ],
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
         name="the rule fold by fold",
         table=lambda: frame,
-        alt="Interval width times its last change, after each fold.",
+        alt="Interval width times its last change after each fold, against the line alpha.",
         slider=SLIDER,
-        steps=lambda: products_steps(frame, ALPHAS, texts, stops),
+        steps=lambda: Steps(
+            variants=range(len(ALPHAS)), alts=sentences, notes=[f"alpha {text}" for text in texts]
+        ),
     )
     numbers(SLIDER, key="learn-rule-numbers-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(
@@ -64,15 +78,28 @@ def show() -> None:
     )
 
 
-@with_columns(PRODUCTS_COLUMNS)
+def spec_of(run: Run, alpha: float) -> RunSpec:
+    """Of a telling of this run by the paper's rule."""
+    return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
+
+
+_COLUMNS = {
+    "n": "folds seen, 1 .. k",
+    "before": "c_(n-1), the interval width before this fold; missing below n = 3",
+    "width": "c_n; missing below n = 2",
+    "product": "c_n * |c_(n-1) - c_n|, the least alpha that stops here; missing below n = 3",
+}
+
+
+@with_columns(_COLUMNS)
 def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
-    """As `figures.products` wants it."""
+    """Width, its last change and their product after each fold."""
     widths = [one.interval.width if one.interval else math.nan for one in played]
     rows = []
     for n, width in enumerate(widths, start=1):
         before = widths[n - 2] if n >= 3 else math.nan
         rows.append((n, before, width, least_alpha(before, width)))
-    return pd.DataFrame(rows, columns=list(PRODUCTS_COLUMNS))
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
 @st.fragment

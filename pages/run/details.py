@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ecv_core.figures.report.pictures import efold_picture
-from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.training import (
     HELD_OUT,
@@ -138,8 +137,8 @@ def figure_1(shown: Run) -> Callable[[], Figure]:
 def _report(shown: Run) -> str:
     run = newest(shown)
     origin = origins(store()).get(run.run_id)
-    known = provenance([run.spec.dataset], origin.made_with if origin else None)
-    return run_report(run, known, origin=imported_sentence(run.run_id))
+    made_with = origin.made_with if origin else None
+    return run_report(run, made_with, origin=imported_sentence(run.run_id))
 
 
 def _document(shown: Run) -> str:

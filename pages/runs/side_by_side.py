@@ -28,7 +28,6 @@ from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
-from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
@@ -47,7 +46,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
         return
     with st.container(horizontal=True, horizontal_alignment="right"):
         _links(runs)
-        copy_link()
     plot(
         lambda dark: compare_figure(frame, dark=dark),
         version=(

@@ -1,6 +1,14 @@
 """Many runs as one study: datasets x algorithms, or splits x algorithms."""
 
-from pages.shared.address.navigation import ALGORITHMS, ESTIMATORS, METRICS, RANKS, head, page
+from pages.shared.address.navigation import (
+    ALGORITHMS,
+    ESTIMATORS,
+    METRICS,
+    PAPERS,
+    RANKS,
+    head,
+    page,
+)
 from pages.shared.charts.plot import preload_plots
 
 with page():
@@ -10,6 +18,7 @@ with page():
             RANKS: "Does another split change the ranking?",
             METRICS: "Which metric can tell settings apart?",
             ESTIMATORS: "Does it hold for classifiers?",
+            PAPERS: "Do the papers' numbers come out here?",
         }
     )
     preload_plots()
@@ -25,6 +34,10 @@ with page():
         from pages.studies.estimators_view import rules_of_estimators
 
         rules_of_estimators()
+    elif view == PAPERS:
+        from pages.studies.papers_view import papers_beside_ours
+
+        papers_beside_ours()
     else:
         from pages.studies.swaps_view import ranks_under_splits
 

@@ -13,11 +13,12 @@ from ecv_core import cli
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.splits import SPLITS
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, serving
 from ecv_core.store.command import command_for
 from ecv_core.store.store import open_store
 
-ON_SYNTHETIC = [name for name in SPLITS if name != "leave-last-basket"]
+ON_SYNTHETIC = [name for name in serving(Task.TOP_N) if name != "leave-last-basket"]
 
 
 def run(*arguments: str) -> int:
@@ -84,14 +85,13 @@ def test_a_split_that_cannot_be_is_one_line_and_exit_code_2(
     assert open_store().runs() == []
 
 
-@pytest.mark.parametrize("form", ["csv", "recbole"])
 @pytest.mark.parametrize("name", ["user-fold-in", "temporal-windows", "leave-last-item"])
 def test_a_run_on_the_exported_split_has_the_scores_of_the_run_that_made_it(
-    name: str, form: str, tmp_path: Path
+    name: str, tmp_path: Path
 ) -> None:
     archive, first, second = (tmp_path / file for file in ("split.zip", "1.json", "2.json"))
     split = ["--split", name, "-k", "2", "--seed", "9"]
-    assert cli.main(["folds", "synthetic", str(archive), *split, "--format", form]) == 0
+    assert cli.main(["folds", "synthetic", str(archive), *split]) == 0
     assert run(*split, "--rule", "never", "--json", str(first)) == 0
     words = ["--folds", str(archive), "--seed", "9", "--rule", "never"]
     assert run(*words, "--json", str(second)) == 0
@@ -136,7 +136,7 @@ def test_a_file_that_cannot_hold_the_split_is_refused(
 
 @settings(max_examples=50)
 @given(
-    name=st.sampled_from(list(SPLITS)),
+    name=st.sampled_from(serving(Task.TOP_N)),
     k=st.none() | st.integers(2, 6),
     test=st.floats(0.01, 0.99),
 )

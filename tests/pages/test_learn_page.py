@@ -7,7 +7,9 @@ import pytest
 from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.rounds import round_of
+from ecv_core.stopping.interval import difference_percent
 from pages.learn.course import CHAPTERS
+from pages.learn.predict import bracket_of
 from pages.learn.rule import ALPHAS
 
 
@@ -154,23 +156,38 @@ def test_the_alpha_of_the_address_is_that_of_the_slider(learn):
     assert 1e-4 in ALPHAS
 
 
-def test_a_vote_scores_a_point_if_the_rule_agrees(learn):
+def bet(app, fold, off):
+    pills = {one.key: one for one in app.get("button_group")}
+    pills["learn-bet-stop"].set_value(fold).run()
+    pills = {one.key: one for one in app.get("button_group")}
+    pills["learn-bet-off"].set_value(off).run()
+    app.button(key="learn-bet-placed").click().run()
+    assert not app.exception
+
+
+def test_a_bet_has_two_points_for_the_fold_and_one_for_the_mean(learn):
     runs = complete_runs()
     now = next(one for one in (round_of(runs, n) for n in range(1, 50)) if 3 < one.stop < 7)
+    off = bracket_of(difference_percent(now.moments[now.stop - 1].mean, now.moments[-1].mean))
     app = learn(chapter="predict", round=str(now.number))
-    for _ in range(3, now.stop):
-        app.button(key="learn-vote-G").click().run()
-        assert "**Right.**" in words(app)
-    app.button(key="learn-vote-S").click().run()
-    assert not app.exception
-    votes = now.stop - 2
-    assert f"**{votes} of {votes}** votes right" in words(app)
-    assert f"stops after fold {now.stop}" in words(app)
+    bet(app, now.stop, off)
+    assert "**3 of 3 points**" in words(app)
+    assert f"stopped after fold **{now.stop}**" in words(app)
     title = f"{algorithm_title(now.run.spec.algorithm)} on {dataset_title(now.run.spec.dataset)}"
     assert f"It was **{title}**" in words(app)
     app.button(key="learn-next-round").click().run()
     assert in_address(app, "round") == str(now.number + 1)
-    assert f"**{votes} of {votes}** votes right" in words(app)  # the score is kept
+    stop = round_of(runs, now.number + 1).stop
+    bet(app, stop + 1 if stop < 10 else 9, "2 % or more")
+    assert "**4 of 6** points" in words(app)  # the score is kept; the fold beside it has one
+
+
+@pytest.mark.parametrize(
+    ("percent", "words_of"),
+    [(0.0, "below 0.5 %"), (0.5, "0.5 to 1 %"), (1.99, "1 to 2 %"), (2.0, "2 % or more")],
+)
+def test_a_difference_is_in_one_bracket(percent, words_of):
+    assert bracket_of(percent) == words_of
 
 
 def test_the_run_is_not_named_before_the_end(learn):
@@ -181,21 +198,12 @@ def test_the_run_is_not_named_before_the_end(learn):
     assert "It was" not in shown
 
 
-def test_a_wrong_vote_scores_nothing(learn):
-    now = round_of(complete_runs(), 7)
-    app = learn(chapter="predict", round="7")
-    app.button(key="learn-vote-G" if now.stop == 3 else "learn-vote-S").click().run()
-    assert "**0 of 1** votes right" in words(app)
-    assert "**Wrong.**" in words(app)
-
-
-def test_a_round_that_never_stops_ends_with_its_last_fold(learn):
+def test_a_round_that_never_stops_says_so(learn):
     runs = complete_runs()
     number = next(n for n in range(1, 500) if round_of(runs, n).stop == 10)
     app = learn(chapter="predict", round=str(number))
-    for _ in range(3, 10):
-        app.button(key="learn-vote-G").click().run()
-    assert not app.exception
+    bet(app, 3, "2 % or more")
+    assert "**0 of 3 points**" in words(app)
     assert "All 10 folds were used" in words(app)
     assert app.button(key="learn-next-round")
 
@@ -206,7 +214,7 @@ def test_a_wrong_round_is_said_and_another_begins(learn, number):
     (warning,) = app.warning
     assert "Rounds are numbered from 1 to 9999" in warning.value
     assert re.fullmatch(r"\d+", in_address(app, "round"))
-    app.button(key="learn-vote-G").click().run()
+    bet(app, 3, "2 % or more")
     assert not app.warning
 
 

@@ -77,7 +77,7 @@ class Layout:
     quotes: bool = True
     """Whether a field may stand in quotation marks, which are then no part of it."""
     skip: int = 0
-    """Lines before the header that are none of the table, such as Excel's 'sep=;'."""
+    """Lines before the table that are none of it: blank ones, and Excel's 'sep=;'."""
 
     def column(self, role: str) -> int | None:
         """The place of the column with this role; None where there is none."""

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from typing import Literal
 
 import ecv_core.untrusted.bounded as bounded
@@ -276,10 +277,10 @@ def _decoded(head: bytes, encoding: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _lines(text: str) -> list[str]:
+def _lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them; the last one may be cut, and is left out then."""
     found: list[str] = []
-    for line in io.StringIO(text, newline=None):
+    for line in islice(io.StringIO(text, newline=None), skip, None):
         cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
         if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and found):
             found.append(line)
@@ -298,19 +299,19 @@ def _delimited(text: str, encoding: str) -> Recognised:
             "it is one JSON list; write JSON lines instead, one object per line without commas "
             "between them"
         )
-    lines = _lines(text)
-    skip = 0
-    asked = ""
-    if lines and lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):
-        asked, skip = lines[0].rstrip("\n")[4:5] or "\t", 1
-    separator = asked if asked in SEPARATORS else _separator(lines[skip:])
+    lines, asked = _lines(text), ""
+    skip = sum(1 for _ in takewhile(str.isspace, io.StringIO(text, newline=None)))
+    if lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):
+        asked, skip = lines[0].rstrip("\n")[4:5] or "\t", skip + 1
+        lines = _lines(text, skip)
+    separator = asked if asked in SEPARATORS else _separator(lines)
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
-    rows = _fields(lines[skip:], layout)
+    rows = _fields(lines, layout)
     if rows is None:
         layout = replace(layout, quotes=False)
-        rows = _fields(lines[skip:], layout) or []
+        rows = _fields(lines, layout) or []
     layout = replace(layout, header=_has_header(rows))
     return _table(text, layout)
 
@@ -319,7 +320,7 @@ def _table(text: str, layout: Layout) -> Recognised:
     """Columns and first rows of a text that is read so. Raises: Unreadable."""
     if layout.form is not Form.DELIMITED:
         return _json_lines(text, layout.encoding)
-    rows = _fields(_lines(text)[layout.skip :], layout)
+    rows = _fields(_lines(text, layout.skip), layout)
     if rows is None:
         raise Unreadable("a quotation mark is not closed; read it without quotation marks")
     body = rows[1:] if layout.header else rows

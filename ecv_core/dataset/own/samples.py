@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable
-from ecv_core.dataset.own.layout import Layout
+from ecv_core.dataset.own.layout import Form, Layout
 from ecv_core.dataset.own.plain import Plain, Report, refusals
 from ecv_core.dataset.own.reading import numbers, texts
-from ecv_core.dataset.own.rows import batches
+from ecv_core.dataset.own.rows import NO_OBJECT, WIDTH, batches
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,11 +36,12 @@ def read_samples(plain: Plain, layout: Layout, report: Report) -> tuple[pd.DataF
 
     whole = replace(layout, roles=tuple((str(at), at) for at in range(len(layout.names))))
     pieces: list[dict[str, pa.Array]] = []
+    no_row = NO_OBJECT if layout.form is Form.JSON_LINES else WIDTH
     unfit: Counter[str] = Counter()
     with refusals(plain.name):
         for batch in batches(plain, whole):
             pieces.append({at: texts(values) for at, values in batch.columns.items()})
-            unfit.update(batch.unfit)
+            unfit[no_row] += batch.unfit
             report("read", int(1000 * min(batch.share, 1.0)), 1000)
         rows = sum(len(piece["0"]) for piece in pieces)
         if not 0 < rows <= limits.MAX_ROWS:
