@@ -294,6 +294,11 @@ def load(dataset_id: str) -> Interactions:
         lacks columns or holds missing or non-numeric values.
     """
     known = entry(dataset_id)
+    if known.task is not None:
+        raise DatasetError(
+            f"{dataset_id} is a table of samples, and holds no interactions; choose another "
+            "dataset, or an algorithm of tables, such as random-forest"
+        )
     if known.generated:
         size = synthetic_large.size_of(dataset_id)
         return synthetic.generate() if size is None else synthetic_large.generate(size)

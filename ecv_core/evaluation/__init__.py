@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, runtime_checkable
 from typing import Protocol as Interface
@@ -330,39 +330,28 @@ def evaluate_samples(
 
     known = METRICS[metric_id]
     several = table.classes is not None and len(table.classes) > 2
-    X, y = table.features[rows], table.targets[rows]
+    names = {name: _SCORERS[name] for name in sorted(known.task.metrics)}
+    if several and "roc-auc" in names:
+        names["roc-auc"] = "roc_auc_ovr"
+    scoring = Scoring(estimator, names, metric_id)
+    scoring.units = rows
     means: dict[str, float] = {}
-    told = None
-    for one in [known, *(other for other in METRICS.values() if other.task is known.task)]:
-        if one.id in means or one.is_own:
-            continue
-        scorer = _SCORERS[one.id] + "_ovr" * (several and one.id == "roc-auc")
-        sign = 1.0 if one.higher_is_better else -1.0
-        try:
-            with _quiet(f"has no {one.title} on these samples"):
-                scoring = Scoring(estimator, scorer)
-                scoring.units = rows
-                score = sign * float(scoring.scorer(estimator, X, y))
-        except RunError:
-            if one is known:
-                raise
-            continue
-        if np.isfinite(score):
-            means[one.id] = score
-        elif one is known:
-            raise RunError(
-                f"{one.title} is not defined on a fold of {table.dataset}: it may hold out no "
-                "sample of some class; choose fewer folds, or another metric, such as accuracy"
-            )
-        if one is known:
-            told = scoring.told
-    if told is None:
+    for name, scorer in scoring.scorer.items():
+        with suppress(RunError) if name != metric_id else nullcontext():
+            with _quiet(f"has no {METRICS[name].title} on these samples"):
+                score = float(scorer(estimator, table.features[rows], table.targets[rows]))
+            if not np.isfinite(score):
+                raise RunError(
+                    f"{known.title} is not defined on a fold of {table.dataset}: it may hold out "
+                    "no sample of some class; choose fewer folds, or another metric"
+                )
+            means[name] = score if METRICS[name].higher_is_better else -score
+    if (told := scoring.told) is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {known.title}")
-    sign = 1.0 if known.higher_is_better else -1.0
     return Evaluation(
         users=told.units.astype(np.int32),
         metrics=(metric_id,),
-        values=sign * told.values[:, None],
+        values=(told.values if known.higher_is_better else -told.values)[:, None],
         means=means,
     )
 

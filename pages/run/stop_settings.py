@@ -19,6 +19,7 @@ from ecv_core.records.spec import SETTINGS, Role, RunSpec
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.shared.live.acting import who
 from pages.shared.live.state import KEPT, sentence
+from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
     about,
@@ -172,7 +173,7 @@ def _cheap() -> list[str]:
     return [
         known.id
         for known in ALGORITHMS.values()
-        if not known.random and known.needs is Need.NOTHING
+        if not known.random and known.needs is Need.NOTHING and known.task in picked_dataset().tasks
     ]
 
 

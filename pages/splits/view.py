@@ -9,8 +9,8 @@ import streamlit as st
 import ecv_core.dataset as datasets
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError, UnknownName
-from ecv_core.records.spec import RunSpec
-from ecv_core.splits import SPLITS, Strategy, strategy
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.splits import SPLITS, Strategy, serving, strategy
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentence, sentences
@@ -114,7 +114,7 @@ def choose_split() -> tuple[RunSpec, bool]:
     known_split()
     with st.container(border=True):
         entry, ready = dataset_picker()
-        split_id = strategy_select(list(SPLITS))
+        split_id = strategy_select(serving(Task.TOP_N))
         known = SPLITS[split_id]
         st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
         params = strategy_parameters(known)

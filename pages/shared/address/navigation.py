@@ -23,11 +23,12 @@ VIEW = "view"
 """In the address: which view of a page that has several."""
 ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS, METRICS, PAPERS = (
+ALGORITHMS, RANKS, METRICS, PAPERS, ESTIMATORS = (
     "Datasets and algorithms",
     "Splits and ranks",
     "Metrics and parameters",
     "Papers",
+    "Estimators",
 )
 
 _OLD: dict[str, tuple[str, dict[str, str]]] = {
