@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from ecv_core import fold
 from ecv_core.analysis.selection import Terms, check_contenders, play, play_orders
+from ecv_core.analysis.selection.contenders import recorded_contenders
 from ecv_core.analysis.selection.document import (
     orders_document,
     selection_document,
@@ -19,7 +20,6 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.rounds import Budget
-from ecv_core.analysis.selection.runs import recorded_contenders
 from ecv_core.analysis.selection.score_files import read_contenders
 from ecv_core.cli.options import (
     add_machine_options,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.selection import play
-from ecv_core.analysis.selection.runs import contenders_of
+from ecv_core.analysis.selection.contenders import contenders_of
 from ecv_core.evaluation import metric_of
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
