@@ -14,13 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
-from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff, explorable, tradeoff
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_ALGORITHMS,
+    PAPER_STOP,
+    Tradeoff,
+    explorable,
+    tradeoff,
+)
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.rules import by_rule, compared_curves, curves_of_run, rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame
 from ecv_core.figures.words import alpha_text
-from ecv_core.jobs.plans.study import PAPER_ALGORITHMS
 from ecv_core.records.run import Scores
 from ecv_core.store.recorded import FOLDER, recorded_runs, recorded_stopped
 from ecv_core.store.results import Results, scores_of_run

@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 
 from ecv_core.analysis.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
 from ecv_core.analysis.tuning.spaces import Sampler
-from ecv_core.jobs.book import refuse
+from ecv_core.jobs.book import Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans import tune as tuning
 from ecv_core.jobs.plans.tune import Tuned
@@ -69,9 +69,8 @@ def tune(
         **settings,
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        return tuning.tune(
-            store, plan, executor=executor, share=share, on_fold=on_fold, trouble=refuse
-        )
+        says = Says(fold=lambda run: on_fold(), trouble=refuse)
+        return tuning.tune(store, plan, executor=executor, share=share, says=says)
 
 
 @kinds_checked

@@ -193,6 +193,8 @@ class Phrases:
     """A mark for the citation of the paper on e-fold cross-validation."""
     maths: Callable[[str, str], str]
     """A mark for a formula: as text, and in LaTeX between dollars."""
+    unit: str = "user"
+    """What has a score of its own in a fold."""
 
 
 AT_LEAST = Parameter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,17 +92,26 @@ class Shown:
         return costs(self.contenders, self.played.rounds, self.played.joules_of_all_folds)
 
 
-def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None:
+def show(
+    chosen: Shown,
+    *,
+    autoplay: bool = False,
+    slider: bool = False,
+    then: Callable[[], None] | None = None,
+) -> None:
     """The verdict, the controls, what happened in the round, the lanes, the cost.
 
     Args:
         chosen: with at least one round.
         autoplay: whether it begins to play at once; else it stands at its last round.
         slider: a slider alone instead of the player, whose keys a page may want for itself.
+        then: draws the way to the next question, once it is decided.
     """
     st.html(_STYLE)
     with st.container(key="best-verdict"):
         st.markdown(f"**{escaped(sentence_of(chosen))}**")
+    if then and chosen.decided:
+        then()
     said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
     count = len(chosen.played.rounds)
     if slider:

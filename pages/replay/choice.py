@@ -47,7 +47,7 @@ def settings() -> ChosenReplay | None:
     """
     left, middle, right = st.columns([1.7, 1.5, 1.5], gap="small")
     with left:
-        run = choose_run(_first, picked=_as_it_ran)
+        run = choose_run(usual_run, picked=_as_it_ran)
     if run is None:
         return None
     _begin_as_it_ran(run)
@@ -64,7 +64,8 @@ def from_address() -> ChosenReplay | None:
         return settings()
 
 
-def _first(runs: list[Known]) -> Known:
+def usual_run(runs: list[Known]) -> Known:
+    """The one to begin with."""
     wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]
     return (wanted or runs)[0]
 

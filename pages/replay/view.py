@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.analysis.replay import explanations
-from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.figures.decisions import PICTURES
 from ecv_core.figures.efold import efold_frame
@@ -28,9 +27,8 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, from_address, settings
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.address.navigation import RACE, show_view
-from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.runs import source_sentence
@@ -223,16 +221,15 @@ def _around(chosen: ChosenReplay) -> None:
     """Where to go from here."""
     run, played = chosen.run, chosen.played
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Race it against k-fold",
-            icon=":material/flag:",
-            key="to-race",
-            type="tertiary",
-            on_click=show_view,
-            args=(RACE,),
-        )
-        copy_link(_as_told(chosen))
+    st.button(
+        "Race it against k-fold",
+        icon=":material/flag:",
+        key="to-race",
+        type="tertiary",
+        on_click=show_view,
+        args=(RACE,),
+    )
+    link_has(_as_told(chosen))
     order = " ".join(str(fold.fold) for fold in played.folds)
     how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
     st.caption(
@@ -240,7 +237,6 @@ def _around(chosen: ChosenReplay) -> None:
         f"({how}). {_rest_words(run)}{source_sentence(energy_of(run).source)} "
         f"{processor_sentence(energy_of(run))}"
     )
-    energy_bar(run.folds, left_in_words([run]))
 
 
 def _deciding(chosen: ChosenReplay) -> None:

@@ -47,7 +47,7 @@ def fold_table(run: Run) -> None:
     reals = {
         name: number(name, "%.4f")
         for name in frame.column_names
-        if name not in ("n", "fold", "users", "used", "source")
+        if name not in ("n", "fold", "users", "samples", "used", "source")
     }
     estimates = {
         name: number(name, "%.2g")
@@ -112,7 +112,8 @@ def downloads(run: Run) -> None:
             icon=":material/download:",
             key=f"json-{run.run_id}",
             on_click="ignore",
-            help="Everything but the scores of single users; another e-fold can import it.",
+            help=f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
+            "import it.",
         )
 
 

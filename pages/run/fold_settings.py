@@ -9,9 +9,8 @@ from typing import Any
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core import models
-from ecv_core.evaluation import METRICS, Kind
-from ecv_core.fold.spec import usual_metric, usual_split
+from ecv_core import models, splits
+from ecv_core.evaluation import METRICS
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import ParamValue
@@ -51,7 +50,7 @@ def usual_of_task(names: list[str]) -> None:
     known = any(key in state or key in st.query_params for key in ("metric", "split"))
     if task is (before or Task.TOP_N) or (before is None and known):
         return
-    state["metric"], state["split"] = usual_metric(task), usual_split(task)
+    state["metric"], state["split"] = task.usual_metric, task.usual_split
 
 
 def fold_settings(
@@ -69,16 +68,17 @@ def fold_settings(
     left, middle, right = st.columns(3)
     usual_k(_asked_split())
     k = setting_widget("k", left)
-    metric = metric_select(middle, **about("metric"))
-    ranked = METRICS[metric].kind is not Kind.RATINGS
+    metric = metric_select(middle, task.together, **about("metric"))
+    ranked = METRICS[metric].task is Task.TOP_N
     n = setting_widget("n", right) if ranked else SETTINGS["n"].default
     score = score_settings(metric)
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=_asked_split() != next(iter(SPLITS)),  # so that a link's split is seen
+        expanded=_asked_split()
+        not in (next(iter(SPLITS)), task.usual_split),  # so that a link's split is seen
     ):
-        split = strategy_select([*SPLITS, IMPORTED])
+        split = strategy_select([*splits.serving(task), *[IMPORTED] * (not task.of_table)])
         params: dict[str, ParamValue] = {}
         if split != IMPORTED:
             strategy = SPLITS[split]

@@ -59,7 +59,7 @@ def fold_frame(run: Run) -> pd.DataFrame:
             "other work %": pd.Series([_others(f) for f in run.folds], dtype=float),
             "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
             "source": [fold.energy.source for fold in run.folds],
-            "users": [fold.users for fold in run.folds],
+            f"{run.spec.task.unit}s": [fold.users for fold in run.folds],
         }
     )
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])

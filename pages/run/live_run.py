@@ -39,7 +39,6 @@ from pages.run.details import (
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
-from pages.shared.address.link import copy_link
 from pages.shared.charts.plot import draw, drawing, plot
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
@@ -216,7 +215,6 @@ def _run(following: bool, read: list[list[Run]]) -> None:
             horizontal=True, vertical_alignment="center", width="content", key="run-actions"
         ):
             run_actions(run, runs)
-            copy_link()
     _results(run, runs)
     _details(run, runs)
 

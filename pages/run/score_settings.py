@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ecv_core.evaluation import METRICS, SAMPLED_WARNING, Kind
-from ecv_core.records.spec import SCORES
+from ecv_core.evaluation import METRICS, SAMPLED_WARNING
+from ecv_core.records.spec import SCORES, Task
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.setting_widgets import about, other_settings, setting_widget
 
@@ -32,24 +33,33 @@ SYMBOLS_OF_RATINGS = (
     r"$H$: the held-out pairs of user and item; $r$: the rating given; $\hat{r}$: the rating "
     "predicted, clipped to the scale."
 )
+SYMBOLS_OF_SAMPLES = (
+    r"$H$: the held-out samples; $y$: what is so; $\hat{y}$: what is predicted; $Y$: the classes."
+)
+_SYMBOLS = {Task.TOP_N: SYMBOLS, Task.RATINGS: SYMBOLS_OF_RATINGS}
 
 
-def metric_select(place: DeltaGenerator, **about: Any) -> str:  # noqa: ANN401
-    """The metric's id; `about` is the widget's label, key and help."""
-    listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in CHOICES)
+def metric_select(
+    place: DeltaGenerator,
+    tasks: Sequence[Task] = Task.TOP_N.together,
+    **about: Any,  # noqa: ANN401
+) -> str:
+    """The metric's id, of some tasks; `about` is the widget's label, key and help."""
+    names = [name for name in CHOICES if METRICS[name].task in tasks]
+    listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in names)
     about["help"] = f"{about['help']}\n\n{listed}"
-    picked = place.selectbox(options=CHOICES, format_func=lambda name: METRICS[name].title, **about)
-    return picked or CHOICES[0]
+    picked = place.selectbox(options=names, format_func=lambda name: METRICS[name].title, **about)
+    return picked or names[0]
 
 
 def score_settings(metric: str) -> dict[str, Any]:
     """The metric's definition and the widgets of the ranking protocol, folded away at first.
 
-    Predicted ratings have no such protocol: every held-out rating counts.
+    What is predicted has no such protocol: every held-out rating or sample counts.
 
     Returns: what was picked, as arguments of `make_spec`.
     """
-    if METRICS[metric].kind is Kind.RATINGS:
+    if METRICS[metric].task is not Task.TOP_N:
         with st.expander("How predictions are scored", icon=":material/leaderboard:"):
             _definition(metric)
         return {}
@@ -87,5 +97,5 @@ def _definition(metric: str) -> None:
     if not known.formula:
         return
     st.latex(known.formula)
-    symbols = SYMBOLS_OF_RATINGS if known.kind is Kind.RATINGS else SYMBOLS
-    st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}")
+    symbols = _SYMBOLS.get(known.task, SYMBOLS_OF_SAMPLES)
+    st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}".rstrip())

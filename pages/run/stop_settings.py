@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -9,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy.meter import countries
 from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
@@ -107,15 +109,31 @@ def rule_values(spec: RunSpec) -> dict[str, Any]:
         value = values[one.name]
         if one.ids:
             value = [word for word in str(value).split(",") if word]
-        found[rule_param_key(rule, one)] = nearest_step(one, value) if one.steps else value
+        found[rule_param_key(rule, one)] = as_shown(one, float(value)) if one.steps else value
     return found
 
 
-def nearest_step(parameter: Parameter, value: float) -> float:
-    """The step of a slider that is closest to a value, on the parameter's scale."""
-    if parameter.scale == "logarithmic":
-        return min(parameter.steps, key=lambda step: max(step / value, value / step))
-    return min(parameter.steps, key=lambda step: abs(step - value))
+def slider_steps(known: Parameter, key: str) -> list[float]:
+    """Its steps, and between them the value that the address or an opened run has.
+
+    Args:
+        known: a parameter with steps.
+        key: of its slider, and in the address.
+    """
+    steps = set(known.steps)
+    for given in (st.session_state.get(key), *st.query_params.get_all(key)):
+        with suppress(InputError, ValueError):
+            text = str(known.default if given is None else given)
+            number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+            steps.add(as_shown(known, float(known.parse(number))))
+    return sorted(steps)
+
+
+def as_shown(known: Parameter, value: float) -> float:
+    """The value that its text stands for, which is how the slider and the address know it."""
+    text = known.text(value)
+    number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    return next((step for step in known.steps if known.text(step) == text), number)
 
 
 def _rule_param(
@@ -139,7 +157,10 @@ def _rule_param(
         if known.presets and not prefix:
             _presets(known, how["key"])
         picked = place.select_slider(
-            options=known.steps, value=known.default, format_func=known.text, **how
+            options=slider_steps(known, how["key"]),
+            value=known.default,
+            format_func=known.text,
+            **how,
         )
     if known.meaning and not prefix:
         place.caption(known.meaning(float(picked)))

@@ -28,7 +28,6 @@ from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
-from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
@@ -47,7 +46,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
         return
     with st.container(horizontal=True, horizontal_alignment="right"):
         _links(runs)
-        copy_link()
     plot(
         lambda dark: compare_figure(frame, dark=dark),
         version=(
@@ -276,9 +274,9 @@ def details(one: Comparison) -> str:
     """What was paired, and how large the difference is for a single pair."""
     test = one.test
     folds = "fold" if len(one.folds) == 1 else f"{len(one.folds)} folds"
-    over = f"{test.pairs:,} users, their means over the {folds} that both have"
+    over = f"{test.pairs:,} {one.unit}s, their means over the {folds} that both have"
     if test.over == "folds":
-        over = f"{test.pairs} folds; single users' scores were not kept"
+        over = f"{test.pairs} folds; single {one.unit}s' scores were not kept"
     words = f"Over {over}: better for {test.wins:,}, worse for {test.losses:,}"
     if test.ties:
         words += f", the same for {test.ties:,}"
@@ -329,7 +327,7 @@ def _found(runs: Sequence[NamedRun]) -> Found:
     )
 
 
-@st.cache_data(show_spinner="Comparing user by user ...", max_entries=32)
+@st.cache_data(show_spinner="Comparing one by one ...", max_entries=32)
 def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
@@ -416,21 +414,22 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
 
 
 def _how_to_read(tested: Sequence[Comparison]) -> None:
+    unit = tested[0].unit
     with st.expander("How to read this", icon=":material/help:"):
         st.markdown(
             f"- **{glossary_link('p-value', 'p')}** is how often a difference at least this "
             "large would come up if there were none. With several comparisons "
             f"({len(tested)} here) some look convincing by chance; **Holm's correction** (1979) "
             "makes up for that. A difference counts as found at 5 %.\n"
-            "- **Paired over users**: each user's mean over the folds that both runs have, a "
+            f"- **Paired over {unit}s**: each {unit}'s mean over the folds that both runs have, a "
             "paired t test, beside it Wilcoxon's signed-rank test, and a bootstrap interval "
-            f"({RESAMPLES:,} resamples of users). Each user counts once, so the difference can be "
-            "a little other than that of the means above. It speaks of users like these and of "
-            "the models as trained here, not of training them again.\n"
-            "- With many users, even a tiny difference is found. Ask if it matters: **effect d** "
-            "is the mean difference in units of its spread from user to user (below 0.2 very "
-            "small, from 0.8 large; Cohen 1988).\n"
-            "- **Paired over folds**, where single users' scores were not kept: folds share "
+            f"({RESAMPLES:,} resamples of {unit}s). Each {unit} counts once, so the difference can "
+            f"be a little other than that of the means above. It speaks of {unit}s like these and "
+            "of the models as trained here, not of training them again.\n"
+            f"- With many {unit}s, even a tiny difference is found. Ask if it matters: **effect "
+            f"d** is the mean difference in units of its spread from {unit} to {unit} (below 0.2 "
+            "very small, from 0.8 large; Cohen 1988).\n"
+            f"- **Paired over folds**, where single {unit}s' scores were not kept: folds share "
             "training data and so are not independent, which a plain t test takes for certainty. "
             "The corrected resampled t test (Nadeau and Bengio 2003) widens it; with few folds it "
             "shows only large differences.\n"

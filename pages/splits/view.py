@@ -12,7 +12,7 @@ from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS, Strategy, strategy
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
 from pages.shared.widgets.glossary import explained
@@ -76,7 +76,7 @@ def take_along(spec: RunSpec) -> None:
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
         split_download(spec, key="split-recbole", label="ZIP for RecBole", form="recbole")
-        copy_link(address_of(spec))
+        link_has(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
         "them says strategy, seed, filtering and what is in each part."

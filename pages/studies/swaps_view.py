@@ -22,7 +22,8 @@ from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import chart_table, number, table
 from pages.shared.widgets.words import large
-from pages.studies.swaps_choice import Compared, choose, source_runs, start_form
+from pages.studies.own import start_form
+from pages.studies.swaps_choice import Compared, choose, recorded_split_runs, source_runs
 
 _ACROSS, _UPWARDS = "swaps_across", "swaps_upwards"
 _NAMES, _COLUMN = 140, 92
@@ -58,7 +59,8 @@ def ranks_under_splits() -> None:
         compared = None
     if compared is not None:
         _show(compared)
-    start_form(runs)
+    with st.expander("Compare splits yourself", icon=":material/add:", expanded=not runs):
+        start_form(recorded_split_runs(), several=True)
 
 
 def _show(compared: Compared) -> None:

@@ -177,7 +177,7 @@ def test_data_takes_files_from_those_who_may_and_keeps_others_off(
     assert bool(app.file_uploader) is editing
     assert ("cannot upload files" in said(app)) is not editing
     assert ("Delete it" in buttons(app)) is (who == "one person")
-    assert "Run" in buttons(app)
+    assert "Run one algorithm" in buttons(app)
     forged = opened(as_one(who), "data", file=token)
     assert bool(forged.dataframe) is False  # of a file that was kept, or is not theirs to see
 

@@ -22,6 +22,7 @@ from ecv_core.splits import exchangeable
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
 """The paper's averages: folds used, energy, difference to 10-fold."""
+PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 
 PER_DECADE = 40
 """Alphas of a curve per factor of ten: neighbours differ by 6 %."""

@@ -197,7 +197,7 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
         "low",
         "high",
         "width",
-        "users",
+        f"{run.spec.task.unit}s",
         "s",
         "processor s",
         "mWh",

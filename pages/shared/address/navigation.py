@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
+from pages.shared.address.link import link_button
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
@@ -23,10 +24,11 @@ VIEW = "view"
 """In the address: which view of a page that has several."""
 ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS, METRICS = (
+ALGORITHMS, RANKS, METRICS, PAPERS = (
     "Datasets and algorithms",
     "Splits and ranks",
     "Metrics and parameters",
+    "Papers",
 )
 
 _OLD: dict[str, tuple[str, dict[str, str]]] = {
@@ -98,6 +100,7 @@ _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
+    link_button()
     with st.container(key="menu-mended"):
         _menu(key="menu", data={})
 
@@ -205,18 +208,18 @@ def lead_to(page: str, more: Mapping[str, str]) -> None:
     _lead(key="lead-to", data={"address": address})
 
 
-def go(page: str, more: Mapping[str, str]) -> None:
+def go(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
     """Open another page with these query parameters, as one step that Back goes back.
 
     `st.switch_page` gives the parameters to the page that is left first, as a step of its own.
 
     Args:
         page: its file, as for `st.page_link`.
-        more: query parameter -> value.
+        more: query parameter -> its value, or its values.
     """
     with st.container(key="go-there", height=1, border=False):
         st.page_link(page, label="Open", query_params=dict(more))
-    _press(key="go-press", data={"query": urlencode(more)})
+    _press(key="go-press", data={"query": urlencode(more, doseq=True)})
 
 
 def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:
