@@ -255,6 +255,7 @@ def efold_figures(
     dark: bool = False,
     height: int = 470,
     type_scale: float = 1.0,
+    span: tuple[float, float] | None = None,
 ) -> list[go.Figure]:
     """One figure per step: before the first fold, then after each.
 
@@ -265,8 +266,9 @@ def efold_figures(
         stopped_at: folds used (e); the stop is shown from its fold on. None where there is none.
         confidence: of the interval.
         type_scale: how much larger than usual all type is, for a lecture hall.
+        span: of the score axis; by default what fits all moments.
     """
-    span = score_range(efold_frame(moments, stopped_at))
+    span = span or score_range(efold_frame(moments, stopped_at))
     figures = []
     for n in range(len(moments) + 1):
         stop = _known(stopped_at, n)

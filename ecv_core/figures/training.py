@@ -38,25 +38,23 @@ def training_frame(curves: Sequence[tuple[int, Sequence[float]]]) -> pd.DataFram
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def training_text(frame: pd.DataFrame) -> str:
-    """What the newest curve says, in one sentence; empty without a curve."""
+def training_text(frame: pd.DataFrame, metric: str = METRIC) -> str:
+    """What the newest curve says, in one sentence; empty without a curve.
+
+    Args:
+        frame: from `training_frame`.
+        metric: METRIC, or HELD_OUT, which has no best to be chosen by.
+    """
     newest = frame[frame["newest"]]
     if newest.empty:
         return ""
     best, last = newest[newest["best"]].iloc[0], newest.iloc[-1]
+    if metric == HELD_OUT:
+        return f"Fold {last['fold']}: {HELD_OUT} {last['ndcg']:.4f} after step {last['epoch']}."
     found = f"Fold {last['fold']}: best {METRIC} {best['ndcg']:.4f} in epoch {best['epoch']}"
     if best["epoch"] == last["epoch"]:
         return f"{found}, the newest."
     return f"{found}, {last['ndcg']:.4f} in epoch {last['epoch']}."
-
-
-def held_out_text(frame: pd.DataFrame) -> str:
-    """What the newest curve of the held-out RMSE says; empty without a curve."""
-    newest = frame[frame["newest"]]
-    if newest.empty:
-        return ""
-    last = newest.iloc[-1]
-    return f"Fold {last['fold']}: {HELD_OUT} {last['ndcg']:.4f} after step {last['epoch']}."
 
 
 def training_figure(

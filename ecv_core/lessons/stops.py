@@ -151,11 +151,6 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
     ]
 
 
-def shared_training(k: int) -> float:
-    """Share of one fold's training data that any other fold trains on as well; k at least 2."""
-    return (k - 2) / (k - 1)
-
-
 SAVED_COLUMNS = {
     "alpha": "setting of the paper's rule",
     "dataset": "of the run",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.analysis.orders.files import read_scores, row_labels
+from ecv_core.analysis.orders.files import read_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title
@@ -196,34 +196,13 @@ def _read_file() -> Chosen:
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return _NOTHING
-    names = list(columns)
-    if numbering := row_labels(columns):
-        names = _ask(names, numbering, file.name)
-    if not names:
-        st.info("Pick at least one column of scores.")
-        return _NOTHING
     systems = [
-        Scores(name=name, dataset=file.name, metric="score", folds=columns[name]) for name in names
+        Scores(name=name, dataset=file.name, metric="score", folds=folds)
+        for name, folds in columns.items()
     ]
-    folds = systems[0].k
-    st.caption(f"{counted(len(systems), 'system')} with {counted(folds, 'fold')} each.")
+    st.caption(
+        f"{counted(len(systems), 'system')} with {counted(systems[0].k, 'fold')} each: "
+        f"{escaped(', '.join(columns))}."
+    )
     whose = f"For the {counted(len(systems), 'system')} of {file.name}"
     return systems, [], whose
-
-
-def _ask(names: list[str], numbering: list[str], file: str) -> list[str]:
-    """Which columns are scores; those that seem to number the folds are left out at first."""
-    said = escaped(" and ".join(f"'{name}'" for name in numbering))
-    one = len(numbering) == 1
-    st.caption(
-        f"The column{'' if one else 's'} {said} {'seems' if one else 'seem'} to number the folds, "
-        f"so {'it is' if one else 'they are'} not taken as scores. Pick "
-        f"{'it' if one else 'them'} if {'it is' if one else 'they are'}."
-    )
-    return st.pills(
-        "Columns with scores",
-        names,
-        selection_mode="multi",
-        default=[name for name in names if name not in numbering],
-        key=f"score-columns-{file}",
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ecv_core.analysis.replay import replayed
-from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.efold_plot import efold_figure, larger
+from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE
-from ecv_core.figures.steps import Steps
 from ecv_core.lessons.folds import widths_frame
 from ecv_core.lessons.guide import CONFIDENCE
 from pages.learn.parts import Row, guide, guide_note
@@ -37,39 +36,29 @@ def show() -> None:
     frame = widths_frame(scores)
     told = replayed(scores, range(len(scores)), CONFIDENCE)
     span = _span(frame, scores)
+    steps = efold_steps(told, k=len(told), metric=metric, stopped_at=None)
     with st.container(key=_BOX):
         _slider(len(told))
     values, notes, sentences = _formula(frame)
     numbers(SLIDER, key="learn-formula-said", sentences=sentences)
     plot(
-        lambda dark: [
-            larger(
-                efold_figure(
-                    efold_frame(told[:n], None),
-                    k=len(told),
-                    metric=metric,
-                    stopped_at=None,
-                    confidence=CONFIDENCE,
-                    dark=dark,
-                    height=_HEIGHT,
-                    span=span,
-                ),
-                FIGURE_1_SCALE,
-            )
-            for n in frame["n"]
-        ],
+        lambda dark: efold_figures(
+            told,
+            k=len(told),
+            metric=metric,
+            stopped_at=None,
+            confidence=CONFIDENCE,
+            dark=dark,
+            height=_HEIGHT,
+            type_scale=FIGURE_1_SCALE,
+            span=span,
+        )[2:],
         version=(run.run_id, *scores.tolist()),
         key="learn-widths",
         name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
-        steps=lambda: Steps(
-            variants=range(len(frame)),
-            alts=[
-                alt_text(efold_frame(told[:n], None), k=len(told), metric=metric, stopped_at=None)
-                for n in frame["n"]
-            ],
-        ),
+        steps=lambda: replace(steps, variants=range(len(frame)), alts=steps.alts[2:]),
     )
     numbers(SLIDER, key="learn-formula-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(

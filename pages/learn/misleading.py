@@ -20,7 +20,6 @@ from ecv_core.lessons.stops import (
     coincidence,
     misses_frame,
     scaled_stops,
-    shared_training,
 )
 from ecv_core.records.run import Run
 from pages.learn.parts import guide, guide_note, takeaway
@@ -170,7 +169,7 @@ def _unit() -> None:
 
 def _shared() -> None:
     k = len(guide()[1])
-    share = 100 * shared_training(k)
+    share = 100 * (k - 2) / (k - 1)
     takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "
         f"from **{share:.0f} %** the same data: {k - 2} of the {k - 1} parts that each of them "

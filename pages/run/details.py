@@ -18,7 +18,6 @@ from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.training import (
     HELD_OUT,
     METRIC,
-    held_out_text,
     training_figure,
     training_frame,
     training_text,
@@ -192,8 +191,8 @@ def training(run: Run) -> None:
         st.caption("The curve starts with the first epoch.")
         return
     frame = training_frame(curves)
-    text = held_out_text(frame) if ratings else training_text(frame)
     metric = HELD_OUT if ratings else METRIC
+    text = training_text(frame, metric)
     plot(
         lambda dark: training_figure(frame, epochs=steps, metric=metric, dark=dark),
         version=(run.run_id, tuple((fold, len(curve)) for fold, curve in curves)),

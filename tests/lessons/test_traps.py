@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops, shared_training
+from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops
 from ecv_core.records.errors import InputError
 
 SCORES = np.array([0.300, 0.345, 0.310, 0.330, 0.322])
@@ -77,9 +77,3 @@ def test_larger_numbers_never_stop_earlier_at_the_same_alpha():
     assert stops == sorted(stops)
     assert stops[0] == 3
     assert stops[-1] == len(SCORES)
-
-
-@pytest.mark.parametrize("k", [2, 3, 10])
-def test_training_sets_share_all_parts_but_two(k):
-    parts = set(range(k))
-    assert shared_training(k) == len((parts - {0}) & (parts - {1})) / len(parts - {0})

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ecv_core.figures.report.provenance import machine_words
+from ecv_core.figures.report.run_report import machine_words
 from ecv_core.store import environment as module
 from ecv_core.store.environment import environment
 

@@ -37,7 +37,8 @@ def read_scores(
     The first line names the systems, and one row follows per fold; or it names the columns system
     (or contender, model, algorithm), fold and score (or a metric), in any order and case, and one
     row follows per system and fold; or the system and every fold, and one row follows per system.
-    The folds come in the order in which the file first names them.
+    The folds come in the order in which the file first names them. A column that numbers the rows,
+    under a name such as 'fold' or 'index', is no system where there are others.
 
     Args:
         source: the file, as a path or as its content; separated by a comma, semicolon or tab.
@@ -86,24 +87,16 @@ def read_scores(
             + (f", so take the first {MAX_K}" if len(scores) > MAX_K else "")
         )
     _check_widths(scores, len(header), name)
-    return {
-        system: _column([row[place].strip().replace(",", ".") for row in scores], system, name)
+    table = {
+        system: [row[place].strip().replace(",", ".") for row in scores]
         for place, system in enumerate(header)
     }
-
-
-def row_labels(columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
-    """The columns that seem to number the folds rather than to score a system.
-
-    They hold whole numbers that rise by one from row to row, or whole numbers under a name such as
-    'fold' or 'index'.
-    """
-    return [
-        name
-        for name, values in columns.items()
-        if np.all(values == np.round(values))
-        and (np.all(np.diff(values) == 1) or name.lower() in _ROW_NAMES)
-    ]
+    systems = {system for system, cells in table.items() if not _numbers_folds(system, cells)}
+    return {
+        system: _column(cells, system, name)
+        for system, cells in table.items()
+        if system in systems or not systems
+    }
 
 
 def separator_of(text: str) -> str:
@@ -165,7 +158,7 @@ def _check_widths(rows: list[list[str]], columns: int, name: str) -> None:
             )
 
 
-def _column(cells: list[str], system: str, name: str) -> NDArray[np.float64]:
+def _column(cells: Sequence[str], system: str, name: str) -> NDArray[np.float64]:
     for number, cell in enumerate(cells, start=1):
         if not _is_number(cell) or not np.isfinite(float(cell)):
             what = f"is '{cell[:100]}', not a number" if cell else "is missing"
@@ -180,6 +173,12 @@ def _column(cells: list[str], system: str, name: str) -> NDArray[np.float64]:
             "folds that never differ cannot show when to stop, so leave that column out"
         )
     return scores
+
+
+def _numbers_folds(name: str, cells: Sequence[str]) -> bool:
+    """Whether a column numbers the rows: whole numbers under a name such as 'fold' or 'index'."""
+    whole = all(_is_number(cell) and float(cell).is_integer() for cell in cells)
+    return whole and name.lower() in _ROW_NAMES
 
 
 def _is_number(cell: str) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Scores
+from ecv_core.records.run import Run, Scores
+from ecv_core.store.results import Results
 
 
 def aligned(contenders: Sequence[Scores]) -> list[Scores]:
@@ -58,3 +59,13 @@ def check_contenders(contenders: Sequence[Scores]) -> None:
                 f"({int(apart.sum()):,} differ); contenders must be scored on the same users, so "
                 "run both on the same folds"
             )
+
+
+def contenders_of(runs: Sequence[Run], results: Results) -> list[Scores]:
+    """Runs of one dataset, split and metric, as contenders named by their algorithm.
+
+    Args:
+        runs: each of another algorithm.
+        results: where users' scores are.
+    """
+    return aligned([replace(results.scores(run), name=run.spec.algorithm) for run in runs])

@@ -15,7 +15,6 @@ from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
 from ecv_core.energy.savings import energy_of
 from ecv_core.figures.report.latex import escaped, key_of, short
-from ecv_core.figures.report.provenance import version_words
 from ecv_core.figures.words import (
     FORECAST,
     counted,
@@ -283,11 +282,21 @@ def version_sentence(
         what = "The analysis was done"
     else:
         what = "The other scores were computed" if others else "Scores were computed"
-    versions = version_words(made_with)
+    versions = _version_words(made_with)
     if not made_with.get("e_fold"):
         several = "in several versions, which each run's JSON names"
         versions = several if made_with else "in a version that was not recorded"
     return f"{what} with e-fold{cite(software)} ({versions})."
+
+
+def _version_words(made_with: Mapping[str, Any]) -> str:
+    """'e-fold 0.1.0, Python 3.11.7, torch 2.13.0'; 'unknown' where nothing was recorded."""
+    words = [f"e-fold {made_with['e_fold']}"] if made_with.get("e_fold") else []
+    words += [f"Python {made_with['python']}"] if made_with.get("python") else []
+    packages = made_with.get("packages")
+    if isinstance(packages, Mapping):
+        words += [f"{name} {version}" for name, version in packages.items()]
+    return ", ".join(words) or "unknown"
 
 
 def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:

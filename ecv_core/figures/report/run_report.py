@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy.memory import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
@@ -17,7 +18,6 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
-from ecv_core.figures.report.provenance import data_key, machine_words
 from ecv_core.figures.words import (
     arithmetic,
     duration,
@@ -37,7 +37,7 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.models import components
-from ecv_core.records.errors import UnknownName
+from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.command import command_for
@@ -86,7 +86,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
             energy=_energy(run, energy),
             command=_command(run.spec),
             machine=machine_words(made_with),
-            data_key=data_key(run.spec.dataset) or "not on this disk",
+            data_key=_data_key(run.spec.dataset) or "not on this disk",
             bibtex=described.bibtex,
             made_at=datetime.now(UTC),
         )
@@ -223,6 +223,29 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
         f"Emissions are those of {intensity_words(run.spec.country)}.",
     )
     return " ".join(filter(None, said))
+
+
+def _data_key(dataset: str) -> str:
+    """64 hex digits that change with a dataset's content; empty where it is not on this disk."""
+    entry = datasets.catalogue().get(dataset)
+    if entry is None or not datasets.available(entry):
+        return ""
+    try:
+        return datasets.source_key(dataset)
+    except EcvError:  # a file that cannot be read any more has no hash
+        return ""
+
+
+def machine_words(made_with: Mapping[str, Any]) -> str:
+    """'x86_64, 2 cores, 24 GiB', and its GPU if it has one; 'unknown' where nothing is recorded."""
+    words = [str(made_with["machine"])] if made_with.get("machine") else []
+    if made_with.get("cores"):
+        words.append(f"{made_with['cores']} cores")
+    if made_with.get("memory_gib"):
+        words.append(f"{made_with['memory_gib']} GiB")
+    if made_with.get("gpu"):
+        words.append(str(made_with["gpu"]))
+    return ", ".join(words) or "unknown"
 
 
 def _command(spec: RunSpec) -> str:

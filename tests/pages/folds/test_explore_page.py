@@ -148,13 +148,12 @@ def test_the_edges_of_the_promise_read_right(app, record, limit, share, words):
     assert ("What would be enough" in texts(app)) == (limit == 0.1)
 
 
-def test_a_column_that_numbers_the_folds_is_asked_about(app):
+def test_a_column_that_numbers_the_folds_is_no_system(app):
     open_explore(app)
     text = "fold,a\n" + "".join(f"{n},{score}\n" for n, score in enumerate(SCORES))
     app.get("file_uploader")[0].set_value(("scores.csv", text.encode(), "text/csv")).run()
     assert not app.exception
-    assert "The column 'fold' seems to number the folds" in texts(app)
-    assert "1 system with 10 folds each" in texts(app)
+    assert "1 system with 10 folds each: a." in texts(app)
 
 
 def test_the_decision_can_be_cited_and_described(app, record):
