@@ -16,12 +16,12 @@ from ecv_core._version import __version__
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
-    from ecv_core.estimators.scoring import sample_scores as sample_scores
     from ecv_core.estimators.search import EFoldSearchCV as EFoldSearchCV
     from ecv_core.estimators.validation import CrossValidated as CrossValidated
     from ecv_core.estimators.validation import cross_validate as cross_validate
     from ecv_core.evaluation.metrics import Metric as Metric
     from ecv_core.evaluation.metrics import register_metric as register_metric
+    from ecv_core.evaluation.scoring import sample_scores as sample_scores
     from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
-    "ecv_core.estimators.scoring": ("sample_scores",),
+    "ecv_core.evaluation.scoring": ("sample_scores",),
     "ecv_core.estimators.search": ("EFoldSearchCV",),
     "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),

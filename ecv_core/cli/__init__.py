@@ -49,11 +49,14 @@ COMMANDS = {
     "import": ("share_commands", "keep a run that was exported elsewhere"),
     "report": ("share_commands", "a run as one HTML page, to print or to send"),
     "figure": ("share_commands", "a picture for a paper, in a column's width"),
+    "reproduce": (
+        "reproduce_command",
+        "every table and figure of the papers, cell by cell, beside ours",
+    ),
     "dashboard": ("dashboard_command", "the pages, in a browser"),
     "completion": ("manual", "a script with which a shell completes commands and options"),
     "man": ("manual", "the manual page, for man -l"),
     "backup": ("share_commands", "all runs as one file, while in use"),
-    "restore": ("share_commands", "all runs from such a file"),
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
 when the command is used, and its help. `NAME_options` of that module adds the options to a parser,

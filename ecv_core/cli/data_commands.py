@@ -52,7 +52,10 @@ def datasets_command(options: argparse.Namespace) -> int:
     for row in rows:
         counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
         where = "on disk" if row["on_disk"] else f"not here: {program()} download {row['id']}"
-        print(f"{row['id']:<22}{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}  {where}")
+        size = f"{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}"
+        if row["samples"]:
+            size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
+        print(f"{row['id']:<22}{size}  {where}")
     return OK
 
 
@@ -102,7 +105,7 @@ def folds_command(options: argparse.Namespace) -> int:
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
     if archive:
-        fold.export_split(spec, options.file, options.format)
+        splits.write_bytes(options.file, fold.split_archive(spec, options.format))
     else:
         fold.export_folds(spec, options.file)
     word = splits.strategy(spec.split).fold_word
@@ -157,6 +160,8 @@ def add_command(options: argparse.Namespace) -> int:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
+    from ecv_core import models
+
     asked = own.Corrections(
         encoding=options.encoding,
         separator=_SIGNS.get(options.separator),
@@ -176,7 +181,8 @@ def add_command(options: argparse.Namespace) -> int:
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))
-    print(f"kept as {options.name}: {program()} run {options.name} item-knn")
+    algorithm = "item-knn" if about.task is None else models.serving(about.task)[0]
+    print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
     return OK
 
 
@@ -184,6 +190,10 @@ def summary(about: own.About) -> list[str]:
     """What of a file can be used, and what is left by pruning, line by line."""
     lines = [f"{about.kept:,} of {about.rows:,} rows can be used"]
     lines += [f"  {count:,} not: {reason}" for reason, count in about.unused.items()]
+    if about.task is not None:
+        kind = f"{about.classes} classes" if about.classes else "numbers"
+        what = f"{about.raw_users:,} samples, {about.raw_items:,} features"
+        return [*lines, f"{what}; target {about.columns['target']}: {kind}, {about.task.value}"]
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "

@@ -169,8 +169,8 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
             bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
-        says = Says(fold=on_fold, trouble=gives_up())
-        with place_of(options, show) as executor:
+        says = Says(fold=on_fold, trouble=gives_up(), progress=show)
+        with place_of(options) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
     run = store.run(run_id)

@@ -31,6 +31,7 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.library.select import Selected
 from ecv_core.records.errors import InputError
@@ -134,7 +135,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 tqdm.write(leads, file=sys.stderr)
             told = len(rounds)
 
-        with place_of(options, showing_phase(bar)) as executor:
+        with place_of(options) as executor:
             selection_id, found = compute(
                 store,
                 named,
@@ -142,7 +143,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 executor=executor,
                 speculate=options.speculate,
                 on_fold=on_fold,
-                trouble=gives_up(),
+                says=Says(trouble=gives_up(), progress=showing_phase(bar)),
             )
     selected = Selected(found, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"

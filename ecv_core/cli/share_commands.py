@@ -1,4 +1,4 @@
-"""Runs as files: `import`, `report` and `figure` of one, `backup` and `restore` of all of them."""
+"""Runs as files: `import`, `report` and `figure` of one, `backup` of all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli.output import OK
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.store.backup import back_up, restore
+from ecv_core.store.backup import back_up
 from ecv_core.store.imports import import_run
 from ecv_core.store.store import open_store
 from ecv_core.untrusted.files import content_of
@@ -18,22 +18,10 @@ def backup_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
 
 
-def restore_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="what 'backup' wrote")
-
-
 def backup_command(options: argparse.Namespace) -> int:
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
-    return OK
-
-
-def restore_command(options: argparse.Namespace) -> int:
-    runs, before = restore(open_store(), options.file)
-    print(
-        f"{runs} {'run is' if runs == 1 else 'runs are'} here now; those of before are in {before}"
-    )
     return OK
 
 
@@ -55,13 +43,7 @@ def import_command(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)
-    run_id, new = import_run(
-        open_store(),
-        found.run,
-        sha256=found.sha256,
-        file_name=path.name,
-        made_with=found.made_with,
-    )
+    run_id, new = import_run(open_store(), found)
     title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
     print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
     return OK

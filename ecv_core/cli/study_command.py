@@ -25,8 +25,8 @@ from ecv_core.cli.options import (
 )
 from ecv_core.cli.output import OK
 from ecv_core.figures.words import counted, metric_label
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.study import (
-    USUAL_SPLIT,
     Cell,
     answers,
     compute,
@@ -121,9 +121,8 @@ def study_command(options: argparse.Namespace) -> int:
                 todo,
                 executor=executor,
                 speculate=options.speculate,
-                on_fold=on_fold,
+                says=Says(fold=on_fold, trouble=gives_up()),
                 on_end=on_end,
-                trouble=gives_up(),
                 also=ALSO if options.splits else (),
             )
     if failed:
@@ -173,4 +172,4 @@ def _possible(wanted: list[Cell]) -> list[Cell]:
 
 def _name(spec: RunSpec) -> str:
     words = [spec.dataset, spec.algorithm]
-    return " ".join(words if spec.split == USUAL_SPLIT else [*words, spec.split])
+    return " ".join(words if spec.split == spec.task.usual_split else [*words, spec.split])

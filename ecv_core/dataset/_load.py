@@ -310,7 +310,7 @@ def check_own(known: DatasetEntry) -> None:
 
     Nothing is done for a dataset of the catalogue, or without a file. Raises: DatasetError.
     """
-    if known.domain != OWN_DOMAIN or (path := locate(known)) is None:
+    if known.domain != OWN_DOMAIN or known.task or (path := locate(known)) is None:
         return
 
     try:

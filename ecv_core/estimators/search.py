@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import process_routing
 from ecv_core.analysis.selection.differences import Difference
 from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.estimators.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.jobs.metering import meter_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec

@@ -18,8 +18,8 @@ from sklearn.base import clone
 from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.estimators.scoring import Scoring, Told
-from ecv_core.evaluation import Metric
+from ecv_core.evaluation import Kind, Metric
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
@@ -202,7 +202,8 @@ def _spec(
             "them, or their trend, are the result, or a split by chance"
         )
     plain = "".join(c if c.isalnum() and c.isascii() else "-" for c in scorer.lower())
-    metric = Metric(f"sklearn-{plain[:32]}", title=scorer)  # of which more is always better
+    kind = Kind.CLASSES if table.classes else Kind.NUMBERS
+    metric = Metric(f"sklearn-{plain[:32]}", title=scorer, kind=kind)  # more is always better
     shape = getattr(table.X, "shape", (table.n,))
     natural = list(table.order) == list(range(table.k))
     spec = RunSpec(

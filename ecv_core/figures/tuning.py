@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,46 +11,6 @@ import plotly.graph_objects as go
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 
 _HEIGHT = 420
-_SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
-"""Weak to strong, of scores; darker ground, lighter best."""
-
-
-def parallel_figure(
-    frame: pd.DataFrame, parameters: Sequence[str], metric: str, *, dark: bool = False
-) -> go.Figure:
-    """A line per configuration over its parameters, its folds and its score.
-
-    Args:
-        frame: a column per parameter, and score, low, high and folds; a row per configuration.
-        parameters: which columns are parameters.
-        metric: as people read it.
-    """
-    colours = palette(dark)
-    dimensions: list[dict[str, Any]] = []
-    for name in parameters:
-        values = _values(frame, name)
-        dimensions.append(
-            {
-                "label": name.replace("_", " "),
-                "values": [values.index(one) for one in frame[name]],
-                "tickvals": list(range(len(values))),
-                "ticktext": [value_text(one) for one in values],
-                "range": [0, max(1, len(values) - 1)],
-            }
-        )
-    dimensions.append({"label": "folds", "values": frame["folds"].tolist()})
-    dimensions.append({"label": metric, "values": frame["score"].tolist()})
-    figure = go.Figure(
-        go.Parcoords(
-            line={"color": frame["score"].tolist(), "colorscale": _SCALE[dark], "showscale": False},
-            dimensions=dimensions,
-            labelfont={"size": 16, "color": colours.ink},
-            tickfont={"size": 14, "color": colours.ink},
-            rangefont={"size": 13, "color": colours.muted},
-        )
-    )
-    layout = base_layout(colours, _HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
-    return lay_out(figure, layout)
 
 
 def by_parameter_figure(
@@ -59,7 +18,12 @@ def by_parameter_figure(
 ) -> go.Figure:
     """Each configuration's score with its interval, at its value of a parameter.
 
-    Configurations with the same value stand beside each other. Arguments as of `parallel_figure`.
+    Configurations with the same value stand beside each other.
+
+    Args:
+        frame: a column per parameter, and score, low, high and folds; a row per configuration.
+        parameter: the column that is one.
+        metric: as people read it.
     """
     colours = palette(dark)
     values = _values(frame, parameter)
@@ -101,46 +65,6 @@ def by_parameter_figure(
         ),
         yaxis=_axis(metric, colours, gridcolor=colours.grid),
     )
-
-
-def pair_figure(
-    frame: pd.DataFrame,
-    first: str,
-    second: str,
-    metric: str,
-    *,
-    best: Literal["max", "min"] = "max",
-    dark: bool = False,
-) -> go.Figure:
-    """The best score at each pair of values of two parameters; a stronger colour is better.
-
-    Arguments as of `parallel_figure`, and `best` of scores; an empty cell was not tried.
-    """
-    colours = palette(dark)
-    columns, rows = _values(frame, first), _values(frame, second)
-    scores = frame.pivot_table(index=second, columns=first, values="score", aggfunc=best)
-    scores = scores.reindex(index=rows, columns=columns)
-    figure = go.Figure(
-        go.Heatmap(
-            z=scores.to_numpy(),
-            x=[value_text(one) for one in columns],
-            y=[value_text(one) for one in rows],
-            colorscale=_SCALE[dark],
-            reversescale=best == "min",
-            hoverongaps=False,
-            colorbar={"title": {"text": metric}, "tickfont": {"color": colours.ink}},
-            hovertemplate=(
-                f"{first.replace('_', ' ')} %{{x}}, {second.replace('_', ' ')} %{{y}}<br>"
-                "best %{z:.4f}<extra></extra>"
-            ),
-        )
-    )
-    titles = {"xaxis": first, "yaxis": second}
-    axes = {
-        axis: _axis(name.replace("_", " "), colours, type="category", showgrid=False)
-        for axis, name in titles.items()
-    }
-    return lay_out(figure, base_layout(colours, _HEIGHT) | {"hovermode": "closest"} | axes)
 
 
 def value_text(value: object) -> str:

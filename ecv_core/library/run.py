@@ -287,14 +287,12 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
         path: where it is also written.
     Raises: InputError for an id that is not known; OSError if it cannot be written.
     """
-    from ecv_core.figures.report.provenance import provenance
     from ecv_core.figures.report.run_report import run_report
 
     store = open_store()
     record = recorded_run(run) or store.run(run) if isinstance(run, str) else run.record
     origin = origins(store).get(record.run_id)
-    known = provenance([record.spec.dataset], origin.made_with if origin else None)
-    text = run_report(record, known)
+    text = run_report(record, origin.made_with if origin else None)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text

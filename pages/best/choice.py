@@ -10,12 +10,11 @@ import streamlit as st
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS
-from ecv_core.records.run import Run
 from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.address.link import copy_link, link_warning
+from pages.shared.address.link import link_has, link_warning
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import escaped, store
 
@@ -32,7 +31,8 @@ def choose() -> str:
     The usual one needs no name, so that opening the page is one step that Back goes back.
     """
     labels = _labels()
-    usual = FIRST if FIRST in labels else next(iter(labels))
+    newest = next(iter(labels))
+    usual = newest if is_own(newest) or FIRST not in labels else FIRST
     asked = st.query_params.get(SELECTION)
     from_another_page = _CHOICE not in st.session_state  # not by Back to the bare address
     wanted = asked or str(st.session_state.get(_LAST, "") if from_another_page else usual)
@@ -66,7 +66,7 @@ def choose() -> str:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
-        copy_link({SELECTION: wanted})
+        link_has({SELECTION: wanted})
     return wanted
 
 
@@ -83,19 +83,15 @@ def open_selection(selection: str) -> None:
     st.query_params[SELECTION] = selection
 
 
-def runs_of(dataset: str) -> list[Run]:
-    """The recorded runs of a dataset."""
-    return [run for run in recorded_runs() if run.spec.dataset == dataset]
-
-
 def _picked() -> None:
     open_selection(st.session_state[_CHOICE])
 
 
 def _labels() -> dict[str, str]:
-    """What can be shown, by what names it in the address: recorded, own with newest first, file."""
+    """What can be shown, by what names it in the address: own with newest first, recorded, file."""
+    found = {one.plan_id: _label(one) for one in stored_plans(store(), SELECTIONS)}
     counts = Counter(run.spec.dataset for run in recorded_runs())
-    found = {
+    found |= {
         dataset: f"Recorded: {counted(count, 'algorithm')} on {dataset_title(dataset)}"
         for dataset, count in counts.items()
         if count > 1
@@ -105,7 +101,6 @@ def _labels() -> dict[str, str]:
         found[name] = (
             f"Recorded: {parameter} of {ALGORITHMS[algorithm].title} on {dataset_title(dataset)}"
         )
-    found |= {one.plan_id: _label(one) for one in stored_plans(store(), SELECTIONS)}
     return found | {FILE: "A file of scores, from any program"}
 
 

@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from statistics import fmean
 
 import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_title
-from ecv_core.figures.words import counted, metric_label
+from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from pages.best.choice import FIRST, open_selection
 from pages.best.show import Shown, show
 from pages.best.space import space
+from pages.folds.choice import OWN
+from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun
-from pages.shared.live.state import escaped, manager, sentence, sentences, store
+from pages.shared.live.state import escaped, manager, results, sentence, sentences, store
 from pages.shared.live.watch import follow
+from pages.shared.widgets.words import run_label
 
 _Runs = list[tuple[int, Run]]
 _Where = list[tuple[int, RunState, int]]
@@ -37,8 +42,8 @@ def live(selection_id: str) -> None:
     """
     manager()  # marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
-    results = results_of(store(), record)
-    now = SelectPlan.of(record).standing(results)
+    scores = results_of(store(), record)
+    now = SelectPlan.of(record).standing(scores)
     titles = [contender_title(one.name) for one in now.contenders]
     if not now.decided:
         runs = _runs(selection_id)
@@ -54,7 +59,7 @@ def live(selection_id: str) -> None:
     if now.played is None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
-        used = [run for _, spec in now.named for run in results.runs(spec)]
+        used = [run for _, spec in now.named for run in scores.runs(spec)]
         played = replace(now.played, joules_of_all_folds=now.joules_expected)
         shown = Shown(
             contenders=now.contenders,
@@ -65,9 +70,34 @@ def live(selection_id: str) -> None:
             runs=used,
             replayed=False,
         )
-        show(shown)
+        show(shown, then=lambda: _how_many(shown.specs, used))
         space(shown)
     _below(record, now)
+
+
+def _how_many(specs: Sequence[RunSpec], runs: Sequence[Run]) -> None:
+    """The next question, of exactly these contenders; folds that they lack are computed first."""
+    if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
+        return
+    whole = {run.spec.score_key: run for run in runs if run.whole}
+    left = [spec for spec in specs if spec.score_key not in whole]
+    seconds = missing_folds = 0.0
+    for spec in left:
+        folds = results().folds(spec, own=True).values()
+        missing_folds += spec.k - len(folds)
+        seconds += (spec.k - len(folds)) * fmean(fold.seconds_alone for fold in folds)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("How many folds, at what risk?", icon=":material/tune:", key="how-many"):
+            with sentences():
+                started = store().group(acting().start(left)) if left else []
+                every = whole | {run.spec.score_key: run for run in started}
+                labels = [run_label(every[spec.score_key]) for spec in specs]
+                go("folds/folds.py", {"source": OWN, "runs": labels})
+        if left:
+            st.caption(
+                f"First computes the {missing_folds:.0f} folds that were not needed here: "
+                f"about {duration(seconds)}."
+            )
 
 
 def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
@@ -118,11 +148,11 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
         said = "Nothing has been computed yet."
     st.markdown(said, width="content")
     record = stored_plan(store(), SELECTION, selection_id)
-    results = results_of(store(), record)
-    now = SelectPlan.of(record).standing(results)
+    scores = results_of(store(), record)
+    now = SelectPlan.of(record).standing(scores)
     if now.needed is not None and now.named[now.needed[0]][1].tracked:
         name, spec = now.named[now.needed[0]]
-        said = sentence(missing(name, spec, now.needed[1], results.folds(spec)))
+        said = sentence(missing(name, spec, now.needed[1], scores.folds(spec)))
         st.info(f"{said} It is used as soon as it is there.", icon=":material/terminal:")
         return
     if acting().may(Action.START_MANY, record.started_by) and st.button(

@@ -3,54 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from ecv_core.analysis.selection import Terms
 from ecv_core.analysis.selection.rounds import Budget, Until
 from pages.shared.live.state import KEPT, sentences
+from pages.shared.widgets.choices import switch
 
 _UNTIL: dict[str, Until] = {"the winner is known": "winner", "the whole order is known": "order"}
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 
 
 _USE, _CLAIM = "Which shall I use?", "What may I claim?"
+USUAL_LOSS = 0.001
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionSettings:
-    """What the settings say; as fields of Terms."""
-
-    asked: Mapping[str, Any]
-
-    def terms(self, k: int, *, higher_is_better: bool = True) -> Terms:
-        """For a selection of k folds. Raises: InputError, as Terms do."""
-        return Terms(k=k, higher_is_better=higher_is_better, **self.asked)
+Asked = Mapping[str, Any]
+"""What a selection is to find out, as fields of Terms."""
+USUAL: Asked = {"expected_loss": USUAL_LOSS}
 
 
-def settings() -> SelectionSettings:
-    """The widgets. Raises: InputError for a budget that cannot be."""
-    with st.container(border=True):
-        st.subheader("When it is decided", anchor=False)
-        question = st.segmented_control(
+def question() -> bool:
+    """What is asked, which comes before every setting; whether it is what one may claim."""
+    return (
+        switch(
             "Question",
             [_USE, _CLAIM],
-            default=_USE,
-            required=True,
-            key="question",
-            **KEPT,
+            "question",
+            label_visibility="collapsed",
             help="To use one, it is enough to lose next to nothing by it. To claim that it is the "
             "best, no other may be able to catch up, which takes more folds where some are close.",
         )
-        asked = _certain() if question == _CLAIM else _good_enough()
-        st.caption(
-            "For recorded selections and files, and for those that you start; one that was "
-            "started keeps what it was started with."
-        )
-    return SelectionSettings(asked=asked)
+        == _CLAIM
+    )
+
+
+def settings(*, claim: bool) -> Asked:
+    """The widgets of what decides it. Raises: InputError for a budget that cannot be."""
+    asked = _certain() if claim else _good_enough()
+    st.caption(
+        "For recorded selections and files too; one that was started keeps what it was started "
+        "with."
+    )
+    return asked
 
 
 def _good_enough() -> dict[str, Any]:
@@ -58,7 +55,7 @@ def _good_enough() -> dict[str, Any]:
     loss = left.select_slider(
         "Expected loss",
         _LOSSES,
-        value=0.001,
+        value=USUAL_LOSS,
         key="expected_loss",
         **KEPT,
         format_func=lambda share: f"{100 * share:g} % of the score",
@@ -81,15 +78,13 @@ def _good_enough() -> dict[str, Any]:
 
 def _certain() -> dict[str, Any]:
     left, middle, right = st.columns(3)
-    until = left.segmented_control(
-        "Go on until",
-        list(_UNTIL),
-        default=next(iter(_UNTIL)),
-        required=True,
-        key="until",
-        **KEPT,
-        help="For the whole order every two contenders must be told apart.",
-    )
+    with left:
+        until = switch(
+            "Go on until",
+            list(_UNTIL),
+            "until",
+            help="For the whole order every two contenders must be told apart.",
+        )
     indifference = middle.number_input(
         "Indifference, % of the leader's mean",
         min_value=0.0,
@@ -99,7 +94,7 @@ def _certain() -> dict[str, Any]:
         format="%g",
         key="indifference",
         **KEPT,
-        help="Contenders closer than this are as good as each other; with 0, only the best is.",
+        help="Contenders closer than this are as good as each other.",
     )
     confidence = right.select_slider(
         "Confidence of the selection",
@@ -111,8 +106,14 @@ def _certain() -> dict[str, Any]:
         help="How likely, at least, the winner is the one that all folds would show: over all "
         "contenders and all looks together.",
     )
+    st.caption(
+        f"Whoever is within {indifference:g} % of the leader's mean counts as equally good."
+        if indifference
+        else "However close two contenders are, they are told apart if the folds allow it: give an "
+        "indifference to be done sooner."
+    )
     return {
-        "until": _UNTIL[until or next(iter(_UNTIL))],
+        "until": _UNTIL[until],
         "indifference": indifference / 100,
         "confidence": float(confidence),
     }

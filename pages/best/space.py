@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from ecv_core.analysis.selection.configurations import configurations_frame, varied
-from ecv_core.figures.tuning import (
-    by_parameter_figure,
-    pair_figure,
-    parallel_figure,
-    value_text,
-)
+from ecv_core.figures.tuning import by_parameter_figure, value_text
+from ecv_core.figures.words import joined
+from ecv_core.records.parameters import ParamValue
 from pages.best.show import Shown
 from pages.shared.charts.plot import plot
+from pages.shared.widgets.choices import pick_one
 
 
 def space(chosen: Shown) -> None:
@@ -34,49 +32,34 @@ def space(chosen: Shown) -> None:
     spent, most = sum(chosen.played.folds_used), chosen.terms.k * len(params)
     higher = chosen.terms.higher_is_better
     best = params[int(frame["score"].argmax() if higher else frame["score"].argmin())]
-    shown = ", ".join(f"{name.replace('_', ' ')} {value_text(best[name])}" for name in names)
+    shown = ", ".join(f"{_words(name)} {value_text(best[name])}" for name in names)
     st.caption(
         f"{len(params)} configurations, {spent:,} of {most:,} folds. Scores are means of the folds "
-        f"that each has run; the best so far is that of {shown}."
+        f"that each has run; the best so far is that of {shown}.{edge_words(params, best)}"
     )
+    picked = names[0]
     if len(names) > 1:
-        plot(
-            lambda dark: parallel_figure(frame, names, metric, dark=dark),
-            version=version,
-            key="space-parallel",
-            alt=f"A line per configuration over {', '.join(names)}, folds and {metric}.",
-            table=lambda: frame,
-        )
-    picked = _pick("Score by", names, names[0], "space-parameter")
+        picked = pick_one("Score by", names, "space-parameter", words=_words)
     plot(
         lambda dark: by_parameter_figure(frame, picked, metric, dark=dark),
         version=(*version, picked),
         key="space-parameter-figure",
-        alt=f"{metric} of each configuration with its 95 % interval over users, by {picked}.",
+        alt=f"{metric} of each configuration with its 95 % interval, by {picked}.",
         table=lambda: frame,
     )
-    if len(names) > 1:
-        with st.container(horizontal=True):
-            first = _pick("Map of", names, names[0], "space-first")
-            rest = [name for name in names if name != first]
-            second = _pick("and", rest, rest[0], "space-second")
-        best_of: Literal["max", "min"] = "max" if higher else "min"
-        plot(
-            lambda dark: pair_figure(frame, first, second, metric, best=best_of, dark=dark),
-            version=(*version, first, second),
-            key="space-pair",
-            alt=f"Best {metric} at each pair of values of {first} and {second}.",
-            table=lambda: frame,
-        )
 
 
-def _pick(label: str, names: list[str], usual: str, key: str) -> str:
-    if len(names) == 1:
-        return names[0]
-    if st.session_state.get(key, usual) not in names:
-        del st.session_state[key]
-    return str(
-        st.selectbox(
-            label, names, format_func=lambda name: name.replace("_", " "), key=key, width=220
-        )
-    )
+def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, ParamValue]) -> str:
+    """Where the best is at an end of what was tried, so that better may lie beyond; or nothing."""
+    ends = []
+    for name, value in best.items():
+        tried = {one[name] for one in params}
+        numbers = [one for one in tried if isinstance(one, int | float)]
+        if len(tried) > 1 and len(numbers) == len(tried) and value in (min(numbers), max(numbers)):
+            side = "smaller" if value == min(numbers) else "larger"
+            ends.append(f"{side} values of {_words(name)}")
+    return f" It is at the edge of the grid: try {joined(ends)} too." if ends else ""
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -8,30 +8,28 @@ import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_name, parse_contender
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
-from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import counted, metric_label, run_title
-from ecv_core.fold import check_needs, prepared
+from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.plans.select import terms_for
 from ecv_core.jobs.rights.actor import Action
-from ecv_core.models import ALGORITHMS, algorithm
-from ecv_core.records.errors import EcvError, InputError
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.models import ALGORITHMS, algorithm, serving
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import open_selection
-from pages.best.settings import SelectionSettings
+from pages.best.settings import Asked, settings
 from pages.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.run.fold_settings import fold_settings, usual_of_task
-from pages.shared.address.given import keep_given
+from pages.run.start_form import expectation
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
-from pages.shared.live.state import KEPT, run_list, sentence, sentences
+from pages.shared.live.state import KEPT, escaped, run_list, sentences
+from pages.shared.widgets.choices import switch
 from pages.shared.widgets.dataset_picker import dataset_picker
 from pages.shared.widgets.place import place_picker
-
-# Contenders from a search space: an algorithm, and the values to try of its parameters.
-
 
 Named = list[tuple[str, RunSpec]]
 MOST = 64
@@ -44,19 +42,24 @@ def space_contenders() -> tuple[Named, bool]:
 
     Raises: InputError for a value that cannot be, or a space of fewer than two configurations.
     """
-    entry, ready = dataset_picker()
-    names = [name for name, one in ALGORITHMS.items() if one.task is Task.TOP_N and one.parameters]
+    entry, ready = dataset_picker(tables=True)
+    task = entry.tasks[0]
+    names = [name for name in serving(task) if ALGORITHMS[name].parameters]
+    usual_of_task(names)
+    usual = names[0] if task.of_table else _ALGORITHM
+    if st.session_state.get("space_algorithm", usual) not in names:
+        del st.session_state["space_algorithm"]
     with st.container(horizontal=True):
         picked = st.selectbox(
             "Algorithm",
             names,
-            index=names.index(_ALGORITHM),
+            index=names.index(usual),
             format_func=lambda name: ALGORITHMS[name].title,
             key="space_algorithm",
             **KEPT,
             width=240,
         )
-        algorithm = ALGORITHMS[picked or _ALGORITHM]
+        algorithm = ALGORITHMS[picked or usual]
         declared = [*algorithm.spaces, "none"]
         key = f"space_of_{algorithm.id}"
         choice = st.selectbox(
@@ -76,7 +79,7 @@ def space_contenders() -> tuple[Named, bool]:
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help="`name=v1,v2`, of: " + ", ".join(one.name for one in algorithm.parameters),
     )
-    settings, folds_ready = fold_settings(entry.id, ready, Task.TOP_N)
+    settings, folds_ready = fold_settings(entry.id, ready, task)
     given = dict(_line(line) for line in (own or "").splitlines() if line.strip())
     if choice == "none" and not given:
         st.caption("Give values of your own, or take a declared space.")
@@ -86,15 +89,16 @@ def space_contenders() -> tuple[Named, bool]:
         return [], False
     spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings)
     check_needs(spec)
-    kept, left_out = within(wanted, algorithm, prepared(entry.id))
+    kept, left_out = within(wanted, algorithm, data_of(spec))
     for name, values in left_out.items():
         st.caption(f"Left out, for {entry.title} has fewer: {name} {', '.join(map(str, values))}.")
     size = size_of(kept)
     drawn = list(sampled(kept, "grid", min(size, MOST), seed=spec.seed))
+    tried = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in kept.items())
     st.caption(
         f"{counted(len(drawn), 'configuration')}"
         + (f", drawn from {size:,}; `tune` runs all of them" if size > MOST else "")
-        + ". What their fits share is computed once."
+        + f": {escaped(tried)}. What their fits share is computed once."
     )
     named = [
         (contender_word(algorithm.id, one), own_spec)
@@ -110,69 +114,83 @@ def _line(text: str) -> tuple[str, list[str]]:
     return name.strip(), [one.strip() for one in values.split(",") if one.strip()]
 
 
-_ALGORITHMS, _SPACE, _RUNS = "a list of algorithms", "a search space", "runs that are there"
-_SOURCES = (_ALGORITHMS, _SPACE, _RUNS)
-_USUAL = ("popular", "item-knn", "ease")
+SENSIBLE = ("popular", "item-knn", "ease", "implicit-mf", "rp3beta")
+"""What to begin with: quick, strong, and the popular items that each has to beat."""
+_MOST_ITEMS_OF_EASE = 10_000
 _BOX, _STARTED = "best-start", "best-started"
 
 
-def start(asked: SelectionSettings) -> None:
+def start(*, claim: bool) -> Asked:
     """The form, folded up; on Start, begin the selection and show it.
 
     Args:
-        asked: what it is to find out.
+        claim: whether it is asked what one may claim.
+    Returns: what a selection is to find out, which holds for recorded ones too.
     """
-    if why := why_not(Action.START_MANY):
-        st.caption(f":material/lock: {why}")
-        return
-    # What has started is above: a new box, closed. (One that is only told to close opens again.)
+    refused = why_not(Action.START_MANY)
+    # What has started is below: a new box, closed. (One that is only told to close opens again.)
     key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
-    box = st.expander("Start one of your own", icon=":material/add:", key=key, on_change="rerun")
-    if not box.open:
-        return
-    keep_given()
-    with box:
-        source = st.segmented_control(
-            "Contenders from",
-            _SOURCES,
-            default=_ALGORITHMS,
-            required=True,
-            key="contenders_from",
-            **KEPT,
-        )
-        try:
-            named, ready = _CONTENDERS[source or _ALGORITHMS]()
-        except EcvError as error:
-            st.error(sentence(error), icon=":material/error:")
-            return
-        place = place_picker()
-        if st.button(
-            "Start the selection",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="begin",
-            disabled=not (ready and named),
-        ):
+    title = "When it is decided" if refused else "Start one of your own"
+    with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
+        asked = settings(claim=claim)
+        if refused:
+            st.caption(f":material/lock: {refused}")
+        elif box.open:
             with sentences():
-                _begin(named, asked, place)
+                _form(asked)
+    return asked
 
 
-def _begin(named: Named, asked: SelectionSettings, place: str) -> None:
-    spec = named[0][1]
-    terms = asked.terms(spec.k, higher_is_better=metric_of(spec).higher_is_better)
+def _form(asked: Asked) -> None:
+    source = switch("Contenders from", list(_CONTENDERS), "contenders_from")
+    named, ready = _CONTENDERS[source]()
+    if ready:
+        expectation([spec for _, spec in named], select=True)
+    place = place_picker()
+    if st.button(
+        "Start the selection",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="begin",
+        disabled=not (ready and named),
+    ):
+        open_selection(begin(named, asked, place))
+        st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
+        st.rerun()
+
+
+def begin(named: Named, asked: Asked, place: str = "") -> str:
+    """Begin a selection, its first fold too; gives its id.
+
+    Raises: InputError for contenders that cannot be compared.
+    """
     person = acting()
-    selection_id = person.begin_selection(named, terms, place=place)
+    selection_id = person.begin_selection(named, terms_for(named[0][1], **asked), place=place)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
-    open_selection(selection_id)
-    st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
-    st.rerun()
+    return selection_id
+
+
+def sensible_contenders(dataset: str, items: int) -> Named:
+    """Those of SENSIBLE that fit into memory.
+
+    Args:
+        dataset: its id.
+        items: that it has; EASE needs three matrices of items x items.
+    """
+    names = [name for name in SENSIBLE if name != "ease" or items <= _MOST_ITEMS_OF_EASE]
+    n = min(SETTINGS["n"].default, items)
+    specs = [make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names]
+    return [(contender_name(spec), spec) for spec in specs]
 
 
 def _algorithms() -> tuple[Named, bool]:
-    entry, ready = dataset_picker()
+    entry, ready = dataset_picker(tables=True)
     names = algorithm_picker(
-        key="contenders", default=_USUAL, what="Each is a contender, on the same folds."
+        entry.tasks,
+        key="contenders",
+        default=SENSIBLE,
+        what="Each is a contender, on the same folds.",
     )
     more = st.text_area(
         "More contenders, one a line",
@@ -183,7 +201,7 @@ def _algorithms() -> tuple[Named, bool]:
         help="An algorithm with other parameters: `algorithm:name=value,name=value`.",
     )
     usual_of_task(names)
-    task = algorithm(names[0]).task if names else Task.TOP_N
+    task = algorithm(names[0]).task if names else entry.tasks[0]
     picked, folds_ready = fold_settings(entry.id, ready, task)
     params = parameter_settings(names)
     wanted = [(name, params[name]) for name in names]
@@ -219,4 +237,8 @@ def _label(run: Known) -> str:
     return f"{run_title(run)}: {kind} ({run.run_id})"
 
 
-_CONTENDERS = {_ALGORITHMS: _algorithms, _SPACE: space_contenders, _RUNS: _runs}
+_CONTENDERS = {
+    "a list of algorithms": _algorithms,
+    "a search space": space_contenders,
+    "runs that are there": _runs,
+}

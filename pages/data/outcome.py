@@ -15,10 +15,7 @@ from ecv_core.dataset.own.layout import Layout
 from ecv_core.dataset.own.plain import Plain
 from ecv_core.dataset.own.reading import loss
 from ecv_core.figures.words import counted
-from ecv_core.fold.spec import least_folds
 from ecv_core.records.errors import EcvError
-from ecv_core.records.spec import SETTINGS
-from ecv_core.stopping import RULES
 from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.live.acting import handling
 from pages.shared.live.state import escaped, sentence
@@ -32,7 +29,6 @@ AT_ONCE = 20 * MEGABYTE
 """Files up to this size are read without being asked for."""
 _READING = "reading-own"
 _STEPS = {"read": "Reading the rows", "write": "Pruning"}
-K = SETTINGS["k"].default
 
 
 def outcome(token: str, plain: Plain, layout: Layout) -> None:
@@ -59,8 +55,10 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
         about = _read(place, token, plain, layout)
     if about is None:
         return
-    _counts(about, token)
-    _least_folds(about)
+    if about.task is None:
+        _counts(about, token)
+    else:
+        _samples(about)
     _keep(token, about)
 
 
@@ -143,6 +141,19 @@ def _counts(about: About, token: str) -> None:
         )
 
 
+def _samples(about: About) -> None:
+    st.header("What can be used", anchor=False)
+    target = escaped(about.columns["target"])
+    what = f"one of {about.classes} classes" if about.classes else "a number"
+    st.markdown(
+        f"**{about.raw_users:,}** of **{about.rows:,}** rows are samples with "
+        f"**{about.raw_items:,}** features. **{target}** is {what}: algorithms that "
+        f"{'classify' if about.classes else 'predict numbers'} will run on it."
+    )
+    for why, count in about.unused.items():
+        st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
+
+
 def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:
     """The first rows of each reason, for their owner to find them in the file."""
     rows = [(number, text, why) for why, some in examples.items() for number, text in some]
@@ -163,16 +174,6 @@ def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:
 def density(about: About) -> str:
     """Share of the user x item matrix that is filled after pruning."""
     return f"{100 * about.density:.2f}\u00a0%"
-
-
-def _least_folds(about: About) -> None:
-    if not about.interactions:
-        return
-    said = ", ".join(f"{RULES[name].title} {least}" for name, least in least_folds(K).items())
-    st.markdown(
-        f"Folds that each {glossary_link('stopping-rule', 'stopping rule')} takes at the least, of "
-        f"{K}: {escaped(said)}."
-    )
 
 
 def _keep(token: str, about: About) -> None:

@@ -6,10 +6,11 @@ from collections import Counter
 
 import streamlit as st
 
+import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
-from ecv_core.figures.words import counted, dataset_title
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_mb
@@ -37,8 +38,9 @@ def your_data() -> None:
         kept_datasets()
         return
     st.markdown(
-        "Drop a file of interactions, who had to do with what: see how it is read, correct it, and "
-        "keep it as a dataset. Then run any algorithm on it."
+        "Drop a file of interactions, who had to do with what, or a table with a column to tell "
+        "from the others: see how it is read, correct it, and keep it as a dataset. Then run any "
+        "algorithm on it."
     )
     if token:
         _worked_on(token)
@@ -52,14 +54,15 @@ def your_data() -> None:
 def _drop() -> None:
     count = st.session_state.get(_DROPPED, 0)
     file = st.file_uploader(
-        "A file of interactions",
+        "A file of interactions, or a table",
         key=f"own-file-{count}",
         max_upload_size=max_upload_mb(),
     )
     st.caption(
         "CSV, TSV, JSON lines or Parquet, or a ZIP or GZ of one; one row for each interaction, "
         "with a user and an item, and if you have them a rating, a time or a basket (what was "
-        f"bought together). Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
+        "bought together); or one row for each sample, with the target that is to be told. "
+        f"Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
         "dashboard."
     )
     if file is None:
@@ -134,29 +137,47 @@ _SAID = "own-trouble"
 
 
 def just_kept(name: str) -> None:
-    """What comes next, right after a dataset was kept."""
-    if name not in own.added():
+    """What comes next, right after a dataset was kept: which is best on it."""
+    about = own.added().get(name)
+    if about is None:
         return
     with st.container(border=True):
         st.success(
             f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
             icon=":material/check_circle:",
         )
-        run_with(name, primary=True)
-        st.caption(
-            "When the run has stopped: **Run the remaining folds to check**. **How many folds?** "
-            "then tells how few of them would have been enough."
-        )
+        if about.interactions and not why_not(Action.START_MANY):
+            _which_is_best(name, about.items)
+        else:
+            run_with(name, "now")
 
 
-def run_with(name: str, *, primary: bool = False) -> None:
-    """A button that opens Run with this dataset picked."""
+def _which_is_best(name: str, items: int) -> None:
+    from pages.best.settings import USUAL
+    from pages.best.start import begin, sensible_contenders
+    from pages.run.start_form import expectation
+
+    named = sensible_contenders(name, items)
+    with st.container(horizontal=True):
+        if st.button("Which is best on it?", type="primary", icon=":material/trophy:"):
+            with sentences():
+                go("best/best.py", {"selection": begin(named, USUAL)})
+        run_with(name, "now")
+    titles = joined([algorithm_title(spec.algorithm) for _, spec in named])
+    st.caption(
+        f"{titles} meet on the same {named[0][1].k} folds until one can be used at an expected "
+        "loss of at most 0.1 % of its score."
+    )
+    expectation([spec for _, spec in named], select=True)
+
+
+def run_with(name: str, where: str = "listed") -> None:
+    """A button that opens Run with this dataset picked; `where` tells it from others."""
     if st.button(
-        f"Run an algorithm on {escaped(name)}" if primary else "Run",
-        type="primary" if primary else "secondary",
+        "Run one algorithm",
         icon=":material/play_circle:",
-        key=f"run-{name}-{primary}",
-        help=None if primary else "Opens Run with this dataset picked.",
+        key=f"run-{name}-{where}",
+        help="Opens Run with this dataset picked.",
     ):
         go("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
 
@@ -189,10 +210,10 @@ def _dataset(name: str, about: About, used: int) -> None:
             if handling().refusal(Action.CHANGE_DATASETS, name) is None:
                 _change(name, used)
     columns = ", ".join(f"{LABELS[role].lower()} {of}" for role, of in about.columns.items())
-    st.markdown(
-        f"{about.users:,} users · {about.items:,} items · {about.interactions:,} interactions · "
-        f"density {density(about)}"
-    )
+    facts = datasets.entry(name).size_words()
+    if about.interactions:
+        facts.append(f"density {density(about)}")
+    st.markdown(" · ".join(facts))
     st.caption(
         f"From {escaped(about.source)} on {about.added_on}: {about.kept:,} of {about.rows:,} rows. "
         f"{escaped(columns[0].upper() + columns[1:])}. SHA-256 {about.sha256[:12]}..."

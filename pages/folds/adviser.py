@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.decision import (
     ALL_FOLDS,
-    Candidate,
     FoldsAdvice,
     decide,
     fixed_folds,
 )
+from ecv_core.analysis.tradeoff.rules import RuleCurve
 from ecv_core.figures.report.advice import (
     checked_sentence,
-    checks_frame,
     decision_sentence,
     options_frame,
-    same_cost_sentence,
     way_out_sentence,
 )
-from ecv_core.figures.words import alpha_text
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
+from pages.run.start_form import fill_form
+from pages.shared.address.navigation import go
 from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.glossary import explained
-from pages.shared.widgets.sliders import KEY
 from pages.shared.widgets.tables import csv_button, number, table
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"
@@ -81,10 +84,8 @@ def _decided(
     systems, limit = explored.tradeoff.systems, explored.within_percent
     candidates = [
         fixed_folds(systems, within_percent=limit),
-        Candidate(rule=PAPERS_RULE, curves=explored.tradeoff.curves),
-    ]
-    candidates += [
-        Candidate(rule=one.rule, curves=one.curves, sampled=one.sampled) for one in explored.others
+        RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(explored.tradeoff.curves))),
+        *explored.others,
     ]
     return decide(systems, candidates, within_percent=limit, share=share)
 
@@ -95,8 +96,7 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     head, _, result = text.partition(": ")
     st.markdown(f"### {head}: :primary[{result}]")
     lines = [
-        same_cost_sentence(found, explored.cost),
-        way_out_sentence(found, explored.cost),
+        way_out_sentence(found),
         checked_sentence(found),
     ]
     if found.best.rule != ALL_FOLDS and not found.best.checks:
@@ -106,18 +106,31 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
         st.caption("Other rules are still being worked out and may turn out cheaper.")
 
 
-def use_button(explored: Explored, found: FoldsAdvice) -> None:
-    """Takes the paper's rule to its option; nothing where it has none."""
-    own = next((one for one in found.options if one.rule == PAPERS_RULE), None)
-    if own is not None and own.outcome.setting is not None:
-        step = careful_step(explored.alphas, own.outcome.setting)
-        st.button(
-            f"Move alpha to {alpha_text(step)}",
-            icon=":material/tune:",
-            key="use-advice",
-            on_click=_use,
-            args=(step,),
+def run_button(found: FoldsAdvice, runs: Sequence[Run]) -> None:
+    """Opens the form of Run with the rule and the value of the answer; nothing for all folds.
+
+    Args:
+        found: the answer.
+        runs: that it is about, whose other settings the form gets; none of a file.
+    """
+    rule, setting = RULES.get(found.best.rule), found.best.outcome.setting
+    if found.best.rule == ALL_FOLDS or rule is None or rule.axis is None or setting is None:
+        return
+    if st.button("Run with this rule", icon=":material/play_circle:", key="use-advice"):
+        known = [run.spec for run in runs] or [
+            make_spec(dataset="synthetic", algorithm="item-knn", k=found.k)
+        ]
+        own = any(one.name == rule.axis.name for one in rule.parameters)
+        spec = replace(
+            known[0],
+            rule=rule.id,
+            rule_params=rule.resolve({rule.axis.name: setting} if own else {}),
+            min_folds=rule.default_folds if own else int(setting),
+            full=False,
         )
+        here = [one.algorithm for one in known if one.dataset == spec.dataset]
+        fill_form(spec, here)
+        go("run/run.py", {"rule": rule.title})
 
 
 def options(explored: Explored, found: FoldsAdvice) -> None:
@@ -166,36 +179,3 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
                 "without."
             )
     csv_button("Options as CSV", frame, "folds-options.csv")
-    if found.best.rule != ALL_FOLDS and found.best.checks:
-        _check(found)
-
-
-def _check(found: FoldsAdvice) -> None:
-    title = RULES[found.best.rule].title
-    with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
-        frame = checks_frame(found.best)
-        percent = number(None, "%.0f %%")
-        kept = int(frame["kept"].sum())
-        table(
-            frame,
-            {
-                "kept": st.column_config.CheckboxColumn(
-                    "kept", help=f"At least {100 * found.share:g} % of its orders ended within it."
-                ),
-                "orders within": percent,
-                "cost": percent,
-                "cost of its own best setting": percent,
-            },
-            key="carry-over",
-            alt=f"Leave-one-dataset-out check: the promise was kept on {kept} of {len(frame)}.",
-        )
-        csv_button("The check as CSV", frame, "carry-over.csv")
-
-
-def careful_step(alphas: list[float], advised: float) -> float:
-    """The slider's largest step that is no larger than what is advised."""
-    return max((alpha for alpha in alphas if alpha <= advised), default=alphas[0])
-
-
-def _use(alpha: float) -> None:
-    st.session_state[KEY] = alpha

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import streamlit as st
 
 from ecv_core.analysis.orders.files import read_scores, row_labels
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import counted, dataset_title, in_order, run_title
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run, Scores
@@ -19,6 +19,7 @@ from ecv_core.store.recorded import recorded_runs
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
+from pages.shared.live.runs import folds_done, follow_runs
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.words import run_label
@@ -27,7 +28,7 @@ RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
 """Keys of the widgets, and names in the address."""
 _AT_FIRST = 60
-"""Runs of a batch that are looked at together unasked: about as many as are recorded."""
+"""Runs that are looked at together unasked: about as many as are recorded."""
 _BY_LINK = "runs-by-link"
 """Key of the session state: a link has named runs."""
 _FORM = (
@@ -37,18 +38,9 @@ _FORM = (
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """What is looked at."""
-
-    systems: list[Scores]
-    runs: list[Run]
-    """Of the systems, in their order; empty for a file."""
-    whose: str
-    """How a sentence about them begins."""
-
-
-_NOTHING = Chosen(systems=[], runs=[], whose="")
+Chosen = tuple[list[Scores], list[Run], str]
+"""Systems; their runs, in the same order, none for a file; and how a sentence about them begins."""
+_NOTHING: Chosen = ([], [], "")
 
 
 def choose_systems() -> Chosen:
@@ -59,7 +51,7 @@ def choose_systems() -> Chosen:
         source = st.segmented_control(
             "Fold scores from",
             [RECORDED, OWN, FILE],
-            default=RECORDED if recorded else OWN if own else FILE,
+            default=OWN if own else RECORDED if recorded else FILE,
             required=True,
             key=SOURCE,
             **KEPT,
@@ -80,14 +72,14 @@ def choose_systems() -> Chosen:
             return _NOTHING
         with widgets:
             runs = pick_runs(recorded)
-        whose = "On these recorded runs" if len(runs) != 1 else "On this recorded run"
     else:
+        if _wait_for_folds():
+            return _NOTHING
         if not own:
             _no_own()
             return _NOTHING
         with widgets:
             runs = _pick_own(own)
-        whose = "On your data"
     words.markdown(runs_words(runs))
     if not runs:
         st.info(
@@ -97,7 +89,34 @@ def choose_systems() -> Chosen:
         )
         return _NOTHING
     systems = systems_of(runs)
-    return Chosen(systems=_with_different_names(systems), runs=runs, whose=whose)
+    whose = _whose(runs, "recorded runs" if source == RECORDED else "runs of yours")
+    return _with_different_names(systems), runs, whose
+
+
+def _whose(runs: Sequence[Run], kind: str) -> str:
+    """'For the 5 runs of yours on MovieLens 100K'; of one run its title."""
+    if len(runs) == 1:
+        return f"For {run_title(runs[0])}"
+    datasets = in_order(run.spec.dataset for run in runs)
+    on = dataset_title(datasets[0]) if len(datasets) == 1 else f"{len(datasets)} datasets"
+    return f"For the {len(runs)} {kind} on {on}"
+
+
+def _wait_for_folds() -> bool:
+    """Whether a run that the address names still lacks folds, which the page says and follows."""
+    named = [one.rsplit(" · ")[-1] for one in st.query_params.get_all(RUNS)]
+    rows = {row.run_id: row for row in run_list().rows()}
+    asked = [rows[run_id] for run_id in named if run_id in rows]
+    going = [row.run_id for row in asked if row.state.active]
+    if going:
+        done = sum(folds_done(row) for row in asked)
+        st.info(
+            f"{done} of {sum(row.spec.k for row in asked)} folds of these "
+            f"{counted(len(asked), 'run')} are in; the answer comes with the last one.",
+            icon=":material/hourglass_empty:",
+        )
+        follow_runs(lambda: [store().run(run_id) for run_id in going])
+    return bool(going)
 
 
 def _recorded() -> list[Run]:
@@ -117,13 +136,10 @@ def _no_own() -> None:
 
 
 def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
-    """The newest run at first, with its whole batch if that is not of more runs than fit."""
+    """All at first, each once however often it was run, or the newest where they are many."""
     by_id = {run.run_id: run for run in runs}
-    batch = [
-        run.run_id for run in runs if run is runs[0] or (run.group and run.group == runs[0].group)
-    ]
-    if len(batch) > _AT_FIRST:
-        batch = batch[:1]
+    every = {run.spec.score_key: run.run_id for run in reversed(runs)}
+    newest = [run_id for run_id in by_id if run_id in every.values()][:_AT_FIRST]
     asked = st.query_params.get_all(RUNS)  # a label of another version ends with the id too
     ids = {one: one.rsplit(" · ")[-1] for one in asked}
     label_from_link(RUNS, {one: run_label(by_id[ids[one]]) for one in asked if ids[one] in by_id})
@@ -134,7 +150,7 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
         list(by_id),
         # What is the default is taken out of the address, a step of its own for Back: so what a
         # link has named is not it.
-        default=[] if _BY_LINK in st.session_state else batch,
+        default=[] if _BY_LINK in st.session_state else newest,
         format_func=lambda run_id: run_label(by_id[run_id]),
         key=RUNS,
         **KEPT,
@@ -191,7 +207,8 @@ def _read_file() -> Chosen:
     ]
     folds = systems[0].k
     st.caption(f"{counted(len(systems), 'system')} with {counted(folds, 'fold')} each.")
-    return Chosen(systems=systems, runs=[], whose="On your data")
+    whose = f"For the {counted(len(systems), 'system')} of {file.name}"
+    return systems, [], whose
 
 
 def _ask(names: list[str], numbering: list[str], file: str) -> list[str]:

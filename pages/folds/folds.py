@@ -1,10 +1,8 @@
 """How many folds are enough: decided from every order of finished folds, with what it rests on."""
 
-from functools import partial
-
 import streamlit as st
 
-from pages.folds.adviser import answer, decision_of, options, promise_input, use_button
+from pages.folds.adviser import answer, decision_of, options, promise_input, run_button
 from pages.folds.choice import choose_systems
 from pages.folds.curves import add_precision, explore_systems
 from pages.folds.view import charts, numbers_row, take_away, view_link
@@ -19,13 +17,16 @@ with page():
     st.title("How many folds are enough?", anchor=False)
     link_warnings_again()
     preload_plots()
-    chosen = choose_systems()
+    systems, runs, whose = choose_systems()
     limit, share = promise_input()
-    if chosen.systems:
-        explored = explore_systems(chosen.systems, limit)
+    if systems:
+        explored = explore_systems(systems, limit)
         found = decision_of(explored, share)
-        answer(explored, found, chosen.whose)
-        view_link(explored)
+        answer(explored, found, whose)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            run_button(found, runs)
+            view_link(explored)
+        take_away(explored, found, runs)
         options(explored, found)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(
@@ -34,9 +35,7 @@ with page():
             f"({PAPER_LINK}) and see what stopping early would have cost and given, over **every "
             f"{glossary_link('order', 'order')}** in which the folds could have come."
         )
-        use_button(explored, found)
-        below = partial(take_away, explored, found, chosen.runs)
-        alpha_slider(explored.alphas, explored.usual, below)
+        alpha_slider(explored.alphas, explored.usual)
         numbers_row(explored)
         charts(explored)
         add_precision(explored)

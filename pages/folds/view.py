@@ -20,8 +20,9 @@ from ecv_core.figures.report.pictures import stops_picture, tradeoff_picture
 from ecv_core.figures.tradeoff import stops_figure, stops_steps, tradeoff_figure, tradeoff_steps
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run
+from ecv_core.stopping import PAPERS_RULE
 from pages.folds.curves import Explored
-from pages.shared.address.link import chosen, copy_link
+from pages.shared.address.link import chosen, link_has
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list
@@ -34,10 +35,10 @@ _FILE = "the scores file: whoever opens it adds it again"
 
 
 def view_link(explored: Explored) -> None:
-    """Copies the link to what is chosen, defaults too: another place has other ones."""
+    """Says what the link has of what is chosen, defaults too: another place has other ones."""
     ids = st.session_state.get("runs") or []
     mine = [run_label(run) for run in run_list().rows() if run.run_id in ids] if ids else []
-    copy_link(
+    link_has(
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})
         | {ALPHA_KEY: [alpha_text(explored.usual)]},
@@ -45,10 +46,12 @@ def view_link(explored: Explored) -> None:
     )
 
 
-def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[Run], alpha: float) -> None:
-    """What a paper takes: the decision, and both charts at this alpha."""
+def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[Run]) -> None:
+    """What a paper takes: the decision, and both charts at the alpha that keeps the promise."""
     names = [system.name for system in explored.tradeoff.systems]
     about = names[0] if len(names) == 1 else counted(len(names), "run")
+    settings = [one.outcome.setting for one in found.options if one.rule == PAPERS_RULE]
+    alpha = (settings and settings[0]) or explored.usual
     for_paper(
         lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost),
         key="folds",

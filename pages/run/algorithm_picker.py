@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ecv_core.models import ALGORITHMS
-from ecv_core.models.base import Algorithm
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import Task
-from pages.shared.address.given import give
 from pages.shared.address.link import label_from_link
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.setting_widgets import parameter_key, parameter_widgets
+from pages.shared.widgets.setting_widgets import parameter_widgets
 
 DEFAULT = "item-knn"
 
@@ -32,6 +30,7 @@ Chosen = dict[str, dict[str, ParamValue]]
 
 
 def algorithm_picker(
+    tasks: Sequence[Task] = Task.TOP_N.together,
     key: str = "algorithm",
     default: Sequence[str] = (DEFAULT,),
     what: str = "Each one is a run of its own; several run one after another and show together.",
@@ -39,14 +38,21 @@ def algorithm_picker(
     """Ids of the picked algorithms, in the registry's order; may be empty.
 
     Args:
+        tasks: what they are to do.
         key: of the widget, and in the address.
-        default: what is picked at first.
+        default: what is picked at first, of those that recommend.
         what: becomes of several, for the help.
     """
     label_from_link(key, ALGORITHM_LABELS)
+    names = [name for name, known in ALGORITHMS.items() if known.task in tasks]
+    if tasks[0].of_table:
+        default = names[: len(default)]
+    before = st.session_state.get(key)
+    if before and not set(before) <= set(names):  # of another dataset, for another task
+        st.session_state[key] = [name for name in before if name in names] or list(default)
     picked = st.pills(
         "Algorithms",
-        list(ALGORITHMS),
+        names,
         format_func=ALGORITHM_LABELS.__getitem__,
         selection_mode="multi",
         default=list(default),
@@ -54,10 +60,12 @@ def algorithm_picker(
         **KEPT,
         help=f"{what}\n\n"
         + "\n".join(
-            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+            f"- **{ALGORITHMS[name].title}** (`{name}`): {ALGORITHMS[name].summary}"
+            for name in names
         ),
     )
-    st.caption(_TASKS)
+    if len(tasks) > 1:
+        st.caption(_TASKS)
     for name in picked:
         st.caption(f"**{ALGORITHMS[name].title}.** {ALGORITHMS[name].summary}")
     return [name for name in ALGORITHMS if name in picked]
@@ -73,35 +81,9 @@ def parameter_settings(names: list[str]) -> Chosen:
             algorithm = ALGORITHMS[name]
             if algorithm.parameters:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
-                _presets(algorithm)
+                if paper := algorithm.paper_default:
+                    words = ", ".join(f"{name} {value}" for name, value in dict(paper).items())
+                    st.caption(f"In the paper: {words.replace('_', ' ')}.")
                 with st.container(horizontal=True):
                     chosen[name] = parameter_widgets(name, algorithm.parameters)
     return chosen
-
-
-def _presets(algorithm: Algorithm) -> None:
-    """Buttons that fill in a named set of values; none where the paper's are ours."""
-    if not algorithm.paper_default:
-        return
-
-    def fill(name: str) -> None:
-        values = algorithm.presets[name]
-        give(
-            {parameter_key(algorithm.id, one): value for one, value in values.items()},
-            by=_preset_key(algorithm, name),
-        )
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Fill in:", width="content")
-        for name in algorithm.presets:
-            st.button(
-                name,
-                key=_preset_key(algorithm, name),
-                type="tertiary",
-                on_click=fill,
-                args=(name,),
-            )
-
-
-def _preset_key(algorithm: Algorithm, name: str) -> str:
-    return f"preset-{algorithm.id}-{name}"

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from math import log
 from typing import Any
 
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core import models, splits, stopping
+from ecv_core import models
 from ecv_core.energy.expected import Expected, KnownCosts, expected, together
-from ecv_core.energy.meter import country
-from ecv_core.evaluation import METRICS, check_metric
+from ecv_core.energy.meter import countries
+from ecv_core.evaluation import METRICS
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
     dataset_title,
     duration,
+    in_order,
     metric_label,
     rule_words,
     titles_of,
@@ -26,11 +28,12 @@ from ecv_core.figures.words import (
 from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
-from ecv_core.records.errors import EcvError, InputError, UnknownName
-from ecv_core.records.spec import SETTINGS, RunSpec, Setting, Task
-from ecv_core.splits import IMPORTED, exchangeable
+from ecv_core.records.errors import EcvError
+from ecv_core.records.run import Run
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.splits import IMPORTED, SPLITS, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
-from ecv_core.store.recorded import recorded_run
+from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from pages.run.algorithm_picker import (
     ALGORITHM_LABELS,
@@ -38,122 +41,110 @@ from pages.run.algorithm_picker import (
     algorithm_picker,
     parameter_settings,
 )
-from pages.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
-from pages.run.score_settings import CHOICES, FULL, NEGATIVES, SAMPLED
+from pages.run.fold_settings import (
+    CHOICES,
+    FULL,
+    NEGATIVES,
+    SAMPLED,
+    STORED,
+    TASK_OF,
+    fold_settings,
+    usual_of_task,
+)
 from pages.run.stop_settings import (
     min_folds_key,
     rule_param_key,
     rule_titles,
     rule_values,
+    slider_steps,
     stop_settings,
 )
-from pages.shared.address.given import keep_given
-from pages.shared.address.link import copy_link, label_from_link, step_from_link
+from pages.shared.address.link import label_from_link, link_has, link_warning, step_from_link
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
-
-# A link's choices that this installation does not have, said before the form drops them.
-
-
-def _number(key: str, text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
-
-
-def _choice(known: Setting, label: str) -> object:
-    if label not in (labels := choice_labels(known).values()):
-        raise UnknownName(known.said or known.words, label, labels)
-    return label
-
-
-def _split(name: str) -> object:
-    return name == IMPORTED or splits.strategy(name)
-
-
-def _metric(title: str) -> object:
-    for known in METRICS.values():
-        if title in (known.title, known.id) and known.id not in CHOICES:
-            check_metric(known.id, sampled=False, log_odds=True)
-    if title not in (titles := [METRICS[name].title for name in CHOICES]):
-        raise UnknownName("metric", title, titles)
-    return title
-
-
-def _dataset(title: str) -> object:
-    return title in titles_of(datasets.catalogue(), dataset_title).values() or datasets.entry(title)
-
-
-def _algorithm(label: str) -> object:
-    return label in ALGORITHM_LABELS.values() or models.algorithm(label)
-
-
-def _rule(title: str) -> object:
-    return title in rule_titles().values() or stopping.rule(title)
-
-
-_ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
-CHECKS: dict[str, Callable[[str], object]] = {
-    "dataset": _dataset,
-    "algorithm": _algorithm,
-    "rule": _rule,
-    "split": _split,
-    "metric": _metric,
-    "country": country,
-}
-"""Of a value in the address, by key; sliders and other settings come with theirs."""
-CHECKS |= {one.name: partial(_choice, one) for one in _ON_FORM if one.choices}
-CHECKS |= {one.name: partial(_number, one.name) for one in _ON_FORM if one.kind in (int, float)}
 
 
 def link_check() -> None:
     """Say what the address asks for that cannot be; call before the widgets read it."""
-    checks = dict(CHECKS)
-    for rule in stopping.RULES.values():
+    for rule in RULES.values():
         for one in rule.parameters:
             key = rule_param_key(rule, one)
             if one.steps:
-                step_from_link(key, one.steps, one.text, name=one.words)
+                step_from_link(key, slider_steps(one, key), one.text, name=one.words)
             elif not one.ids:
-                checks[key] = one.parse
-    label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
-    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
-    label_from_link("algorithm", ALGORITHM_LABELS)
-    label_from_link("rule", rule_titles())
-    for known in _ON_FORM:
-        label_from_link(known.name, choice_labels(known))
-    for key, check in checks.items():
-        for value in st.query_params.get_all(key):
-            try:
-                check(value)
-            except EcvError as error:
-                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
+                _check(key, one.parse)
+    for key, labels in {
+        "metric": {name: METRICS[name].title for name in CHOICES},
+        "dataset": titles_of(datasets.catalogue(), dataset_title),
+        "algorithm": ALGORITHM_LABELS,
+        "rule": rule_titles(),
+        "split": {name: name for name in (*SPLITS, IMPORTED)},
+        "country": {code: known.name for code, known in countries().items()},
+    }.items():
+        label_from_link(key, labels, strict=True)
+    for known in filter(on_form, SETTINGS.values()):
+        label_from_link(known.name, choice_labels(known), strict=bool(known.choices))
+        if known.kind in (int, float):
+            _check(known.name, float)
+
+
+def _check(key: str, parse: Callable[[str], object]) -> None:
+    """Say what the address has for a field that takes numbers, and is none."""
+    for value in st.query_params.get_all(key):
+        try:
+            parse(value)
+        except EcvError as error:
+            link_warning(sentence(error))
+        except ValueError:
+            link_warning(f"{key} must be a number, but is '{escaped(value)}'.")
 
 
 # Before Start: about how long the runs will take, and how much energy, by runs that are known.
 
 
-def expectation(specs: Sequence[RunSpec]) -> None:
-    """One line; nothing where there is nothing to start."""
+def expectation(specs: Sequence[RunSpec], *, select: bool = False) -> None:
+    """One line; nothing where there is nothing to start.
+
+    Args:
+        specs: of the runs.
+        select: whether they are contenders, of which each may be done after one fold.
+    """
     if specs:
-        st.caption(expectation_words(specs, _known(specs)))
+        known, like = _known(specs)
+        st.caption(expectation_words(specs, known, like, select=select))
 
 
-def expectation_words(specs: Sequence[RunSpec], known: Sequence[KnownCosts]) -> str:
-    """How long and how much, as ranges, or what is not known yet."""
-    found = {spec.algorithm: expected(spec, known, folds_planned(spec)) for spec in specs}
-    told = [one for one in found.values() if one is not None]
-    missing = [name for name, one in found.items() if one is None]
+def expectation_words(
+    specs: Sequence[RunSpec],
+    known: Sequence[KnownCosts],
+    like: Sequence[str] = (),
+    *,
+    select: bool = False,
+) -> str:
+    """How long and how much, as ranges, or what is not known yet.
+
+    Args:
+        specs: of the runs.
+        known: costs of runs of their dataset and algorithms.
+        like: the datasets that costs are of instead, where there are none.
+        select: as of `expectation`.
+    """
+    found = [
+        expected(spec, known, (1, spec.k) if select else folds_planned(spec)) for spec in specs
+    ]
+    told = [one for one in found if one is not None]
+    missing = in_order(
+        spec.algorithm for spec, one in zip(specs, found, strict=True) if one is None
+    )
     if not told and (rough := _rough(specs)):
         return f"Each fold will take about {duration(rough)} of one core, by a rough count."
     if not told:
         return "Time and energy: not known yet for this dataset and algorithm."
-    text = _words(together(told))
+    text = _words(together(told), like)
     return f"{text} Not known yet: {', '.join(missing)}." if missing else text
 
 
@@ -168,10 +159,16 @@ def _rough(specs: Sequence[RunSpec]) -> float:
     return max(rough)
 
 
-def _words(one: Expected) -> str:
+def _words(one: Expected, like: Sequence[str]) -> str:
     least, most = one.folds
     folds = counted(most, "fold") if least == most else f"{least} to {counted(most, 'fold')}"
     time = " to ".join(dict.fromkeys(duration(end) for end in one.seconds))
+    if like:
+        titles = " and ".join(map(dataset_title, like))
+        return (
+            f"{folds} will take about {time}, by runs on {titles} on another machine: the recorded "
+            "data nearest in size, as this has not been run yet."
+        )
     energy = f" and {watt_hours_range(*one.joules)}" if one.joules else ""
     alike = "" if one.same_parameters else ", some with other parameters"
     return (
@@ -180,28 +177,52 @@ def _words(one: Expected) -> str:
     )
 
 
-def _known(specs: Sequence[RunSpec]) -> list[KnownCosts]:
-    """Costs of own runs and of the recorded one, of each dataset and algorithm."""
+def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], list[str]]:
+    """Costs of own runs and of the recorded one, of each dataset and algorithm.
+
+    Returns: the costs, and the datasets that they are of instead where nothing is known.
+    """
     wanted = {(spec.dataset, spec.algorithm) for spec in specs}
-    found = []
     try:
-        for dataset, algorithm in sorted(wanted):
-            run = recorded_run(f"{dataset}--{algorithm}")
-            if run is not None and run.spec.task is Task.TOP_N:  # the others shared the machine
-                found.append(KnownCosts.of(run))
-        found += [
+        recorded = [run for run in recorded_runs() if run.spec.task is Task.TOP_N]
+        found = [
             KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
             for row in run_list().rows()
             if (row.spec.dataset, row.spec.algorithm) in wanted and not row.imported
         ]
     except EcvError:  # said where runs are shown; here it is only not known
-        return []
-    return found
+        return [], []
+    # Of the recorded runs, those that predict ratings shared their machine.
+    found += [
+        KnownCosts.of(run) for run in recorded if (run.spec.dataset, run.spec.algorithm) in wanted
+    ]
+    return (found, []) if any(one.seconds for one in found) else _nearest(specs, recorded)
+
+
+def _nearest(
+    specs: Sequence[RunSpec], recorded: Sequence[Run]
+) -> tuple[list[KnownCosts], list[str]]:
+    """Costs of the two recorded datasets of about as many interactions, as if of this one."""
+    known, dataset = datasets.catalogue(), specs[0].dataset
+    size = known[dataset].interactions
+    names = {spec.algorithm for spec in specs}
+    usable = [run for run in recorded if run.spec.algorithm in names]
+    if not size or not usable:
+        return [], []
+    near = sorted(
+        {run.spec.dataset for run in usable},
+        key=lambda name: abs(log((known[name].interactions or 1) / size)),
+    )[:2]
+    costs = [
+        replace(KnownCosts.of(run), spec=replace(run.spec, dataset=dataset))
+        for run in usable
+        if run.spec.dataset in near
+    ]
+    return costs, near
 
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
-    keep_given()
     link_check()
     top = st.container(horizontal=True, vertical_alignment="center")
     expectation_place = st.container()
@@ -211,11 +232,11 @@ def start_form() -> None:
     with left.container(border=True, height="stretch"):
         st.header("What to evaluate", anchor=False)
         data_place = st.container()
-        names = algorithm_picker()
+        names = algorithm_picker(picked_dataset().tasks)
         usual_of_task(names)
-        task = ALGORITHMS[names[0]].task if names else Task.TOP_N
+        task = ALGORITHMS[names[0]].task if names else picked_dataset().tasks[0]
         with data_place:
-            entry, ready = dataset_picker(task)
+            entry, ready = dataset_picker(task, tables=True)
         picked, folds_ready = fold_settings(entry.id, ready, task)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
@@ -263,7 +284,8 @@ def start_form() -> None:
             st.markdown(_summary(specs, names, trouble))
         else:
             st.markdown(not_ready(entry))
-        copy_link(without=_FILE if picked["split"] == IMPORTED else "")
+    if picked["split"] == IMPORTED:
+        link_has(without=_FILE)
     with expectation_place:
         expectation(specs if ready else [])
         anew = _anew(specs if ready else [])

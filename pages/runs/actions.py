@@ -19,6 +19,14 @@ from pages.shared.live.state import sentences, store
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""
+_TOAST = """
+<style>
+.st-key-undo-toast {
+  position: fixed; right: 1rem; bottom: 1rem; z-index: 30; width: auto;
+  background: light-dark(#FBFBF9, #12181F);
+}
+</style>
+"""
 _THEIRS = "What somebody else has started is left as it is."
 
 
@@ -96,18 +104,22 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
 
 
 def undo() -> None:
-    """The way back after runs were deleted; nothing before."""
+    """What was deleted last, with the way back, where a toast would be; nothing before."""
     removed = st.session_state.get(REMOVED, [])
     if not removed:
         return
-    st.button(
-        f"Undo: bring back {counted(len(removed), 'run')}",
-        key="undo-delete",
-        icon=":material/undo:",
-        type="tertiary",
-        on_click=_bring_back,
-        args=(removed,),
-    )
+    st.html(_TOAST)
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-toast"):
+        st.markdown(f"Deleted {counted(len(removed), 'run')}.", width="content")
+        st.button("Undo", key="undo-delete", icon=":material/undo:", on_click=_bring_back)
+        st.button(
+            "",
+            key="undo-close",
+            icon=":material/close:",
+            type="tertiary",
+            help="Close",
+            on_click=lambda: st.session_state.pop(REMOVED, None),
+        )
 
 
 def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Label:
@@ -124,31 +136,35 @@ def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Labe
 
 
 def _label_form(picked: Sequence[ListedRun], known: Sequence[str]) -> None:
+    """Tags are kept as they are picked, a name and a note on Enter or Save."""
     first = picked[0].label
     common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
     which = "-".join(row.run_id for row in picked[:40])
-    with st.form(f"label-{which}", border=False):
-        name, note = first.name, first.note
-        if len(picked) == 1:
-            name = st.text_input("Name", first.name, key=f"name-{which}", max_chars=NAME_LENGTH)
-        tags = st.multiselect(
-            "Tags" if len(picked) == 1 else f"Tags of all {len(picked)} runs",
-            list(dict.fromkeys([*common, *known])),
-            default=common,
-            key=f"tags-{which}",
-            accept_new_options=True,
-            placeholder="Type a new one, or pick",
-        )
-        if len(picked) == 1:
-            note = st.text_area("Note", first.note, key=f"note-{which}", max_chars=NOTE_LENGTH)
+    st.multiselect(
+        "Tags" if len(picked) == 1 else f"Tags of all {len(picked)} runs",
+        list(dict.fromkeys([*common, *known])),
+        default=common,
+        key=f"tags-{which}",
+        accept_new_options=True,
+        placeholder="Type a new one and press Enter, or pick",
+        on_change=_tag,
+        args=(picked, common, f"tags-{which}"),
+    )
+    if len(picked) > 1:
+        return
+    with st.form(f"label-{which}", border=False, enter_to_submit=True):
+        name = st.text_input("Name", first.name, key=f"name-{which}", max_chars=NAME_LENGTH)
+        note = st.text_area("Note", first.note, key=f"note-{which}", max_chars=NOTE_LENGTH)
         if st.form_submit_button("Save", icon=":material/save:", key=f"save-{which}"):
             with sentences():
-                if len(picked) == 1:
-                    labelled = {picked[0].run_id: checked_label(name, tags, note)}
-                else:
-                    labelled = {row.run_id: retagged(row.label, common, tags) for row in picked}
-                acting().label(labelled)
+                acting().label({picked[0].run_id: checked_label(name, first.tags, note)})
                 st.rerun()
+
+
+def _tag(picked: Sequence[ListedRun], common: Sequence[str], key: str) -> None:
+    with sentences():
+        chosen = st.session_state[key]
+        acting().label({row.run_id: retagged(row.label, common, chosen) for row in picked})
 
 
 def _cut_off(row: ListedRun) -> bool:
@@ -182,13 +198,12 @@ def _delete(run_ids: Sequence[str]) -> None:
         removed = acting().remove(run_ids)
         if removed:
             st.session_state[REMOVED] = removed
-            st.toast(f"Deleted {counted(len(removed), 'run')}.", icon=":material/delete:")
 
 
-def _bring_back(run_ids: Sequence[str]) -> None:
+def _bring_back() -> None:
     with sentences():
+        run_ids = st.session_state.pop(REMOVED, [])
         back = acting().bring_back(run_ids)
-        st.session_state.pop(REMOVED, None)
         if back < len(run_ids):
             gone = counted(len(run_ids) - back, "run")
             st.toast(f"{gone} cannot be brought back: the time for it is over.")

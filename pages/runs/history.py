@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from math import nan
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from ecv_core.analysis.selection.names import contender_name, contender_title
 from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.evaluation import metric_of
+from ecv_core.figures.spent import spent_figure, spent_frame
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -24,15 +29,21 @@ from ecv_core.figures.words import (
     watt_hours,
 )
 from ecv_core.jobs.rights.actor import Action
+from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import interval_after_stop
+from ecv_core.stopping.interval import mean_interval
 from ecv_core.store.going import going_on
 from ecv_core.store.listing import ListedRun
+from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.store.run_file import read_run
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, undo
-from pages.shared.address.link import copy_link, label_from_link
+from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import damaged_folds
@@ -87,12 +98,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
     if done and done[0] == file.file_id and any(r.run_id == done[1] for r in run_list().rows()):
         return str(done[1]), bool(done[2])
     found = read_run(file.getvalue(), file.name)
-    run_id, new = acting().import_run(
-        found.run,
-        sha256=found.sha256,
-        file_name=file.name,
-        made_with=found.made_with,
-    )
+    run_id, new = acting().import_run(found)
     if new:
         st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
     st.session_state[_DONE] = (file.file_id, run_id, new)
@@ -103,7 +109,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
 
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
-_WRITTEN = ("name", "tags", "note", "from", "by")
+_WRITTEN = ("name", "parameters", "part of", "tags", "note", "from", "by")
 """Columns that are shown once one of their cells holds something."""
 
 
@@ -115,22 +121,25 @@ def history() -> None:
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             import_run()
-            undo()
+        undo()
         st.markdown(
             f"No runs yet. Every {glossary_link('run')} you start is kept here, finished or not."
         )
         st.page_link("run/run.py", label="Start the first one", icon=":material/play_circle:")
         return
-    shown = _filtered(rows)
+    groups = plan_names()
+    shown = _filtered(rows, groups)
     _open_clicked()
     key = table_key(shown)
+    picked = _picked(shown, key)
     with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
-        actions(_picked(shown, key), rows)
-        undo()
+        actions(picked, rows)
         import_run()
-        copy_link()
+    undo()
     if shown:
-        _table(shown, key, of=len(rows))
+        frame = runs_frame(shown, groups)
+        _picture(shown, frame, picked)
+        _table(shown, frame, key, picked, of=len(rows))
     else:
         st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
     _follow()
@@ -152,8 +161,15 @@ def _damaged(found: Mapping[str, str]) -> None:
                 st.rerun()
 
 
-def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
-    """One row per run, in the given order, as the page shows and sorts it."""
+def runs_frame(
+    rows: Sequence[ListedRun], groups: Mapping[str, str] = MappingProxyType({})
+) -> pd.DataFrame:
+    """One row per run, in the given order, as the page shows and sorts it.
+
+    Args:
+        rows: the runs.
+        groups: id of a selection or a study -> what it is called.
+    """
     titles = {one: dataset_title(one) for one in {row.spec.dataset for row in rows}}
     people = {one: starter(one) for one in {row.started_by for row in rows}}
     return pd.DataFrame(
@@ -162,16 +178,21 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
             "name": [row.label.name for row in rows],
             "dataset": [titles[row.spec.dataset] for row in rows],
             "algorithm": [algorithm_title(row.spec.algorithm) for row in rows],
+            "parameters": [_parameters(row.spec) for row in rows],
             "score": [nan if row.mean is None else row.mean for row in rows],
+            "half": [_half(row.spec, row.scores, row.stopped_at) for row in rows],
             "metric": [metric_label(row.spec) for row in rows],
             "rule": [rule_words(row.spec) for row in rows],
             "folds": [len(row.scores) for row in rows],
             "stop": pd.array([_stop(row) for row in rows], dtype="Int64"),
-            "k": [len(row.spec.fold_order) for row in rows],
+            "k": [row.spec.k for row in rows],
+            "seed": [row.spec.seed for row in rows],
+            "time": [sum(row.fold_seconds) if row.fold_seconds else nan for row in rows],
             "processor": pd.Series([row.processor_seconds for row in rows], dtype=float),
             "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
             "when": pd.to_datetime([row.created_at for row in rows], utc=True),
             "state": [row.state.value for row in rows],
+            "part of": [groups.get(row.group, "") for row in rows],
             "tags": [list(row.label.tags) for row in rows],
             "note": [row.label.note for row in rows],
             "from": [_from(row) for row in rows],
@@ -181,36 +202,50 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
     )
 
 
-def matches(row: ListedRun, words: Sequence[str], title: str) -> bool:
-    """Whether each of the lower-case words is somewhere in what the table says of the run.
-
-    Args:
-        row: the run; the ids of its dataset and algorithm count too.
-        words: to be found.
-        title: of its dataset.
-    """
-    label = row.label
-    text = " ".join(
-        (
-            run_name(row),
-            title,
-            algorithm_title(row.spec.algorithm),
-            row.run_id,
-            rule_words(row.spec),
-            metric_label(row.spec),
-            label.name,
-            *label.tags,
-            label.note,
-            _from(row),
-        )
-    ).lower()
-    return all(word in text for word in words)
+def matching(rows: Sequence[ListedRun], text: str) -> list[ListedRun]:
+    """The runs of which the table, or the ids of their dataset and algorithm, hold every word."""
+    if not rows:
+        return []
+    told = runs_frame(rows).astype(str).agg(" ".join, axis=1).str.lower()
+    words = text.lower().split()
+    return [
+        row
+        for row, said in zip(rows, told, strict=True)
+        if all(word in f"{said} {run_name(row).lower()}" for word in words)
+    ]
 
 
 def table_key(rows: Sequence[ListedRun]) -> str:
     """Of the table: another for other rows, since Streamlit knows picked rows by their place."""
     ids = " ".join(row.run_id for row in rows)
     return f"runs-{sha256(ids.encode()).hexdigest()[:12]}"
+
+
+@lru_cache(maxsize=8192)
+def _parameters(spec: RunSpec) -> str:
+    """Those that are not at their defaults."""
+    if not computed_here(spec):
+        return ", ".join(f"{name} {value}" for name, value in spec.params)
+    return contender_title(contender_name(spec)).partition(", ")[2]
+
+
+@lru_cache(maxsize=8192)
+def _half(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float:
+    """Half the interval that stands beside the score; NaN where there is none."""
+    used = scores[:stopped_at]
+    early = stopped_at is not None and stopped_at < spec.max_folds
+    find = interval_after_stop(spec, used) if early else None
+    interval = find or (mean_interval(used, spec.confidence) if used else None)
+    return nan if interval is None else interval.width / 2
+
+
+def plan_names() -> dict[str, str]:
+    """Id of each selection and study -> what it is called among runs."""
+    return {
+        plan.plan_id: f"{kind} of {plan.created_at:%Y-%m-%d %H:%M}"
+        for kind in (SELECTION, STUDY)
+        for plan in stored_plans(store(), kind)
+    }
 
 
 def _from(row: ListedRun) -> str:
@@ -225,42 +260,51 @@ def _stop(row: ListedRun) -> int | None:
     return row.stopped_at if early else None
 
 
-def _filtered(rows: Sequence[ListedRun]) -> list[ListedRun]:
+def _filtered(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> list[ListedRun]:
     """The runs that match what is picked above the table."""
     tags = sorted({tag for row in rows for tag in row.label.tags})
-    find, state, dataset, *more = st.columns([1.5, 1, 1, 1] if tags else [1.5, 1, 1])
-    text = find.text_input(
+    plans = {row.group: groups[row.group] for row in rows if row.group in groups}
+    place = st.container(horizontal=True)
+    text = place.text_input(
         "Find",
         key="find",
         bind="query-params",
         placeholder="dataset, algorithm, name, note or id",
         icon=":material/search:",
+        width=300,
     )
-    states = state.multiselect(
+    states = place.multiselect(
         "State",
         list(RunState),
         format_func=lambda one: one.value,
         key="state",
         bind="query-params",
+        width=220,
     )
     titles = {one: dataset_title(one) for one in in_order(row.spec.dataset for row in rows)}
     label_from_link("of_dataset", titles)
-    datasets = dataset.multiselect(
+    datasets = place.multiselect(
         "Dataset",
         list(titles),
         format_func=titles.__getitem__,
         key="of_dataset",
         bind="query-params",
+        width=220,
     )
-    tagged = more[0].multiselect("Tag", tags, key="tag", bind="query-params") if more else []
-    words = text.lower().split()
+    parts = tagged = []
+    if plans:
+        parts = place.multiselect(
+            "Part of", list(plans), format_func=plans.__getitem__, key="part", width=260
+        )
+    if tags:
+        tagged = place.multiselect("Tag", tags, key="tag", bind="query-params", width=160)
     return [
         row
-        for row in rows
+        for row in (matching(rows, text) if text else rows)
         if (not states or row.state in states)
         and (not datasets or row.spec.dataset in datasets)
+        and (not parts or row.group in parts)
         and set(tagged) <= set(row.label.tags)
-        and matches(row, words, titles[row.spec.dataset])
     ]
 
 
@@ -274,8 +318,42 @@ def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
     return [row for row in shown if row.run_id in picked]
 
 
-def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
-    picked = set(st.session_state.get(PICKED, ()))
+def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[ListedRun]) -> None:
+    """Score against energy; nothing below two runs with both."""
+    marked = {row.run_id for row in picked}
+    points = spent_frame(
+        pd.DataFrame(
+            {
+                "name": frame["algorithm"] + " on " + frame["dataset"] + ", " + frame["rule"],
+                "of": frame["dataset"] + ", " + frame["metric"],
+                "score": frame["score"],
+                "higher": [metric_of(row.spec).higher_is_better for row in shown],
+                "mwh": frame["energy"],
+                "picked": frame["id"].isin(marked),
+            }
+        )
+    )
+    if len(points) < 2:
+        return
+    with st.container(height=270, border=False):  # room for it, before it is drawn
+        plot(
+            lambda dark: spent_figure(points, dark=dark),
+            version=points.to_csv(),
+            key="runs-picture",
+            alt=f"Score of {len(points)} runs, in % of the best on its dataset, by their energy.",
+            name="runs",
+        )
+
+
+def _table(
+    shown: Sequence[ListedRun],
+    frame: pd.DataFrame,
+    key: str,
+    picked: Sequence[ListedRun],
+    *,
+    of: int,
+) -> None:
+    marked = {row.run_id for row in picked}
     st.session_state[OPENED + "-rows"] = [row.run_id for row in shown]
     column = st.column_config
     columns: dict[str, ColumnConfig | ButtonColumnResult] = {
@@ -286,6 +364,12 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         "score": column.NumberColumn(
             format="%.4f", help="Mean of the folds up to the stop, or of all so far."
         ),
+        "parameters": column.TextColumn(help="Those that are not at their defaults."),
+        "half": column.NumberColumn(
+            "±",
+            format="%.4f",
+            help="Half the interval of the score, allowing for the stop; empty for one fold.",
+        ),
         "rule": column.TextColumn(help="What stops the run."),
         "folds": column.NumberColumn(
             help="Folds that have run, those after the stop included.", width=56
@@ -293,7 +377,10 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         "stop": column.NumberColumn(
             help="The fold after which the rule stopped; empty where it did not.", width=56
         ),
-        "k": column.NumberColumn(help="Folds planned.", width=44),
+        "k": column.NumberColumn(help="Folds that the data is split into.", width=44),
+        "seed": column.NumberColumn(format="%d", width=56),
+        "time": column.NumberColumn("time (s)", format="%.1f", help="Of all folds that have run."),
+        "part of": column.TextColumn(help="The selection or the study that it was computed for."),
         "processor": column.NumberColumn(
             "processor (s)",
             format="%.1f",
@@ -316,7 +403,6 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
             help="Imported runs were computed elsewhere, tracked ones by code outside e-fold."
         ),
     }
-    frame = runs_frame(shown)
     written = [name for name in _WRITTEN if any(len(value) for value in frame[name])]
     st.dataframe(
         frame,
@@ -328,7 +414,7 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         on_select="rerun",
         selection_mode="multi-row",
         selection_default={
-            "selection": {"rows": [at for at, row in enumerate(shown) if row.run_id in picked]}
+            "selection": {"rows": [at for at, row in enumerate(shown) if row.run_id in marked]}
         },
         placeholder="",
         alt=f"{counted(len(shown), 'run')}, newest first",
@@ -338,7 +424,7 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         f"{every if len(shown) == of else f'{len(shown):,} of {every}'}, newest first. A click on "
         f"a column's head sorts; the arrow at the left of a row opens the {glossary_link('run')}."
     )
-    _energy([row for row in shown if row.run_id in picked] or shown, picked=bool(picked))
+    _energy(picked or shown, picked=bool(picked))
 
 
 def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:

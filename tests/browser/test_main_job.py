@@ -120,7 +120,7 @@ def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("No runs yet")).to_be_visible()
     assert open_store(dashboard.database_url).runs() == []
-    page.get_by_role("button", name="Undo: bring back 1 run").click()
+    page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("button", name="Undo")).to_be_hidden()
     assert [run.run_id for run in open_store(dashboard.database_url).runs()] == [run_id]
 

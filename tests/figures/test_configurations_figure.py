@@ -1,9 +1,9 @@
-"""A search space in pictures: by parameter, as parallel lines, as a map of two."""
+"""A search space as a picture: scores by parameter."""
 
 import numpy as np
 import pandas as pd
 
-from ecv_core.figures.tuning import by_parameter_figure, pair_figure, parallel_figure
+from ecv_core.figures.tuning import by_parameter_figure
 
 FRAME = pd.DataFrame(
     {
@@ -24,18 +24,3 @@ def test_values_are_in_order_of_size_and_beside_each_other() -> None:
     assert np.allclose(points.error_y.array, [0.05, 0.1, 0.1, 0.1, 0.05])
     assert np.allclose(points.error_y.arrayminus, [0.05, 0.1, 0.1, 0.1, 0.05])
     assert points.customdata[0].tolist() == ["factors 8, epochs 1, rate 0.1", 1]
-
-
-def test_parallel_lines_end_in_folds_and_score() -> None:
-    (lines,) = parallel_figure(FRAME, ["factors", "epochs"], "nDCG@10", dark=True).data
-    assert [one.label for one in lines.dimensions] == ["factors", "epochs", "folds", "nDCG@10"]
-    assert list(lines.dimensions[0]["values"]) == [0, 0, 2, 2, 1]
-    assert list(lines.dimensions[0].ticktext) == ["8", "32", "128"]
-    assert list(lines.dimensions[2]["values"]) == [1, 2, 10, 10, 3]
-
-
-def test_a_map_of_two_has_the_best_of_the_others_and_gaps() -> None:
-    (cells,) = pair_figure(FRAME.assign(rate=[1, 1, 2, 1, 2]), "factors", "rate", "nDCG@10").data
-    assert list(cells.x) == ["8", "32", "128"]
-    assert list(cells.y) == ["1", "2"]
-    assert np.array_equal(cells.z, [[0.2, np.nan, 0.3], [np.nan, 0.25, 0.4]], equal_nan=True)

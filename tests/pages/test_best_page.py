@@ -129,7 +129,9 @@ def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
     assert [one.name for one in record.content.runs] == [
         "popular",
         "item-knn",
+        "implicit-mf",
         "ease",
+        "rp3beta",
         "item-knn:neighbours=50",
     ]
     (run,) = store.runs()

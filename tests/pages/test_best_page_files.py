@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.store import Store
+from pages.best.space import edge_words
 from tests.pages.test_best_page import address, open_best, verdict
 
 
@@ -73,12 +74,20 @@ def test_a_recorded_grid_shows_its_parameter(app: AppTest) -> None:
     assert "the best so far is that of regularization " in said
 
 
+def test_a_best_value_at_the_edge_of_the_grid_asks_for_a_wider_one() -> None:
+    tried = [{"factors": n, "kind": kind} for n in (8, 16, 32) for kind in ("a", "b")]
+    assert edge_words(tried, {"factors": 16, "kind": "a"}) == ""
+    beyond = edge_words(tried, {"factors": 32, "kind": "a"})
+    assert beyond == " It is at the edge of the grid: try larger values of factors too."
+
+
 def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> None:
     open_best(app, contenders_from="a search space", dataset="synthetic")
     app.session_state["best-start-0"] = True
     app.run()
     app.text_area(key="space_own").set_value("neighbours=5,50\nshrink=0,10").run()
-    assert "4 configurations. What their fits share is computed once." in texts_of(app.caption)
+    said = texts_of(app.caption)
+    assert "4 configurations: neighbours 5, 50; shrink 0.0, 10.0. What their fits share" in said
     app.button(key="begin").click().run()
     (record,) = stored_plans(store, SELECTION)
     assert [one.name for one in record.content.runs] == [

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own.plain import no_report
+from ecv_core.store.plans import SELECTION, stored_plans
+from pages.best.start import SENSIBLE
 from tests.pages.conftest import APP
 
 ROWS = [f"u{user};i{item};{item % 5},5" for user in range(6) for item in range(6)]
@@ -57,13 +59,26 @@ def test_a_dropped_file_is_recognised_counted_and_kept(page):
     ]
     shown = {one.label: one.value for one in page.metric}
     assert shown == {"Users": "6", "Items": "6", "Interactions": "36", "Density": "100.00\u00a0%"}
-    assert "of 10: e-fold 3, " in texts(page)
-    assert "Precision 1, Stagnating standard deviation 3" in texts(page)
     assert page.text_input[0].value == "mein-laden"
     button(page, "Keep it").click().run()
     assert "**mein-laden** is a dataset now" in page.success[0].value
     assert datasets.entry("mein-laden").interactions == 36
     assert page.query_params == {"kept": "mein-laden"}
+
+
+def test_what_was_kept_leads_to_which_is_best_on_it(page, store):
+    dropped(page)
+    button(page, "Keep it").click().run()
+    assert "5 to 50 folds will take about " in texts(page)  # five contenders, one to ten each
+    assert "on another machine" in texts(page)
+    button(page, "Which is best on it?").click().run()
+    assert not page.exception
+    (kept,) = stored_plans(store, SELECTION)
+    assert [run.name for run in kept.content.runs] == list(SENSIBLE)
+    assert {(run.spec.dataset, run.spec.n) for run in kept.content.runs} == {("mein-laden", 6)}
+    assert kept.content.terms["expected_loss"] == 0.001
+    (first,) = store.runs()  # the first fold waits already
+    assert first.spec.only_folds == (0,)
 
 
 def test_german_dates_are_read_and_a_tenth_lost_is_no_primary_button(page):

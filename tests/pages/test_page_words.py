@@ -16,7 +16,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.errors import InputError
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from pages.run.stop_settings import nearest_step
+from pages.run.stop_settings import as_shown
 from pages.shared.live.state import sentence
 from pages.shared.widgets.words import ago
 
@@ -85,11 +85,12 @@ def test_alphas_are_written_as_in_papers(alpha, shown):
     assert alpha_text(alpha) == shown
 
 
-def test_every_preset_is_a_step_of_the_slider_and_other_alphas_find_the_nearest():
-    alpha = axis_of(PAPERS_RULE)
+def test_every_preset_is_a_step_of_the_slider_and_other_values_stay_what_is_written():
+    alpha, tolerance = axis_of(PAPERS_RULE), axis_of("precision")
     assert set(dict(alpha.presets).values()) <= set(alpha.steps)
-    assert nearest_step(alpha, 1.1e-5) == 1e-5
-    assert nearest_step(alpha, 1e-12) == 1e-7
+    assert as_shown(alpha, 3.55e-5) == 3.55e-5
+    assert as_shown(tolerance, 0.0316227766) == 0.0316  # written 3.16%
+    assert as_shown(tolerance, 0.03) == 0.03
 
 
 def test_ago_says_how_long_ago():

@@ -9,7 +9,8 @@ import pytest
 
 from ecv_core.records.errors import FoldsError, InputError
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.splits import SPLITS, split
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, serving, split
 from ecv_core.splits.exchange.archive import read_split, split_archive
 from ecv_core.splits.exchange.files import store_folds, stored_folds_path
 
@@ -47,7 +48,7 @@ def packed(**files):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("name", SPLITS)
+@pytest.mark.parametrize("name", serving(Task.TOP_N))
 def test_what_was_exported_is_read_back(timed, name):
     folds = split(timed, name, min(3, SPLITS[name].most_k), 5)
     again = read_split(split_archive(timed, folds), timed)

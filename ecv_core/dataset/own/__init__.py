@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -42,11 +42,17 @@ from ecv_core.dataset.own.plain import Plain, Report, plain_file
 from ecv_core.dataset.own.reading import Reading, loss, read_rows
 from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
 from ecv_core.dataset.own.rows import Rows
+from ecv_core.dataset.own.samples import read_samples
 from ecv_core.dataset.ready import CORE, core_rows
+from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
+from ecv_core.records.spec import Task
 from ecv_core.untrusted.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A file that somebody gave, for as long as it is worked on: taken in, read, ready to be kept.
 
@@ -126,15 +132,19 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abou
 
 
 def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
-    reading = read_rows(plain, layout, plain.name, report)
+    samples = read_samples(plain, layout, report) if layout.column("target") is not None else None
+    reading = read_rows(plain, layout, plain.name, report) if samples is None else None
     try:
         (folder / _READ).unlink(missing_ok=True)
         report("write", 0, 1)
-        _write(reading.interactions, folder / INTERACTIONS)
-        about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
+        if reading is not None:
+            _write(reading.interactions, folder / INTERACTIONS)
+            about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
+        elif samples is not None:
+            about = _about_samples(*samples, plain, layout, folder / INTERACTIONS)
         _note(folder / ABOUT, about)
         _note(folder / _READ, layout)
-        _note(folder / _EXAMPLES, reading.examples)
+        _note(folder / _EXAMPLES, reading.examples if reading else {})
     except OSError as error:
         raise unwritable(error) from error
     return about
@@ -164,6 +174,36 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
         users=_distinct(data.users[rows]),
         items=_distinct(data.items[rows]),
         interactions=len(rows),
+    )
+
+
+def _about_samples(
+    frame: pd.DataFrame, unfit: Mapping[str, int], plain: Plain, layout: Layout, path: Path
+) -> About:
+    """Check a table of samples and write it. Raises: DatasetError for an unfit target."""
+    target = layout.names[dict(layout.roles)["target"]]
+    if frame.columns.has_duplicates:
+        raise DatasetError(
+            f"two columns of {plain.name} have the same name; give each a name of its own"
+        )
+    table = table_of(plain.name, frame, target)
+    with replacing(path) as part:
+        frame.to_parquet(part, index=False)
+    return About(
+        sha256=file_sha256(path),
+        source=plain.name,
+        added_at=now(),
+        rows=len(frame) + sum(unfit.values()),
+        kept=len(frame),
+        unused=dict(unfit),
+        columns={"target": target},
+        raw_users=len(table),
+        raw_items=table.features.shape[1],
+        users=0,
+        items=0,
+        interactions=0,
+        task=Task.NUMBERS if table.classes is None else Task.CLASSES,
+        classes=0 if table.classes is None else len(table.classes),
     )
 
 
@@ -283,7 +323,7 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     about = read_about(folder)
     if about is None or not (folder / INTERACTIONS).is_file():
         raise InputError("there is nothing to keep; read the file first")
-    if not about.interactions and "rating" not in about.columns:
+    if not (about.interactions or about.task) and "rating" not in about.columns:
         way_out = loss(about.unused, about.rows) or "use a denser or larger file"
         raise DatasetError(
             f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "

@@ -134,7 +134,7 @@ _NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
-ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket"), strict=True))
+ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket", "target"), strict=True))
 _LONGEST = 30
 """Characters of a value that are shown."""
 REPEATED = "a user and an item again; the earliest of them is kept"

@@ -51,6 +51,9 @@ _NAMES = {
         basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
         receiptid receipt cartid warenkorb bestellung bestellnummer bon
     """,
+    "target": """
+        target class label y outcome response species diagnosis klasse zielwert
+    """,
 }
 _WORDS = {role: names.split() for role, names in _NAMES.items()}
 """Role -> names of its column, likeliest first, in small letters without other signs."""
@@ -91,6 +94,8 @@ def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, i
     Returns: role -> column; needed roles may be missing, and an unclear column has none.
     """
     found = roles_by_names(names) if named else {}
+    if (target := found.pop("target", None)) is not None and not {"user_id", "item_id"} & {*found}:
+        return {"target": target}
     free = [at for at in range(len(names)) if at not in found.values()]
     values = {at: [row[at].strip() for row in rows if at < len(row)] for at in free}
     for role in ("user_id", "item_id"):

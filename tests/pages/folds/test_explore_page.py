@@ -1,10 +1,13 @@
 """How many folds?: what is chosen, the slider, the advice, an order played, bad files."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from ecv_core.records.run import RunState
+from ecv_core.stopping import RULES
+from pages.run.stop_settings import rule_param_key
 from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 
@@ -14,7 +17,10 @@ def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, reco
     open_explore(app)
     assert app.get("button_group")[0].value == "Recorded"
     assert app.select_slider(key="explore_alpha").value == 1e-4
-    assert "### On these recorded runs, at most 2 % from the 10-fold mean in 95 %" in texts(app)
+    assert (
+        "### For the 2 recorded runs on 2 datasets, at most 2 % from the 10-fold mean in 95 %"
+        in texts(app)
+    )
     assert "**2 runs**: 2 datasets, 2 algorithms" in texts(app)
 
 
@@ -33,7 +39,7 @@ def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     open_explore(app)
     assert app.multiselect(key="runs").value == [done.run_id]
     assert len(app.multiselect(key="runs").options) == 1
-    assert "### On your data, at most 2 % from the 10-fold mean" in texts(app)
+    assert "### For ItemKNN on Synthetic, at most 2 % from the 10-fold mean" in texts(app)
 
 
 def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
@@ -96,24 +102,32 @@ def test_a_file_of_another_scale_moves_the_slider_to_its_alphas(app):
     assert "no energy was recorded" in texts(app).lower()
 
 
-def test_the_advice_moves_the_slider(app, a_run):
-    a_run(SCORES, stopped_at=4)
+def test_the_answer_is_carried_to_the_form_with_its_rule_and_value(app, a_run):
+    done = a_run(SCORES, stopped_at=4)
     open_explore(app)
-    app.number_input(key="off").set_value(0.5).run()
+    setting = app.dataframe[0].value.iloc[0]  # the cheapest that keeps the promise
     app.button(key="use-advice").click().run()
-    assert app.select_slider(key="explore_alpha").value < 1e-4
     assert not app.exception
+    rule = next(one for one in RULES.values() if one.title == setting["rule"])
+    assert app.session_state["rule"] == rule.id
+    numbers = [float(one) for one in re.findall(r"\d[\d.e-]*", setting["setting"])]
+    if len(numbers) == 2:  # 'tolerance 2.13 %, at least 1 fold'
+        share = 100 if "%" in setting["setting"] else 1
+        value = app.session_state[rule_param_key(rule, rule.axis)]
+        assert value == pytest.approx(numbers[0] / share)
+    assert app.session_state[f"min_folds-{rule.id}"] == numbers[-1]
+    assert app.session_state["algorithm"] == [done.spec.algorithm]
 
 
 def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     record("synthetic", "item-knn")
     record("ml-100k", "item-knn", 0.1)
     open_explore(app)
-    options, check = (frame.value for frame in app.dataframe[:2])
+    options = app.dataframe[0].value
     assert options["cost"].is_monotonic_increasing
     assert options["rule"].iloc[-1] == "All 10 folds"
     assert "two datasets say little" in texts(app)
-    assert check["dataset left out"].tolist() == ["Synthetic", "MovieLens 100K"]
+    assert options["kept on data left out"].str.contains("of 2 datasets").any()
 
 
 @pytest.mark.parametrize(
