@@ -61,7 +61,7 @@ COMMANDS = {
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
 when the command is used, and its help. `NAME_options` of that module adds the options to a parser,
-and sets `command` to what carries them out: parsed options -> exit code."""
+and `NAME_command` carries them out: parsed options -> exit code."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -194,6 +194,7 @@ class _Lazy(_Parser):
             self._declared = True
             home = import_module(f"{__name__}.{COMMANDS[self._command][0]}")
             getattr(home, f"{self._command}_options")(self)
+            self.set_defaults(command=getattr(home, f"{self._command}_command"))
             self.add_argument(
                 "-q", "--quiet", action="store_true", help="no progress and no notes; errors alone"
             )

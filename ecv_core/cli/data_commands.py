@@ -21,12 +21,10 @@ COUNTS = ("users", "items", "interactions")
 
 def datasets_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
-    parser.set_defaults(command=list_datasets)
 
 
 def download_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
-    parser.set_defaults(command=download)
 
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +41,9 @@ def folds_options(parser: argparse.ArgumentParser) -> None:
         "--format", choices=FORMS, default="csv", help="what FILE.zip holds (default csv)"
     )
     add_split_options(parser)
-    parser.set_defaults(command=write_folds)
 
 
-def list_datasets(options: argparse.Namespace) -> int:
+def datasets_command(options: argparse.Namespace) -> int:
     rows = datasets.listing()
     if options.json:
         print(json.dumps(rows, indent=2))
@@ -62,7 +59,7 @@ def list_datasets(options: argparse.Namespace) -> int:
     return OK
 
 
-def download(options: argparse.Namespace) -> int:
+def download_command(options: argparse.Namespace) -> int:
     entry = datasets.entry(options.dataset)
     print(fetch(entry) or f"{entry.id} is on disk already")
     return OK
@@ -86,7 +83,7 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
         return datasets.download(entry, show)
 
 
-def write_folds(options: argparse.Namespace) -> int:
+def folds_command(options: argparse.Namespace) -> int:
     from ecv_core import fold, models, splits
     from ecv_core.fold.spec import make_spec
 
@@ -148,21 +145,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--yes", action="store_true", help="keep it even if more than a tenth of its rows is lost"
     )
-    parser.set_defaults(command=add)
 
 
 def rename_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="a dataset that was added")
     parser.add_argument("new", help="what it is to be called")
-    parser.set_defaults(command=rename)
 
 
 def remove_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="a dataset that was added; its runs stay")
-    parser.set_defaults(command=remove)
 
 
-def add(options: argparse.Namespace) -> int:
+def add_command(options: argparse.Namespace) -> int:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
@@ -208,13 +202,13 @@ def summary(about: own.About) -> list[str]:
     return lines
 
 
-def rename(options: argparse.Namespace) -> int:
+def rename_command(options: argparse.Namespace) -> int:
     own.rename(options.name, options.new)
     print(f"{options.name} is called {options.new} now; its runs keep the name that they had")
     return OK
 
 
-def remove(options: argparse.Namespace) -> int:
+def remove_command(options: argparse.Namespace) -> int:
     own.remove(options.name)
     print(f"{options.name} is deleted; its runs stay")
     return OK

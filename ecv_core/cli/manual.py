@@ -13,14 +13,13 @@ from ecv_core.cli.output import OK
 def completion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh"))
     parser.epilog = 'in ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)"'
-    parser.set_defaults(command=completion)
 
 
-def man_options(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=man)
+def man_options(_parser: argparse.ArgumentParser) -> None:
+    """It has none."""
 
 
-def completion(options: argparse.Namespace) -> int:
+def completion_command(options: argparse.Namespace) -> int:
     """Print a script: commands first, then the options of the command, else files."""
     cases = "\n".join(
         f"    {name}) words={' '.join(_options_of(parser))!r} ;;"
@@ -40,7 +39,7 @@ complete -o default -F _ecv ecv""")
     return OK
 
 
-def man(_options: argparse.Namespace) -> int:
+def man_command(_options: argparse.Namespace) -> int:
     print(f'.TH ECV 1 "" "e-fold {__version__}" "e-fold"')
     print(".SH NAME\necv \\- e-fold cross-validation of recommender systems")
     print(".SH SYNOPSIS\n.B ecv\n.I COMMAND\n[options]\n.SH COMMANDS")

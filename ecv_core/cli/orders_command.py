@@ -21,10 +21,9 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "confidence")
     add_setting(parser, "min_folds")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    parser.set_defaults(command=show_orders)
 
 
-def show_orders(options: argparse.Namespace) -> int:
+def orders_command(options: argparse.Namespace) -> int:
     check_target(options.json)
     known = rule(options.rule)
     given = asked_rule_params(options, known.id)

@@ -21,10 +21,9 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
         help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
     )
     parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
-    parser.set_defaults(command=reproduce)
 
 
-def reproduce(options: argparse.Namespace) -> int:
+def reproduce_command(options: argparse.Namespace) -> int:
     """Work out our side of every cell and print it."""
     from ecv_core.figures.papers import markdown, reproduced
 

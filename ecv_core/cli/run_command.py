@@ -59,7 +59,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
-    parser.set_defaults(command=run, n=None)
+    parser.set_defaults(n=None)
 
 
 def _choices() -> str:
@@ -82,7 +82,7 @@ def _choices() -> str:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     check_target(options.json)
     if options.download:
         from ecv_core.cli.data_commands import fetch

@@ -24,7 +24,6 @@ def runs_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", choices=[one.value for one in RunState], help="only those")
     parser.add_argument("--dataset", metavar="ID", help="only those on it")
     parser.add_argument("--json", metavar="FILE", help="write them as JSON; - for stdout")
-    parser.set_defaults(command=runs)
 
 
 def resume_options(parser: argparse.ArgumentParser) -> None:
@@ -32,27 +31,23 @@ def resume_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="the folds after its stop too")
     add_place(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    parser.set_defaults(command=resume)
 
 
 def show_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for stdout")
-    parser.set_defaults(command=show)
 
 
 def export_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
     parser.add_argument("-o", "--output", metavar="FILE.json", help="- for stdout")
-    parser.set_defaults(command=export)
 
 
 def delete_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_ids", metavar="RUN", nargs="+", help="ids, or the beginnings of them")
-    parser.set_defaults(command=delete)
 
 
-def runs(options: argparse.Namespace) -> int:
+def runs_command(options: argparse.Namespace) -> int:
     """List them, newest first; those of a program that is gone are interrupted by then."""
     check_target(options.json)
     store = open_store()
@@ -79,7 +74,7 @@ def runs(options: argparse.Namespace) -> int:
     return OK
 
 
-def resume(options: argparse.Namespace) -> int:
+def resume_command(options: argparse.Namespace) -> int:
     """Go on with a run here, to its stop or its last fold."""
     check_target(options.json)
     store = open_store()
@@ -100,7 +95,7 @@ def resume(options: argparse.Namespace) -> int:
     return go_on(store, run, options, full=options.full)
 
 
-def show(options: argparse.Namespace) -> int:
+def show_command(options: argparse.Namespace) -> int:
     check_target(options.json)
     run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
     write_json(run_document(run), options.json)
@@ -112,7 +107,7 @@ def show(options: argparse.Namespace) -> int:
     return OK
 
 
-def export(options: argparse.Namespace) -> int:
+def export_command(options: argparse.Namespace) -> int:
     """Write a run as JSON, as the page and `run --json` do."""
     run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
     target = options.output or f"e-fold-{run.run_id}.json"
@@ -123,7 +118,7 @@ def export(options: argparse.Namespace) -> int:
     return OK
 
 
-def delete(options: argparse.Namespace) -> int:
+def delete_command(options: argparse.Namespace) -> int:
     """Delete runs; none of them where one cannot be."""
     store = open_store()
     recover(store)

@@ -81,10 +81,9 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     add_machine_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    parser.set_defaults(command=select)
 
 
-def select(options: argparse.Namespace) -> int:
+def select_command(options: argparse.Namespace) -> int:
     check_target(options.json)
     if bool(options.words) == (options.scores is not None):
         raise InputError(

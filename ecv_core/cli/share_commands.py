@@ -16,10 +16,9 @@ from ecv_core.untrusted.files import content_of
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
-    parser.set_defaults(command=write_copy)
 
 
-def write_copy(options: argparse.Namespace) -> int:
+def backup_command(options: argparse.Namespace) -> int:
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
@@ -28,16 +27,14 @@ def write_copy(options: argparse.Namespace) -> int:
 
 def import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
-    parser.set_defaults(command=import_file)
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN_ID")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
-    parser.set_defaults(command=write_report)
 
 
-def import_file(options: argparse.Namespace) -> int:
+def import_command(options: argparse.Namespace) -> int:
     from ecv_core.store.run_file import read_run
 
     path: Path = options.file
@@ -52,7 +49,7 @@ def import_file(options: argparse.Namespace) -> int:
     return OK
 
 
-def write_report(options: argparse.Namespace) -> int:
+def report_command(options: argparse.Namespace) -> int:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
@@ -87,10 +84,9 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
-    parser.set_defaults(command=figure)
 
 
-def figure(options: argparse.Namespace) -> int:
+def figure_command(options: argparse.Namespace) -> int:
     from ecv_core.figures.report.figure_file import write_figure
 
     title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)

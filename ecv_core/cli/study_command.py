@@ -69,10 +69,9 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", metavar="FOLDER", help="also record each run there, as data/recorded has them"
     )
-    parser.set_defaults(command=run_study)
 
 
-def run_study(options: argparse.Namespace) -> int:
+def study_command(options: argparse.Namespace) -> int:
     settings = _stopping(options)
     if not (options.datasets and options.algorithms):
         raise InputError(

@@ -47,7 +47,7 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--new", action="store_true", help="a new run, even where the same one was cut off"
     )
-    parser.set_defaults(command=track, tracked=True, n=None)
+    parser.set_defaults(tracked=True, n=None)
 
 
 def ask_options(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,6 @@ def ask_options(parser: argparse.ArgumentParser) -> None:
         help='{"fold", "train", "test", "until"}, {"wait": true, "until", "reason"} or '
         '{"stop": true, "reason"}; stdout without a FILE',
     )
-    parser.set_defaults(command=ask)
 
 
 def tell_options(parser: argparse.ArgumentParser) -> None:
@@ -95,10 +94,9 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="of the fold; by default since it was asked for"
     )
-    parser.set_defaults(command=tell)
 
 
-def track(options: argparse.Namespace) -> int:
+def track_command(options: argparse.Namespace) -> int:
     """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
     if (options.metric is None) == (options.own_metric is None):
         raise InputError(
@@ -123,7 +121,7 @@ def track(options: argparse.Namespace) -> int:
     return OK
 
 
-def ask(options: argparse.Namespace) -> int:
+def ask_command(options: argparse.Namespace) -> int:
     """A fold as files, or that there is none, now or any more."""
     check_target(options.json)
     seconds = _seconds(options.lease)
@@ -145,7 +143,7 @@ def ask(options: argparse.Namespace) -> int:
     return OK
 
 
-def tell(options: argparse.Namespace) -> int:
+def tell_command(options: argparse.Namespace) -> int:
     """Keep what a fold gave, and say what the rule makes of it."""
     reported: object = options.score
     if options.score is None:

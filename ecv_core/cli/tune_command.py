@@ -99,7 +99,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     add_machine_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    parser.set_defaults(command=tune_command)
 
 
 def tune_command(options: argparse.Namespace) -> int:
@@ -199,10 +198,9 @@ def power_options(parser: argparse.ArgumentParser) -> None:
         "--own", action="store_true", help="your own tuning, where there is a recorded one too"
     )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    parser.set_defaults(command=power)
 
 
-def power(options: argparse.Namespace) -> int:
+def power_command(options: argparse.Namespace) -> int:
     check_target(options.json)
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
