@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
     from ecv_core.library.evaluate import evaluate as evaluate
-    from ecv_core.library.figure import figure as figure
     from ecv_core.library.in_memory import Data as Data
     from ecv_core.library.in_memory import add as add
     from ecv_core.library.order import orders as orders
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
+    from ecv_core.library.run import figure as figure
     from ecv_core.library.run import report as report
     from ecv_core.library.run import runs as runs
     from ecv_core.library.select import Selected as Selected
@@ -70,10 +70,9 @@ _HOMES = {
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
     "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
-    "ecv_core.library.figure": ("figure",),
     "ecv_core.library.in_memory": ("Data", "add"),
     "ecv_core.library.order": ("orders",),
-    "ecv_core.library.run": ("Run", "Runs", "report", "runs"),
+    "ecv_core.library.run": ("Run", "Runs", "figure", "report", "runs"),
     "ecv_core.library.select": ("Selected", "select"),
     "ecv_core.library.study": ("study",),
     "ecv_core.library.track": ("Tracked", "track"),

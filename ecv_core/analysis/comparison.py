@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
@@ -317,22 +317,14 @@ FRAME_COLUMNS = {
 def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """One row per comparison with the FRAME_COLUMNS."""
     rows = [
-        {
+        asdict(one.test)
+        | {
             "dataset": one.dataset,
             "metric": one.metric,
             "better": one.first,
             "worse": one.second,
-            "difference": one.test.difference,
-            "low": one.test.low,
-            "high": one.test.high,
-            "p": one.test.p,
             "p_holm": one.p_holm,
             "wilcoxon_p_holm": one.wilcoxon_holm,
-            "effect": one.test.effect,
-            "over": one.test.over,
-            "pairs": one.test.pairs,
-            "wins": one.test.wins,
-            "ties": one.test.ties,
             "losses": one.test.losses,
             "folds": " ".join(map(str, one.folds)),
         }

@@ -48,12 +48,9 @@ COMMANDS = {
     "tell": ("track_commands", "what a fold of a tracked run gave"),
     "import": ("share_commands", "keep a run that was exported elsewhere"),
     "report": ("share_commands", "a run as one HTML page, to print or to send"),
-    "figure": ("figure_command", "a picture for a paper, in a column's width"),
-    "reproduce": (
-        "reproduce_command",
-        "every table and figure of the papers, cell by cell, beside ours",
-    ),
-    "board": ("board_command", "whether a result that somebody hands in holds"),
+    "figure": ("share_commands", "a picture for a paper, in a column's width"),
+    "reproduce": ("share_commands", "tables and figures of five papers, cell by cell, beside ours"),
+    "board": ("share_commands", "whether a result that somebody hands in holds"),
     "dashboard": ("dashboard_command", "the pages, in a browser"),
     "completion": ("manual", "a script with which a shell completes commands and options"),
     "man": ("manual", "the manual page, for man -l"),
@@ -106,7 +103,6 @@ class _Line(logging.Handler):
     """A warning as a line of its own, above a progress bar where there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write it."""
         tqdm = sys.modules.get("tqdm")
         write = print if tqdm is None else tqdm.tqdm.write
         write(self.format(record), file=sys.stderr)
@@ -191,7 +187,6 @@ class _Lazy(_Parser):
         self._command, self._declared = command, False
 
     def declare(self) -> None:
-        """Learn the options."""
         if not self._declared:
             self._declared = True
             home = import_module(f"{__name__}.{COMMANDS[self._command][0]}")

@@ -38,7 +38,6 @@ LONG = 600.0
 
 
 def run_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     add_split_options(parser)
@@ -84,7 +83,6 @@ def _choices() -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it here, fold by fold, with a progress bar."""
     check_target(options.json)
     if options.download:
         from ecv_core.cli.data_commands import fetch

@@ -39,7 +39,6 @@ from ecv_core.store.store import open_store
 
 
 def select_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `select`."""
     parser.add_argument(
         "words",
         nargs="*",
@@ -86,7 +85,6 @@ def select_options(parser: argparse.ArgumentParser) -> None:
 
 
 def select(options: argparse.Namespace) -> int:
-    """Find out, and say it."""
     check_target(options.json)
     if bool(options.words) == (options.scores is not None):
         raise InputError(

@@ -1,12 +1,13 @@
-"""`import`, `report` and `backup`: runs as files, one or all of them."""
+"""`import`, `report` and `figure` of a run, `backup` of all; papers `reproduce`d, a `board`."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.cli.output import OK
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.store.backup import back_up
 from ecv_core.store.imports import import_run
@@ -15,13 +16,11 @@ from ecv_core.untrusted.files import content_of
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `backup`."""
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
     parser.set_defaults(command=write_copy)
 
 
 def write_copy(options: argparse.Namespace) -> int:
-    """Copy all runs into a file."""
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
@@ -29,20 +28,17 @@ def write_copy(options: argparse.Namespace) -> int:
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `import`."""
     parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
     parser.set_defaults(command=import_file)
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `report`."""
     parser.add_argument("run_id", metavar="RUN_ID")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
     parser.set_defaults(command=write_report)
 
 
 def import_file(options: argparse.Namespace) -> int:
-    """Keep a run that was exported elsewhere."""
     from ecv_core.store.run_file import read_run
 
     path: Path = options.file
@@ -51,20 +47,13 @@ def import_file(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)
-    run_id, new = import_run(
-        open_store(),
-        found.run,
-        sha256=found.sha256,
-        file_name=path.name,
-        made_with=found.made_with,
-    )
+    run_id, new = import_run(open_store(), found)
     title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
     print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
     return OK
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """Write a run's report."""
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
@@ -77,4 +66,86 @@ def write_report(options: argparse.Namespace) -> int:
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
+    return OK
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    from ecv_core.cli.options import add_rule_param
+    from ecv_core.figures.report.figure_file import KINDS
+    from ecv_core.stopping import PAPERS_RULE, axis_of
+    from ecv_core.store.recorded import FOLDER
+
+    axis = axis_of(PAPERS_RULE)
+    parser.add_argument(
+        "run",
+        metavar="RUN|study|NAME",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
+        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions and steps ml-100k",
+    )
+    parser.add_argument("--kind", required=True, choices=KINDS)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
+    add_rule_param(parser, axis, default=axis.default, help="of difference, stops, ranks, tradeoff")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+    parser.set_defaults(command=figure)
+
+
+def figure(options: argparse.Namespace) -> int:
+    from ecv_core.figures.report.figure_file import write_figure
+
+    title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
+    print(f"{options.out}: {title}")
+    return OK
+
+
+def reproduce_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paper", nargs="?", help="its id, or how that begins, such as discriminative; default all"
+    )
+    parser.add_argument("table", nargs="?", help="such as 'table 3' or 'figure 2'; default all")
+    parser.add_argument(
+        "--having",
+        default="",
+        metavar="TEXT",
+        help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
+    parser.set_defaults(command=reproduce)
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    from ecv_core.figures.papers import markdown, reproduced
+
+    check_target(options.json)
+    cells = reproduced(options.paper, options.table, having=options.having)
+    write_json({"cells": [asdict(cell) for cell in cells]}, options.json)
+    if options.json != "-":
+        print(markdown(cells))
+    return OK
+
+
+def board_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["check"], help="compute its scores again")
+    parser.add_argument(
+        "file", type=Path, help="a ZIP with run.json, folds.sha256 and reported.csv"
+    )
+    parser.set_defaults(command=check)
+
+
+def check(options: argparse.Namespace) -> int:
+    from ecv_core.jobs.board import check_result
+
+    checked = check_result(options.file)
+    run, at = checked.run, checked.run.at_stop
+    assert at is not None  # a run that is read has a stop
+    within = f" ({at.interval.low:.4f} to {at.interval.high:.4f})" if at.interval else ""
+    how = (
+        "follow from what its model gave"
+        if checked.recomputed
+        else "are the means of its users' scores, which cannot be computed again"
+    )
+    print(
+        f"{options.file}: {run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} "
+        f"{at.mean:.4f}{within}, {run.folds_used} of {run.k} folds: accepted. The folds are "
+        f"those made here, and their scores {how}. Seconds, energy and machine are its own words."
+    )
     return OK

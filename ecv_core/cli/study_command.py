@@ -53,7 +53,6 @@ _STOPS = (
 
 
 def study_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `study`."""
     parser.add_argument("--datasets", default="", metavar="A,B", help="ids, with commas")
     parser.add_argument("--algorithms", default="", metavar="A,B", help="ids, with commas")
     parser.add_argument(
@@ -74,7 +73,6 @@ def study_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_study(options: argparse.Namespace) -> int:
-    """Run what is missing, one after the other."""
     settings = _stopping(options)
     if not (options.datasets and options.algorithms):
         raise InputError(

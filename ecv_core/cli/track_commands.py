@@ -24,7 +24,6 @@ from ecv_core.store.store import open_store
 
 
 def track_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `track`."""
     parser.add_argument("algorithm", metavar="NAME", help="what your model is to be called")
     parser.add_argument("dataset")
     add_split_options(parser)
@@ -52,7 +51,6 @@ def track_options(parser: argparse.ArgumentParser) -> None:
 
 
 def ask_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `ask`."""
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("--folder", type=Path, help="where the fold's files go")
     parser.add_argument(
@@ -76,7 +74,6 @@ def ask_options(parser: argparse.ArgumentParser) -> None:
 
 
 def tell_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tell`."""
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("fold", type=int, metavar="FOLD")
     told = parser.add_mutually_exclusive_group(required=True)

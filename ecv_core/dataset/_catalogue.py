@@ -64,7 +64,6 @@ class About:
     """Of the file of interactions: the content of the dataset, whatever its name."""
     source: str
     """Name of the file that it came from."""
-    source_sha256: str
     added_at: str
     """ISO 8601, UTC."""
     rows: int

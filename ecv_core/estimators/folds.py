@@ -97,13 +97,11 @@ class Table:
 
     @property
     def n(self) -> int:
-        """Number of samples."""
         shape = getattr(self.X, "shape", None)
         return int(shape[0]) if shape else len(self.X)
 
     @property
     def k(self) -> int:
-        """Number of folds."""
         return len(self.folds)
 
     @cached_property

@@ -99,11 +99,6 @@ def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
     return archive.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
 
 
-def export_split(spec: RunSpec, path: Path, form: str = "csv") -> None:
-    """Write `split_archive` to a file; never leaves half a file. Raises: FoldsError."""
-    splits.write_bytes(path, split_archive(spec, form))
-
-
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:
     """What others must know of the data, for the README of an exported split."""
     entry = datasets.entry(spec.dataset)

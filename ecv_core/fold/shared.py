@@ -11,6 +11,7 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from typing import Any
 
 from ecv_core import models, splits
 from ecv_core.energy.load import own_seconds
@@ -92,13 +93,10 @@ def run_shared_fold(
                 score=result.means[spec.metric_name],
                 metrics=result.means,
                 users=len(result.users),
-                fit_seconds=0.0,
-                evaluate_seconds=0.0,
-                total_seconds=0.0,
-                energy=Energy.none(),
                 user_scores=result.kept_per_user(spec.n),
+                **costs.borne(),
             )
-            yield place, costs.put(fold)
+            yield place, fold
             meter.start()
             running = True
             costs.begin()
@@ -179,24 +177,23 @@ class Costs:
         self._own = spent.only(*own)
         self._finished += 1
 
-    def put(self, fold: FoldResult) -> FoldResult:
-        """The fold of the configuration that was finished last, with what it has to bear."""
+    def borne(self) -> dict[str, Any]:
+        """What the configuration that was finished last has to bear, as fields of its result."""
         mine, alone = self._borne.plus(self._own), self._needed.plus(self._own)
         assert mine.energy is not None
         assert alone.energy is not None
-        return replace(
-            fold,
-            fit_seconds=mine.seconds["start"] + mine.seconds["step"],
-            evaluate_seconds=mine.seconds["evaluate"],
-            total_seconds=sum(mine.seconds.values()),
-            processor_seconds=mine.processor,
-            energy=mine.energy,
-            shared=Shared(
+        return {
+            "fit_seconds": mine.seconds["start"] + mine.seconds["step"],
+            "evaluate_seconds": mine.seconds["evaluate"],
+            "total_seconds": sum(mine.seconds.values()),
+            "processor_seconds": mine.processor,
+            "energy": mine.energy,
+            "shared": Shared(
                 configurations=self._count,
                 alone_seconds=sum(alone.seconds.values()),
                 alone_joules=alone.energy.joules,
             ),
-        )
+        }
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")

@@ -396,6 +396,10 @@ class Book:
             )
         return None
 
+    def had(self, run_id: str) -> bool:
+        """Whether a run was claimed here, and has ended or was lost since."""
+        return run_id in self._ended
+
     @property
     def all_finished(self) -> bool:
         """Whether every run that has ended has done so by needing no more fold."""

@@ -27,6 +27,7 @@ from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, RunError
 from ecv_core.records.run import FoldResult, Progress, no_progress
+from ecv_core.untrusted.bounded import ending, started
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
 
 
+_PROGRAM = "from ecv_core.jobs.executors import work; work()"
 _WARM_UP = None
 """To a worker, instead of a task."""
 
@@ -104,7 +106,6 @@ class Here:
         self._given: list[tuple[Task, Progress]] = []
 
     def submit(self, task: Task, progress: Progress) -> None:
-        """It waits until somebody asks for what is finished."""
         self._given.append((task, progress))
 
     def finished(self, seconds: float) -> Finished:
@@ -129,7 +130,6 @@ class Here:
         self._given = [one for one in self._given if one[0] != task]
 
     def close(self) -> None:
-        """Nothing waits any more."""
         self._given.clear()
 
 
@@ -168,7 +168,6 @@ class Worker:
             self._send((self.compute, task.specs, task.fold))
 
     def finished(self, seconds: float) -> Finished:
-        """What the process has written since."""
         end = time.monotonic() + seconds
         while self._task is not None:
             try:
@@ -192,13 +191,12 @@ class Worker:
         self._kill()
 
     def close(self) -> None:
-        """Kill the process."""
         self._kill()
 
     def _send(self, message: object) -> None:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                self._process = _started(self.surroundings)
+                self._process = started(_PROGRAM, self.surroundings)
                 if message is not _WARM_UP and self.compute is compute:  # not in a fold's time
                     self._say(self._process, _WARM_UP)
                 reader = threading.Thread(
@@ -227,7 +225,7 @@ class Worker:
                 else:
                     self._messages.put((process, kind, *said))
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
-            self._messages.put((process, "died", WorkerDied(_ending(process.wait()))))
+            self._messages.put((process, "died", WorkerDied(ending(process.wait()))))
         except Exception as error:
             log.exception("what a worker says cannot be read")
             process.kill()
@@ -247,23 +245,6 @@ class Worker:
                 child.kill()
         process.kill()
         process.wait()
-
-
-def _started(besides: dict[str, str]) -> subprocess.Popen[bytes]:
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    surroundings = os.environ | path | besides
-    return subprocess.Popen(
-        [sys.executable, "-c", "from ecv_core.jobs.executors import work; work()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=surroundings,
-    )
-
-
-def _ending(code: int) -> str:
-    with suppress(ValueError):
-        return signal.Signals(-code).name
-    return f"exit code {code}"
 
 
 def work() -> None:

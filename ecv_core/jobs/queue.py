@@ -16,7 +16,7 @@ from ecv_core.store.store import Store
 class RunQueue(Protocol):
     """Where a plan puts its runs: the queue itself, or as much of it as somebody may use."""
 
-    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "") -> str:
         """As `Queue.start`."""
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:

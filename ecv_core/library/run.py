@@ -9,7 +9,7 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ecv_core.figures.words import metric_label, run_name, uncertainty_after_stop
 from ecv_core.records.arguments import kinds_checked
@@ -296,3 +296,31 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
+
+
+@kinds_checked
+def figure(
+    run: Run | str,
+    kind: Literal[
+        "difference", "efold", "ranks", "stops", "tradeoff", "p-values", "dimensions", "steps"
+    ],
+    out: str | PathLike[str],
+    *,
+    alpha: float | None = None,
+) -> str:
+    """A picture of a run or of the recorded study, in a column's width; as the command `figure`.
+
+    Args:
+        run: a run, the id of one of the database or of a recorded one; or 'study', a recorded
+            tuning such as 'ml-1m--item-knn', or 'ml-100k'.
+        kind: of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
+            'difference', 'stops', 'ranks' or 'tradeoff'; of a tuning 'p-values'; of ml-100k
+            'dimensions' or 'steps'.
+        out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png.
+        alpha: of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
+    Returns: what it shows.
+    Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
+    """
+    from ecv_core.figures.report.figure_file import write_figure
+
+    return write_figure(run if isinstance(run, str) else run.record, kind, Path(out), alpha)

@@ -80,7 +80,6 @@ def power(
     *,
     pairs: Literal["all", "25"] = "all",
     seed: int = 0,
-    fix: str | None = None,
     metric: str | None = None,
     own: bool = False,
 ) -> MetricsStudy:
@@ -90,11 +89,10 @@ def power(
         dataset, algorithm: ids; of a tuning with all folds, recorded or your own.
         pairs: the exact expectation over all pairs, or one draw of 25.
         seed: of the draw.
-        fix: the dominance of this parameter only.
         metric: that dominance is worked out by, 'ndcg@10' by default.
         own: your own tuning, where there is a recorded one too.
     Returns: `sentence()`, `ranked`, `curves`, `dominant`, `importances`.
     Raises: InputError where there is no such tuning.
     """
     scores = find_tuning(open_store(), dataset, algorithm, own=own)
-    return study_metrics(scores, pairs=pairs, seed=seed, fix=fix, metric=metric)
+    return study_metrics(scores, pairs=pairs, seed=seed, metric=metric)

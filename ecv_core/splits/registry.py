@@ -316,7 +316,6 @@ _PROJECTS: dict[str, Strategy] = {
 
 
 def _offered(found: object, name: str) -> tuple[str, Strategy]:
-    """What an entry point gave, as an entry of the registry."""
     known = _of_ones_own(found, name)
     return known.id, known
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast, overload
+from functools import cached_property
+from typing import Any, cast
 
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter
@@ -68,7 +69,6 @@ BASELINE = FIXED.id
 
 
 def _offered(found: object, name: str) -> tuple[str, Rule]:
-    """What an entry point gave, as an entry of the registry."""
     rule = (
         found
         if isinstance(found, Rule)
@@ -280,7 +280,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
 
 def usual_kind(spec: RunSpec) -> IntervalKind:
     """What the intervals of a run hold where that was not written beside them."""
-
     return RULES[spec.rule].interval if spec.rule in RULES else IntervalKind.MEAN
 
 
@@ -295,18 +294,11 @@ class MomentsAgain(Sequence[Moment]):
     def __init__(self, spec: RunSpec, folds: Sequence[FoldResult], stopped_at: int | None) -> None:
         """Of a run of this spec, its folds in the order in which they came, and its stop."""
         self._spec, self._folds, self._stopped_at = spec, folds, stopped_at
-        self._found: tuple[Moment, ...] | None = None
 
     def __len__(self) -> int:
         return len(self._folds)
 
-    @overload
-    def __getitem__(self, at: int) -> Moment: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Moment]: ...
-    def __getitem__(self, at: int | slice) -> Moment | Sequence[Moment]:
-        if self._found is None:
-            self._found = self._worked_out()
+    def __getitem__(self, at: Any) -> Any:  # noqa: ANN401  a place or a slice, as of a tuple
         return self._found[at]
 
     def __eq__(self, other: object) -> bool:
@@ -314,19 +306,19 @@ class MomentsAgain(Sequence[Moment]):
 
     __hash__ = None  # type: ignore[assignment]  # like a list
 
-    def _worked_out(self) -> tuple[Moment, ...]:
-
+    @cached_property
+    def _found(self) -> tuple[Moment, ...]:
         spec, folds = self._spec, self._folds
         if not rule(spec.rule).needs_user_scores:
             return tuple(moments(rule_for(spec), folds, spec.confidence))
-        plain = moments(Never(), folds, spec.confidence)
-        return tuple(map(self._of_users, plain))
-
-    def _of_users(self, moment: Moment) -> Moment:
-        at_stop = moment.n == self._stopped_at
-        said = f"the rule said {'stop' if at_stop else 'go on'}, where the run was made."
-        decision = Decision(
-            stop=at_stop and moment.n < self._spec.max_folds,
-            reason=f"After {moment.n} folds: {said}",
+        return tuple(
+            replace(moment, decision=self._decision(moment.n))
+            for moment in moments(Never(), folds, spec.confidence)
         )
-        return replace(moment, decision=decision)
+
+    def _decision(self, n: int) -> Decision:
+        at_stop = n == self._stopped_at
+        said = f"the rule said {'stop' if at_stop else 'go on'}, where the run was made."
+        return Decision(
+            stop=at_stop and n < self._spec.max_folds, reason=f"After {n} folds: {said}"
+        )

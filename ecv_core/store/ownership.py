@@ -128,7 +128,7 @@ def is_alive(owner: str, last: datetime | None) -> bool:
     if named is None:
         return True
     machine, pid, started = named.groups()
-    if machine not in (_machine(), socket.gethostname()):  # the latter: as versions before named it
+    if machine != _machine():
         return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
     try:
         process = psutil.Process(int(pid))

@@ -175,13 +175,13 @@ def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, User
         run: any; one that is not recorded has none.
     Raises: InputError for a damaged file.
     """
-    path = _path_of_run(run, folder)
+    path = _path_of(run.run_id, folder, run.spec)
     return {} if path is None else read_user_scores(user_scores_path(path))
 
 
 def has_user_scores(run: Run, folder: Path | None = None) -> bool:
     """Whether `recorded_user_scores` has some; reads none of them."""
-    path = _path_of_run(run, folder)
+    path = _path_of(run.run_id, folder, run.spec)
     return path is not None and user_scores_path(path).exists()
 
 
@@ -216,20 +216,15 @@ def _paths_of(spec: RunSpec | None, folder: Path | None) -> list[Path]:
     return [path for one in within for path in sorted(one.glob(names))]
 
 
-def _path_of_run(run: Run, folder: Path | None) -> Path | None:
-    return _with_id(run.run_id, _paths_of(run.spec, folder))
-
-
-def _path_of(run_id: str, folder: Path | None) -> Path | None:
-    paths = _paths_of(None, folder)
-    named = (path for path in paths if path.stem == run_id)
-    return next(named, None) or _with_id(run_id, paths)
-
-
-def _with_id(run_id: str, paths: Sequence[Path]) -> Path | None:
+def _path_of(name: str, folder: Path | None, spec: RunSpec | None = None) -> Path | None:
+    """Of the run with this id or file name, of this spec where it is known."""
+    paths = _paths_of(spec, folder)
+    for path in paths:
+        if path.stem == name:
+            return path
     for path in paths:
         with suppress(InputError):  # a damaged file is not this run's
-            if _read(path, path.stat().st_mtime_ns).run_id == run_id:
+            if _read(path, path.stat().st_mtime_ns).run_id == name:
                 return path
     return None
 

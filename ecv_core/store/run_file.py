@@ -46,6 +46,8 @@ class RunFile:
     """Machine and versions that it was computed with, as far as the file says; may be empty."""
     sha256: str
     """Of its spec and folds: the same for every copy of the same run."""
+    name: str
+    """Of the file."""
 
 
 def read_run(content: bytes, name: str) -> RunFile:
@@ -55,18 +57,19 @@ def read_run(content: bytes, name: str) -> RunFile:
         content: of the file.
     Raises: InputError with what is wrong with the file and the way out.
     """
-    name = codec.shown(name)
+    shown = codec.shown(name)
     if len(content) > limits.MAX_RUN_BYTES:
         raise InputError(
-            f"the file {name} has {len(content) / 1e6:.0f} MB, too much for a run "
+            f"the file {shown} has {len(content) / 1e6:.0f} MB, too much for a run "
             f"(at most {limits.MAX_RUN_BYTES / 1e6:.0f} MB); export the run again"
         )
     if len(content) > limits.READ_HERE_BYTES:
-        return bounded.in_child(_read, content, name, what=f"the file {name}")
+        return bounded.in_child(_read, content, name, what=f"the file {shown}")
     return _read(content, name)
 
 
 def _read(content: bytes, name: str) -> RunFile:
+    shown = codec.shown(name)
     try:
         _check_format(content)
         document = codec.read(RunDocument, content)
@@ -77,16 +80,21 @@ def _read(content: bytes, name: str) -> RunFile:
         _check_run(run, document)
     except ValidationError as error:
         raise InputError(
-            f"the file {name} is a damaged run: {codec.sentence(error)}; export the run again"
+            f"the file {shown} is a damaged run: {codec.sentence(error)}; export the run again"
         ) from error
     except _NotARun as error:
         raise InputError(
-            f"the file {name} is not a run that e-fold exported{error}; on the page of a run, "
+            f"the file {shown} is not a run that e-fold exported{error}; on the page of a run, "
             "under Export, 'Run as JSON' gives one"
         ) from error
     except EcvError as error:
-        raise InputError(f"the file {name} cannot be imported: {error}") from error
-    return RunFile(run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run))
+        raise InputError(f"the file {shown} cannot be imported: {error}") from error
+    return RunFile(
+        run=run,
+        made_with=_made_with(document.made_with),
+        sha256=content_sha256(run),
+        name=name,
+    )
 
 
 def content_sha256(run: Run) -> str:

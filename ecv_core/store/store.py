@@ -31,9 +31,10 @@ from ecv_core.store.rows import (
     queued_rows,
     read_folds,
     run_rows,
+    user_scores_of,
+    user_scores_row,
 )
 from ecv_core.store.schema import folds, imports, places, progress, runs, under_way, user_scores
-from ecv_core.store.user_scores import record_of, row_of
 
 
 def open_store(url: str | None = None) -> Store:
@@ -161,7 +162,7 @@ class Store:
             query = query.where(user_scores.c.fold.in_(only))
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return {row.fold: record_of(row) for row in rows}
+        return {row.fold: user_scores_of(row) for row in rows}
 
     def place_of(self, group_id: str | None) -> str:
         """Where the runs of a group are computed; empty where nobody has chosen."""
@@ -347,7 +348,7 @@ class Store:
         Returns: whether the owner still has the run.
         """
         scores = result.user_scores
-        packed = {} if scores is None else row_of(scores)
+        packed = {} if scores is None else user_scores_row(scores)
         with self.transaction("written") as connection:
             mine = (folds.c.run_id == run_id, folds.c.fold == result.fold)
             there, damaged = read_folds(connection.execute(folds.select().where(*mine)).all())

@@ -96,7 +96,7 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     head, _, result = text.partition(": ")
     st.markdown(f"### {head}: :primary[{result}]")
     lines = [
-        way_out_sentence(found, explored.cost),
+        way_out_sentence(found),
         checked_sentence(found),
     ]
     if found.best.rule != ALL_FOLDS and not found.best.checks:

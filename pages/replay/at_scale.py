@@ -10,11 +10,10 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy.at_scale import AtScale, Yearly, at_scale
-from ecv_core.energy.meter import countries
+from ecv_core.energy.meter import carbon_source, countries
 from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
-from ecv_core.energy.sources import carbon_source
 from ecv_core.figures.words import (
     duration,
     processor_sentence,

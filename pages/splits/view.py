@@ -29,7 +29,7 @@ from pages.shared.widgets.setting_widgets import (
     strategy_select,
     usual_k,
 )
-from pages.splits.computed import check_split, content_of
+from pages.splits.computed import check_split
 from pages.splits.on_data import leakage_section, on_data, parts_section
 from pages.splits.toy import fold_slider, toy_picture
 
@@ -49,7 +49,7 @@ def how_it_splits() -> None:
     if not ready:
         st.info(not_ready(datasets.entry(spec.dataset)), icon=":material/cloud_download:")
         return
-    content = content_of(spec.dataset)
+    content = datasets.source_key(spec.dataset)
     try:
         with st.spinner("Splitting ..."):
             check_split(content, spec)

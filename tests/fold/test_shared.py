@@ -22,7 +22,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.listing import RunList
 from ecv_core.store.run_file import read_run
 from ecv_core.store.store import open_store
-from tests.fake_folds import FakeMeter, fold_result
+from tests.fake_folds import FakeMeter
 
 GRIDS = {
     "item-knn": ("neighbours", (40, 5, 100)),
@@ -104,8 +104,8 @@ def costs_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Found]:
                 now += seconds
                 costs.lap(part)
             costs.done(energy(sum(lap.values())))
-            fold = costs.put(fold_result(0, 0.5))
-            found.append((fold.energy.joules, fold.shared.alone_joules))
+            fold = costs.borne()
+            found.append((fold["energy"].joules, fold["shared"].alone_joules))
         return found
 
     return costs_of

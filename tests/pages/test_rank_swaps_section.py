@@ -84,13 +84,11 @@ def test_it_opens_on_recorded_runs_with_the_surest_swap_in_a_sentence(page, thre
         "EASE wins under random-holdout; ItemKNN under leave-last-item; Popularity under "
         "temporal-global. "
         "Under leave-last-item, ItemKNN beats EASE; under random-holdout it is the other way "
-        "round. 3 of 3 pairs of algorithms swap between random-holdout and any of the 2 other "
-        "splits, all of them in at least 95 % of the bootstrap samples."
+        "round. Pairs of algorithms that swap between random-holdout and 2 others: 3 of 3, 3 of "
+        "them in at least 95 % of the bootstrap samples."
     ) in shown
     assert "No intervals" not in shown
     assert page.selectbox(key="swaps_reference").options == list(SPLITS)
-    table = page.dataframe[0].value
-    assert set(table["split"]) == {"leave-last-item", "temporal-global"}
 
 
 def test_the_address_picks_reference_and_metric(page, three_by_three):
@@ -185,9 +183,7 @@ def test_an_own_study_is_shown_once_its_runs_are_complete(page, store, a_run):
             specs.append(run.spec)
     study = begin(store, manager(), [Cell(spec=spec) for spec in specs])
     open_page(page, study=study)
-    assert "No pair of algorithms swaps: the other split has the one pair in the order" in texts(
-        page
-    )
+    assert "No pair of algorithms swaps between " in texts(page)
     assert "No intervals for leave-last-item, temporal-global" in texts(page)
 
 

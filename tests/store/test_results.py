@@ -11,6 +11,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.imports import import_run
 from ecv_core.store.recorded import record, recorded_path, recorded_under_splits
 from ecv_core.store.results import Results
+from ecv_core.store.run_file import RunFile
 from ecv_core.store.store import Store
 from tests.fake_folds import SCORES, fold_result
 
@@ -101,7 +102,7 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     store.finish(run.run_id, RunState.FINISHED)
     store.delete(run.run_id)
     brought = replace(run, run_id="elsewhere", folds=run.folds[:4], moments=run.moments[:4])
-    import_run(store, brought, sha256="1", file_name="a.json", made_with={})
+    import_run(store, RunFile(run=brought, sha256="1", name="a.json", made_with={}))
     computed(store, SPEC, 1)
     results = Results(store, folder=folder)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]

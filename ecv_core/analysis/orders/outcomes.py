@@ -210,8 +210,6 @@ of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)
 
 _BLOCK = 2**16
 """Numbers per block of the walk: few enough to stay in the processor's cache."""
-MAX_POINTS = 6000
-"""Rows of a whole curve; 10 folds have at most 5,110 breakpoints."""
 
 
 class Orders:
@@ -249,22 +247,14 @@ class Orders:
         """What the rule does at one setting."""
         return self.curve([setting], within_percent=within_percent).at(setting)
 
-    def curve(
-        self, settings: ArrayLike | None = None, *, within_percent: float | None = None
-    ) -> Curve:
+    def curve(self, settings: ArrayLike, *, within_percent: float | None = None) -> Curve:
         """What the rule does at many settings.
 
         Args:
-            settings: ascending. By default 0 and every breakpoint, so that the curve is complete;
-                where these are more than MAX_POINTS, as many of them, evenly chosen.
+            settings: ascending.
             within_percent: the difference to count as close enough.
         """
-        if settings is None:
-            chosen = self.breakpoints()
-            if len(chosen) > MAX_POINTS:
-                chosen = chosen[np.linspace(0, len(chosen) - 1, MAX_POINTS).astype(np.intp)]
-        else:
-            chosen = np.asarray(settings, dtype=np.float64)
+        chosen = np.asarray(settings, dtype=np.float64)
         lattice = self.subsets.lattice
         measures = Measures.of(self.subsets, self.half_widths, self.costs, within_percent)
         width = max(1, _BLOCK // max(len(steps[0]) for steps in lattice.before[1:]))

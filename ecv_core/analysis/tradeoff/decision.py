@@ -96,8 +96,6 @@ def _per_dataset(curves: Sequence[tuple[str, Curve]]) -> Curve:
 
 ALL_FOLDS = NEVER_STOPS
 """The rule that uses all k folds, which keep every promise."""
-_WORTH_SAYING = 0.5
-"""Percent of all folds below which nothing is said to be saved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,9 +125,6 @@ class FoldsAdvice:
     """Cheapest first; the last one is ALL_FOLDS. Of equal costs the simpler rule comes first."""
     failing: tuple[str, ...]
     """Rules that keep the promise at none of their settings that save anything."""
-    closest: Option | None
-    """Where nothing but all folds keeps it: what keeps the largest share of orders and saves
-    at least half a percentage point."""
     needed_percent: float | None
     """Where nothing but all folds keeps it: the difference to accept so that leaving out one fold
     would, exact; None where something keeps it."""
@@ -181,18 +176,13 @@ def decide(
             checks = leave_one_dataset_out(systems, list(one.curves.values()), share)
             found.append(_option(one, kept, share, checks))
     found.sort(key=lambda option: round(option.outcome.cost_percent, 6))
-    closest = needed = None
-    if not found:
-        closest = _closest(candidates, share)
-        needed = percent_needed(systems, share)
     return FoldsAdvice(
         within_percent=within_percent,
         share=share,
         systems=tuple(systems),
         options=(*found, _all_folds(systems, within_percent)),
         failing=tuple(failing),
-        closest=closest,
-        needed_percent=needed,
+        needed_percent=None if found else percent_needed(systems, share),
     )
 
 
@@ -231,9 +221,7 @@ _SAVES = 1e-6
 """Percent of all folds below which nothing is saved."""
 
 
-def _option(
-    one: RuleCurve, outcome: Outcome, share: float, checks: Sequence[CarryOver] = ()
-) -> Option:
+def _option(one: RuleCurve, outcome: Outcome, share: float, checks: Sequence[CarryOver]) -> Option:
     setting = outcome.setting
     assert setting is not None
     alone = [curve.at(setting).within for curve in one.curves.values()]
@@ -256,19 +244,3 @@ def _all_folds(systems: Sequence[Scores], within_percent: float) -> Option:
         sampled=False,
         checks=(),
     )
-
-
-def _closest(candidates: Sequence[RuleCurve], share: float) -> Option | None:
-    """What keeps the largest share of orders while it saves anything; the cheapest of equals."""
-    best: tuple[float, float] | None = None
-    found: Option | None = None
-    for one in candidates:
-        average = one.average
-        assert average.within is not None
-        saves = np.flatnonzero(average.cost_percent < 100 - _WORTH_SAYING)
-        for row in saves:
-            key = (-round(float(average.within[row]), 9), float(average.cost_percent[row]))
-            if best is None or key < best:
-                best = key
-                found = _option(one, average.at(float(average.settings[row])), share)
-    return found

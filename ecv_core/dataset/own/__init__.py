@@ -164,7 +164,6 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
     return About(
         sha256=sha256,
         source=plain.name,
-        source_sha256=plain.sha256,
         added_at=now(),
         rows=reading.rows,
         kept=len(data),
@@ -193,7 +192,6 @@ def _about_samples(
     return About(
         sha256=file_sha256(path),
         source=plain.name,
-        source_sha256=plain.sha256,
         added_at=now(),
         rows=len(frame) + sum(unfit.values()),
         kept=len(frame),

@@ -17,7 +17,7 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable, check_ids, ids_of, numbered, one_per_pair
 from ecv_core.dataset.own.dates import orders, unix_seconds
 from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Form, Layout, TimeUnit
-from ecv_core.dataset.own.plain import Plain, Report, refusals
+from ecv_core.dataset.own.plain import Plain, Report, check_limits, refusals
 from ecv_core.dataset.own.recognise import Recognised
 from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, Rows, batches
 from ecv_core.records.errors import DatasetError
@@ -240,11 +240,7 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
         for batch in batches(plain, layout):
             count = len(batch.numbers)
             rows += count + batch.unfit
-            if rows > limits.MAX_ROWS:
-                raise Unreadable(
-                    f"it has more than {limits.MAX_ROWS:,} rows, the most that are read; take a "
-                    "part of it"
-                )
+            check_limits(rows=rows)
             unused[no_row] += batch.unfit
             some = examples.setdefault(no_row, [])
             some += batch.shown[: SHOWN - len(some)]

@@ -13,11 +13,10 @@ from itertools import islice, takewhile
 from typing import Literal
 
 import ecv_core.untrusted.bounded as bounded
-import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable
 from ecv_core.dataset.own.dates import orders
 from ecv_core.dataset.own.layout import ROLES, SEPARATORS, Form, Layout, TimeUnit, unnamed
-from ecv_core.dataset.own.plain import Plain, refusals
+from ecv_core.dataset.own.plain import Plain, check_limits, refusals
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 
@@ -327,11 +326,7 @@ def _table(text: str, layout: Layout) -> Recognised:
     if not body:
         raise Unreadable("it has a first line, and no row below it")
     width = Counter(len(row) for row in body).most_common(1)[0][0]
-    if width > limits.MAX_COLUMNS:
-        raise Unreadable(
-            f"it has {width:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out what "
-            "is no user, item, rating or time"
-        )
+    check_limits(columns=width)
     names = _names(rows[0] if layout.header else [], body, width)
     fitting = [tuple(row) for row in body if len(row) == width][:SAMPLE]
     return with_guesses(replace(layout, names=names), fitting)
@@ -413,8 +408,7 @@ def _json_lines(text: str, encoding: str) -> Recognised:
         )
     every = dict.fromkeys(name for one in objects for name in one)
     names = tuple(name for name in every if len(name) <= LONGEST_NAME)
-    if len(names) > limits.MAX_COLUMNS:
-        raise Unreadable(f"its objects have {len(names):,} names, over {limits.MAX_COLUMNS}")
+    check_limits(columns=len(names))
     rows = [tuple(as_text(one.get(name)) or "" for name in names) for one in objects]
     return with_guesses(Layout(form=Form.JSON_LINES, names=names, encoding=encoding), rows)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable
 from ecv_core.dataset.own.layout import ENCODINGS, Form, Layout
-from ecv_core.dataset.own.plain import Plain
+from ecv_core.dataset.own.plain import Plain, check_limits
 from ecv_core.dataset.own.recognise import as_text
 from ecv_core.untrusted.files import opened
 
@@ -58,23 +58,9 @@ def parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> Iterator[pq.Pa
 
 def _check_size(file: pq.ParquetFile) -> None:
     found, names = file.metadata, file.schema_arrow.names
-    if found.num_rows > limits.MAX_ROWS:
-        raise Unreadable(
-            f"it has {found.num_rows:,} rows, and at most {limits.MAX_ROWS:,} are read; take "
-            "a part of it"
-        )
-    if len(names) > limits.MAX_COLUMNS:
-        raise Unreadable(
-            f"it has {len(names):,} columns, and at most {limits.MAX_COLUMNS} are read; leave out "
-            "what is no user, item, rating or time"
-        )
     # Not column by column: Arrow ends the whole process over the statistics of a damaged one.
     size = sum(found.row_group(at).total_byte_size for at in range(found.num_row_groups))
-    if size > limits.max_unpacked_bytes():
-        raise Unreadable(
-            f"it unpacks to {size / limits.MEGABYTE:,.0f} MB, more than "
-            f"{limits.TIMES_UNPACKED} times what may be uploaded; take fewer rows or columns"
-        )
+    check_limits(rows=found.num_rows, columns=len(names), size=size)
     if len(set(names)) < len(names):
         raise Unreadable("two of its columns have the same name; rename one")
 

@@ -129,7 +129,6 @@ class DaskExecutor:
             self._give(under_way)
 
     def finished(self, seconds: float) -> Finished:
-        """What has come back since."""
         self._look_after()
         end = time.monotonic() + seconds
         while self._tasks:
@@ -146,7 +145,6 @@ class DaskExecutor:
                 end = time.monotonic()  # only for the first
 
     def cancel(self, task: Task) -> None:
-        """End it on its node, and forget it."""
         under_way = self._tasks.pop(task, None)
         if under_way is not None and under_way.future is not None and self._answers:
             with suppress(OSError, TimeoutError):

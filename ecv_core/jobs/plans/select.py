@@ -18,7 +18,7 @@ from ecv_core.analysis.selection.contenders import aligned, check_contenders
 from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
 from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
-from ecv_core.analysis.selection.rounds import Budget, Terms, Until
+from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
@@ -431,19 +431,11 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
 
 
 def _terms(record: PlanRecord) -> Terms:
-    given = record.content.terms
-    until: Until = "order" if given["until"] == "order" else "winner"
-    return Terms(
-        k=int(given["k"]),
-        confidence=float(given["confidence"]),
-        indifference=float(given["indifference"]),
-        until=until,
-        higher_is_better=bool(given["higher_is_better"]),
-        expected_loss=float(given["expected_loss"]) if "expected_loss" in given else None,
-        budget=Budget.parse(f"{given['budget_amount']} {given['budget_unit']}")
-        if "budget_amount" in given
-        else None,
-    )
+    given: dict[str, Any] = {
+        name: value for name, value in record.content.terms.items() if name != _RECORDED
+    }
+    amount, unit = (given.pop(f"{_BUDGET}_{name}", None) for name in ("amount", "unit"))
+    return Terms(**given, budget=None if unit is None else Budget(amount=amount, unit=unit))
 
 
 def _expected(contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int) -> float | None:

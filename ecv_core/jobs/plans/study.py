@@ -221,7 +221,6 @@ def begin(
     queue: RunQueue,
     cells: Sequence[Cell],
     *,
-    anew: bool = False,
     started_by: str = "",
     may_go_on: Callable[[Run], bool] = lambda run: True,
     place: str = "",
@@ -231,7 +230,6 @@ def begin(
     Args:
         queue: of whoever computes it.
         cells: as `planned` gives them.
-        anew: run every cell, even where an equal run is known.
         started_by: the id of a person, as of `Store.create`.
         may_go_on: as of `filled`.
         place: where its runs are computed, as of `Store.compute_on`.
@@ -242,9 +240,9 @@ def begin(
     study_id = keep_plan(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
-    found = list(cells) if anew else filled(cells, store, may_go_on)
+    found = filled(cells, store, may_go_on)
     store.compute_on(study_id, place)
-    _queue(queue, study_id, found, anew=anew)
+    _queue(queue, study_id, found)
     for cell in found:
         if cell.run and not cell.active and not answers(cell.run, cell.spec):
             queue.resume(cell.run.run_id, full=cell.spec.full)
@@ -291,10 +289,10 @@ def n_splits(study: PlanRecord) -> int:
     return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
 
 
-def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell], *, anew: bool = False) -> None:
+def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> None:
     """Queue the cells without a run."""
     if missing := list(dict.fromkeys(cell.spec for cell in cells if cell.run is None)):
-        queue.start(missing, plan_id=study_id, anew=anew)
+        queue.start(missing, plan_id=study_id)
 
 
 # -- on the command line ------------------------------------------------------------------------

@@ -327,8 +327,6 @@ def _asked_at(store: Store, run: Run, index: int) -> datetime:
         )
     if (lease := leases(store, run.run_id).get(index)) is not None:
         return lease.asked_at
-    if run.progress is not None and run.progress.fold == index:  # of a version before leases
-        return run.progress.started_at
     if next_fold(run) is None:
         way_out = "track it with --full to check the stop with the others"
         raise InputError(

@@ -13,7 +13,6 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.rounds import Terms
-from ecv_core.analysis.tuning.estimate import Estimate, estimate
 from ecv_core.analysis.tuning.nested import Aside, optimism
 from ecv_core.analysis.tuning.spaces import (
     Sampler,
@@ -23,7 +22,6 @@ from ecv_core.analysis.tuning.spaces import (
     space_of,
     within,
 )
-from ecv_core.energy.expected import KnownCosts
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
@@ -40,8 +38,6 @@ from ecv_core.splits import check_exchangeable
 from ecv_core.splits.holdouts import NESTED_K_FOLD, TEST_PART
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import Configuration, specs_of
-from ecv_core.store.listing import RunList
-from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
@@ -303,47 +299,6 @@ def make_tuning(
         terms=terms,
         all_folds=all_folds,
     )
-
-
-def expected_of(tuning: Tuning, store: Store, *, share: bool = False) -> Estimate | None:
-    """How long all folds would take, by runs in the database and recorded ones.
-
-    Args:
-        share: whether configurations share work where they can.
-    Returns: None where nothing tells.
-    """
-    specs = specs_of(tuning.spec, tuning.first())
-    results = Results(store, recorded=False)
-    there = [len(results.folds(spec)) for spec in specs]
-    own = [
-        KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
-        for row in RunList(store).rows()
-        if row.scores
-    ]
-    sharing = models.algorithm(tuning.spec.algorithm).sharing
-    going_on: list[int | None] = []
-    if share and sharing is not None and sharing.goes_on and tuning.sampler != "tpe":
-        together = list(map(shares_with, specs))
-        going_on = [None if one is None else together.index(one) for one in together]
-    known = [*own, *map(KnownCosts.of, recorded_runs())]
-    return estimate(specs, known, there, going_on=going_on)
-
-
-def first_fold(
-    store: Store,
-    tuning: Tuning,
-    *,
-    executor: Executor | None = None,
-    share: bool = True,
-    says: Says | None = None,
-) -> None:
-    """Compute a fold of the first configuration and those it shares work with: it tells how long.
-
-    Arguments and errors as of `tune`, which uses the fold.
-    """
-    share = share and tuning.sampler != "tpe"
-    first = groups(specs_of(tuning.spec, tuning.first()), share=share)[0]
-    compute_folds(store, FoldsPlan(first, (0,), share=share), executor, says)
 
 
 def tune(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import DatasetEntry, own
@@ -30,6 +30,7 @@ from ecv_core.store.store import Store
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.rounds import Terms
+    from ecv_core.store.run_file import RunFile
 
 
 class Acting:
@@ -169,30 +170,20 @@ class Acting:
         self._check(Action.ANNOTATE, *labelled)
         label_runs(self._store, labelled)
 
-    def import_run(
-        self, run: Run, *, sha256: str, file_name: str, made_with: Mapping[str, Any]
-    ) -> tuple[str, bool]:
+    def import_run(self, file: RunFile) -> tuple[str, bool]:
         check(Action.IMPORT, self.actor)
         self._introduce()
-        return import_run(
-            self._store,
-            run,
-            sha256=sha256,
-            file_name=file_name,
-            made_with=made_with,
-            started_by=self.actor.id,
-        )
+        return import_run(self._store, file, started_by=self.actor.id)
 
     # -- studies and selections ---------------------------------------------------------------
 
-    def begin_study(self, cells: Sequence[Cell], *, anew: bool = False, place: str = "") -> str:
+    def begin_study(self, cells: Sequence[Cell], *, place: str = "") -> str:
         check(Action.START_MANY, self.actor)
         self._check_place(place)
         return study.begin(
             self._store,
             self,
             cells,
-            anew=anew,
             started_by=self.actor.id,
             may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
             place=place,
@@ -212,7 +203,6 @@ class Acting:
         contenders: Sequence[tuple[str, RunSpec]],
         terms: Terms,
         *,
-        recorded: bool = True,
         place: str = "",
     ) -> str:
         check(Action.START_MANY, self.actor)
@@ -222,7 +212,7 @@ class Acting:
             self._store,
             contenders,
             terms,
-            recorded=recorded,
+            recorded=True,
             started_by=self.actor.id,
             place=place,
         )

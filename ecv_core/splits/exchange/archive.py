@@ -102,24 +102,21 @@ def _csv_words(folds: Folds) -> list[str]:
 def _recbole_words(interactions: Interactions, folds: Folds) -> list[str]:
     name = f"{interactions.dataset}-0"
     validated = fold_parts(interactions, folds, 0).counts[Part.VALIDATION].interactions > 0
-    parts = "[part1, part2, part3]" if validated else "[part1, part3, part3]"
-    lines = [
+    twice = (
+        " This split has no validation part, and RecBole wants one: the line above names the test "
+        "part twice. Train for a fixed number of epochs then (`stopping_step` no smaller than "
+        "`epochs`, and evaluate the last epoch), or RecBole chooses by test scores."
+    )
+    return [
         f"A folder per fold, each a dataset of RecBole: put `{name}` into RecBole's `data_path` "
         "and set",
         "",
         f"    dataset: {name}",
-        f"    benchmark_filename: {parts}",
+        f"    benchmark_filename: [part1, {'part2' if validated else 'part3'}, part3]",
         "    eval_args: {mode: full}",
         "",
-        "part1 is for training, part2 for validation, part3 for testing.",
+        "part1 is for training, part2 for validation, part3 for testing." + twice * (not validated),
     ]
-    if not validated:
-        lines[-1] += (
-            " This split has no validation part, and RecBole wants one: the line above names the "
-            "test part twice. Train for a fixed number of epochs then (`stopping_step` no smaller "
-            "than `epochs`, and evaluate the last epoch), or RecBole chooses by test scores."
-        )
-    return lines
 
 
 def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:

@@ -143,7 +143,6 @@ def mismatch(given: PairKeys, wanted: PairKeys, interactions: Interactions) -> s
 def _codes(
     column: pa.ChunkedArray, ids: NDArray[np.str_], kind: str, name: str, dataset: str
 ) -> NDArray[np.int32]:
-    """The code of each id; shape (rows,)."""
     known = pa.array(ids)
     codes = compute.index_in(armed(column), value_set=known)
     if codes.null_count:  # another program's file has them as they are
@@ -321,7 +320,6 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
 
 
 def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
-    """The fold of each row; shape (rows,)."""
     whole = compute.match_substring_regex(column, r"^\d{1,9}$")
     bad = column.filter(compute.invert(whole))
     if not len(bad):

@@ -380,13 +380,6 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
     assert (cell.run.run_id, cell.to_do) == ("another", False)
 
 
-def test_anew_runs_everything_again(store, queue):
-    known = put(store, spec())
-    (cell,) = study.look(store, begin(store, queue, [spec()], anew=True))
-    assert cell.run.run_id != known.run_id
-    assert cell.run.state is RunState.QUEUED
-
-
 def test_a_run_that_stopped_early_is_enough_only_where_that_was_asked_for(store):
     early = put(store, spec(full=False), folds=3)
     assert study.reusable(spec(full=False), [early]) is early
