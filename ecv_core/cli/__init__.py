@@ -49,11 +49,8 @@ COMMANDS = {
     "import": ("share_commands", "keep a run that was exported elsewhere"),
     "report": ("share_commands", "a run as one HTML page, to print or to send"),
     "figure": ("share_commands", "a picture for a paper, in a column's width"),
-    "reproduce": (
-        "reproduce_command",
-        "every table and figure of the papers, cell by cell, beside ours",
-    ),
-    "board": ("board_command", "whether a result that somebody hands in holds"),
+    "reproduce": ("share_commands", "tables and figures of five papers, cell by cell, beside ours"),
+    "board": ("share_commands", "whether a result that somebody hands in holds"),
     "dashboard": ("dashboard_command", "the pages, in a browser"),
     "completion": ("manual", "a script with which a shell completes commands and options"),
     "man": ("manual", "the manual page, for man -l"),

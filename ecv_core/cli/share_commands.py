@@ -1,12 +1,13 @@
-"""Runs as files: `import`, `report` and `figure` of one, `backup` of all of them."""
+"""`import`, `report` and `figure` of a run, `backup` of all; papers `reproduce`d, a `board`."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.cli.output import OK
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.store.backup import back_up
 from ecv_core.store.imports import import_run
@@ -91,4 +92,56 @@ def figure_command(options: argparse.Namespace) -> int:
 
     title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
     print(f"{options.out}: {title}")
+    return OK
+
+
+def reproduce_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paper", nargs="?", help="its id, or how that begins, such as discriminative; default all"
+    )
+    parser.add_argument("table", nargs="?", help="such as 'table 3' or 'figure 2'; default all")
+    parser.add_argument(
+        "--having",
+        default="",
+        metavar="TEXT",
+        help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
+
+
+def reproduce_command(options: argparse.Namespace) -> int:
+    from ecv_core.figures.papers import markdown, reproduced
+
+    check_target(options.json)
+    cells = reproduced(options.paper, options.table, having=options.having)
+    write_json({"cells": [asdict(cell) for cell in cells]}, options.json)
+    if options.json != "-":
+        print(markdown(cells))
+    return OK
+
+
+def board_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["check"], help="compute its scores again")
+    parser.add_argument(
+        "file", type=Path, help="a ZIP with run.json, folds.sha256 and reported.csv"
+    )
+
+
+def board_command(options: argparse.Namespace) -> int:
+    from ecv_core.jobs.board import check_result
+
+    checked = check_result(options.file)
+    run, at = checked.run, checked.run.at_stop
+    assert at is not None  # a run that is read has a stop
+    within = f" ({at.interval.low:.4f} to {at.interval.high:.4f})" if at.interval else ""
+    how = (
+        "follow from what its model gave"
+        if checked.recomputed
+        else "are the means of its users' scores, which cannot be computed again"
+    )
+    print(
+        f"{options.file}: {run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} "
+        f"{at.mean:.4f}{within}, {run.folds_used} of {run.k} folds: accepted. The folds are "
+        f"those made here, and their scores {how}. Seconds, energy and machine are its own words."
+    )
     return OK
