@@ -62,8 +62,11 @@ def _heatmap(
 ) -> None:
     st.header(title, anchor=False)
     st.caption(caption)
+    number_of = f"%{{z:.{scale.digits}f}}"
     plot(
-        lambda dark: heatmap_figure(cells, value=value, scale=scale, hover="%{text}", dark=dark),
+        lambda dark: heatmap_figure(
+            cells, value=value, scale=scale, hover=number_of, dark=dark
+        ).update_traces(texttemplate=number_of, selector={"type": "heatmap"}),
         version=(rule, value, len(cells)),
         key=f"estimators-{value.partition('_')[0]}",
         alt=f"{title} with the rule {rule}, tables by estimators.",
