@@ -137,7 +137,7 @@ def test_the_tour_of_recorded_runs_finds_what_it_names(page: Page, dashboard: Da
     visit(page, "Learn")
     questions = {chapter.short: chapter.question for chapter in CHAPTERS.values()}
     for chapter in ("6 Rule", "7 Traps", "12 Glossary", "11 Game"):
-        page.get_by_role("button", name=told(chapter)).click()
+        page.get_by_role("radio", name=told(chapter)).click()
         expect(page.get_by_role("heading", name=questions[chapter[2:].strip()])).to_be_visible()
         followed(page)  # as one who looks at it
     expect(page.get_by_role("button", name=told("Bet"))).to_be_visible()

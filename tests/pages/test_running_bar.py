@@ -11,9 +11,11 @@ def learn() -> None:
     """A page of the dashboard; in AppTest only the first run of app.py has a navigation."""
     from types import SimpleNamespace
 
+    from streamlit import query_params
+
     from pages.shared.live.running import running_bar
 
-    running_bar(SimpleNamespace(title="Learn", url_path="learn"))
+    running_bar(SimpleNamespace(title="Learn", url_path=query_params.get("page", "learn")))
 
 
 @pytest.fixture
@@ -24,6 +26,7 @@ def bar() -> AppTest:
 def shown_beside(bar: AppTest, run) -> AppTest:
     """On the page of the run itself, which needs no link to it."""
     bar.query_params["run"] = run.run_id
+    bar.query_params["page"] = "run"
     return bar.run()
 
 

@@ -98,19 +98,26 @@ def _bar(name: str) -> None:
     st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
     with _row():
         _progress_bar(name, shared("bar", [ALL, STEPS], _first))
-        if st.query_params.get("run") not in (run.run_id, run.group):
+        shown = st.query_params.get("run")
+        if shown not in (run.run_id, run.group):
             st.page_link(
                 "run/run.py",
                 label="Open",
                 icon=":material/open_in_full:",
                 query_params={"run": run.group or run.run_id},
             )
-        elif _mine(run) and st.button(
-            "Cancel",
-            icon=":material/stop:",
-            key="cancel",
-            help=f"Stops {escaped(run_title(run))}.",
-        ):  # on its own page only, so that none is beside another's buttons
+        # On its own page only, which Run becomes: so that none is beside another's buttons.
+        own = shown in (run.run_id, run.group, None) and st.session_state[_PAGE] == "run"
+        if (
+            own
+            and _mine(run)
+            and st.button(
+                "Cancel",
+                icon=":material/stop:",
+                key="cancel",
+                help=f"Stops {escaped(run_title(run))}.",
+            )
+        ):
             act_and_rerun(lambda: acting().cancel(run.run_id))
         if waiting:
             _queue(waiting)
