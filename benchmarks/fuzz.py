@@ -297,7 +297,7 @@ def run(random: Random, folder: Path) -> None:
 
     found = read_run(document(random), random.choice(("run.json", *TOKENS)))
     store = open_store()
-    run_id, _ = import_run(store, found.run, sha256=found.sha256, file_name="x", made_with={})
+    run_id, _ = import_run(store, found)
     store.run(run_id)
     store.delete(run_id)
 
@@ -321,7 +321,7 @@ def rows(random: Random, folder: Path) -> None:
 
     store = open_store()
     found = read_run(_recorded().encode(), "run.json")
-    bad, _ = import_run(store, found.run, sha256="x", file_name="x", made_with={})
+    bad, _ = import_run(store, found)
     good = store.create([found.run.spec], owner="here")[0]
     going = store.create([found.run.spec], owner="here")[0]
     store.start(going, owner="here")

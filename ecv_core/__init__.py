@@ -16,24 +16,24 @@ from ecv_core._version import __version__
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
-    from ecv_core.estimators.scoring import sample_scores as sample_scores
     from ecv_core.estimators.search import EFoldSearchCV as EFoldSearchCV
     from ecv_core.estimators.validation import CrossValidated as CrossValidated
     from ecv_core.estimators.validation import cross_validate as cross_validate
     from ecv_core.evaluation.metrics import Metric as Metric
     from ecv_core.evaluation.metrics import register_metric as register_metric
+    from ecv_core.evaluation.scoring import sample_scores as sample_scores
     from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
     from ecv_core.library.evaluate import evaluate as evaluate
-    from ecv_core.library.figure import figure as figure
     from ecv_core.library.in_memory import Data as Data
     from ecv_core.library.in_memory import add as add
     from ecv_core.library.order import orders as orders
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
+    from ecv_core.library.run import figure as figure
     from ecv_core.library.run import report as report
     from ecv_core.library.run import runs as runs
     from ecv_core.library.select import Selected as Selected
@@ -64,16 +64,15 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
-    "ecv_core.estimators.scoring": ("sample_scores",),
+    "ecv_core.evaluation.scoring": ("sample_scores",),
     "ecv_core.estimators.search": ("EFoldSearchCV",),
     "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
     "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
-    "ecv_core.library.figure": ("figure",),
     "ecv_core.library.in_memory": ("Data", "add"),
     "ecv_core.library.order": ("orders",),
-    "ecv_core.library.run": ("Run", "Runs", "report", "runs"),
+    "ecv_core.library.run": ("Run", "Runs", "figure", "report", "runs"),
     "ecv_core.library.select": ("Selected", "select"),
     "ecv_core.library.study": ("study",),
     "ecv_core.library.track": ("Tracked", "track"),
@@ -98,55 +97,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {"errors": "ecv_core.records.errors"}
 """Offered as they are."""
 
-__all__ = [
-    "Algorithm",
-    "CrossValidated",
-    "Data",
-    "Decision",
-    "EFold",
-    "EFoldSearchCV",
-    "Fixed",
-    "FoldPruner",
-    "FoldResult",
-    "Folds",
-    "Interactions",
-    "Metric",
-    "Never",
-    "Parameter",
-    "Precision",
-    "Rule",
-    "Run",
-    "Runs",
-    "Selected",
-    "StdStagnation",
-    "StoppingRule",
-    "Strategy",
-    "Tracked",
-    "__version__",
-    "add",
-    "algorithms",
-    "cross_validate",
-    "datasets",
-    "errors",
-    "evaluate",
-    "figure",
-    "fold_matrices",
-    "load",
-    "metrics",
-    "orders",
-    "power",
-    "register_metric",
-    "register_rule",
-    "register_split",
-    "report",
-    "runs",
-    "sample_scores",
-    "select",
-    "split",
-    "study",
-    "track",
-    "tune",
-]
+__all__ = ["__version__", *_HOME_OF, *_MODULES]
 
 
 def __getattr__(name: str) -> object:

@@ -32,7 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ecv_core.estimators.folds import Table
-from ecv_core.estimators.scoring import Scoring
+from ecv_core.evaluation.scoring import Scoring
 
 KEEL = (
     "australian",

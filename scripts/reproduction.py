@@ -14,14 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
-from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff, explorable, tradeoff
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_ALGORITHMS,
+    PAPER_STOP,
+    Tradeoff,
+    explorable,
+    tradeoff,
+)
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import curves_of_run, other_lines, rules_frame
+from ecv_core.analysis.tradeoff.rules import by_rule, compared_curves, curves_of_run, rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame
 from ecv_core.figures.words import alpha_text
-from ecv_core.jobs.plans.study import PAPER_ALGORITHMS
 from ecv_core.records.run import Scores
 from ecv_core.store.recorded import FOLDER, recorded_runs, recorded_stopped
 from ecv_core.store.results import Results, scores_of_run
@@ -100,15 +104,13 @@ def rules() -> str:
     """The rules beside each other at alpha 1e-4."""
     runs = [run for run in recorded_runs() if explorable(run)]
     systems = list(map(scores_of_run, runs))
-    curves: dict[str, dict[int, Curve]] = {}
     results = Results(None)
-    for number, run in enumerate(runs):
-        found = curves_of_run(results.scores(run), within_percent=_WITHIN_PERCENT)
-        for rule, curve in found.items():
-            curves.setdefault(rule, {})[number] = curve
+    curves = by_rule(
+        curves_of_run(results.scores(run), within_percent=_WITHIN_PERCENT) for run in runs
+    )
     explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
     at = float(explored.alphas[max(int((explored.alphas <= ALPHA).sum()) - 1, 0)])
-    frame = rules_frame(explored, other_lines(systems, curves), [at])
+    frame = rules_frame(explored, compared_curves(systems, curves), [at])
     by = frame.set_index(["rule", "weighting"])
     rows = []
     for rule in dict.fromkeys(frame["rule"]):

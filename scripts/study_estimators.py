@@ -1,6 +1,7 @@
 """The tables of docs/estimators.md, from the recorded study of scikit-learn's estimators.
 
 python -m scripts.study_estimators data/recorded/estimators.npz [ORDERS]
+python -m scripts.study_estimators data/recorded/estimators.npz rules  # what Studies shows, as CSV
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.selection import Terms, play_orders
-from ecv_core.records.run import Scores
-from ecv_core.stopping import EFold, Precision, StdStagnation
+from ecv_core.records.run import Energy, FoldResult, Scores, UserScores
+from ecv_core.stopping import EFold, Never, Precision, StdStagnation
+from scripts.record_estimators import CLASSIFIERS, REGRESSORS
 
 K = 10
 
@@ -87,8 +90,75 @@ def pruned(scores: NDArray[np.float64]) -> tuple[int, int]:
     return best, used
 
 
+RULES = {
+    "all folds": Never(),
+    "precision 1 %": Precision(0.01, metric="score"),
+    "e-fold, alpha 1e-4": EFold(alpha=1e-4),
+    "std-stagnation (Mahlich et al.)": StdStagnation(),
+}
+
+
+def of_rules(path: str, orders: int = 60) -> None:
+    """Write what each rule does in each cell, over the same orders of the folds, as CSV."""
+    kept = np.load(path)
+    rows = []
+    for table, contenders in recorded(path).items():
+        rng = np.random.default_rng(0)
+        drawn = [rng.permutation(K) for _ in range(orders)]
+        whole = np.array([one.folds.mean() for one in contenders])
+        for name, rule in RULES.items():
+            used = np.empty((len(contenders), orders), int)
+            at_stop = np.empty((len(contenders), orders))
+            for at, one in enumerate(contenders):
+                results = [_result(one, fold) for fold in range(K)]
+                for column, order in enumerate(drawn):
+                    seen = [results[fold] for fold in order]
+                    stops = (n for n in range(1, K) if rule.decide(seen[:n]).stop)
+                    used[at, column] = next(stops, K)
+                    at_stop[at, column] = one.folds[order[: used[at, column]]].mean()
+            apart = 100 * np.abs(at_stop - whole[:, None]) / np.abs(whole[:, None])
+            right = float((np.abs(whole[at_stop.argmax(axis=0)] - whole.max()) < 1e-12).mean())
+            rows += [
+                {
+                    "table": table,
+                    "task": "classification" if f"{table}/right" in kept else "regression",
+                    "samples": contenders[0].users.shape[1],
+                    "algorithm": list(CLASSIFIERS if f"{table}/right" in kept else REGRESSORS)[at],
+                    "rule": name,
+                    "folds": used[at].mean(),
+                    "difference_percent": apart[at].mean(),
+                    "within_1_percent": 100 * (apart[at] <= 1 + 1e-9).mean(),
+                    "winner_percent": 100 * right,
+                }
+                for at in range(len(contenders))
+            ]
+        print(table, flush=True)
+    out = path.replace(".npz", "-rules.csv")
+    pd.DataFrame(rows).to_csv(out, index=False, float_format="%.4g")
+
+
+def _result(one: Scores, fold: int) -> FoldResult:
+    there = np.flatnonzero(np.isfinite(one.users[fold])).astype(np.int32)
+    return FoldResult(
+        fold=fold,
+        score=float(one.folds[fold]),
+        metrics={},
+        users=len(there),
+        fit_seconds=0.0,
+        evaluate_seconds=0.0,
+        total_seconds=0.0,
+        energy=Energy.none(),
+        user_scores=UserScores(
+            users=there, metrics=("score",), values=one.users[fold, there][:, None]
+        ),
+    )
+
+
 def main(path: str, orders: str = "1000") -> None:
     """Print them."""
+    if orders == "rules":
+        of_rules(path)
+        return
     found, count = recorded(path), int(orders)
     ways = {
         "expected loss 0.1 %": Terms(k=K, expected_loss=0.001),

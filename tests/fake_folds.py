@@ -17,6 +17,19 @@ ASLEEP = "asleep"
 """The phase of a fold that takes so long."""
 
 
+class FakeMeter:
+    """Hands out the energies that it was given, in turn, then none."""
+
+    def __init__(self, energies: Sequence[Energy] = ()) -> None:
+        self._energies = list(energies)
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> Energy:
+        return self._energies.pop(0) if self._energies else Energy.none()
+
+
 def fold_result(fold: int, score: float) -> FoldResult:
     return FoldResult(
         fold=fold,

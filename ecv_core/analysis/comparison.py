@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,7 +15,7 @@ from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_us
 from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Run, UserScores
-from ecv_core.records.spec import SETTINGS, Role, RunSpec
+from ecv_core.records.spec import SETTINGS, Role, RunSpec, Task
 from ecv_core.stopping import RULES
 
 # Two specs -> whether a paired test of their runs would be fair, and if not, why.
@@ -68,7 +68,7 @@ _UserMeans = tuple[NDArray[np.int32], NDArray[np.float64]]
 
 SIGNIFICANCE = 0.05
 """A difference is found where the corrected p is at most this."""
-K_FOLD = ("user-k-fold", "record-k-fold", "imported")
+K_FOLD = (*(task.usual_split for task in Task), "imported")
 """Splits of which each fold tests on 1/k and trains on the rest, as `over_folds` assumes."""
 
 
@@ -91,6 +91,8 @@ class Comparison:
     p_holm: float
     """Corrected for all comparisons that were made together."""
     wilcoxon_holm: float | None
+    unit: str = "user"
+    """What is paired where scores are known of each."""
 
     @property
     def found(self) -> bool:
@@ -195,14 +197,17 @@ def _too_little(one: Run, other: Run, folds: tuple[int, ...], means: _Means) -> 
     if _has_users(one, folds) and _has_users(other, folds):
         mine, theirs = _users(one), _users(other)
         if not all(_same(mine[f].users, theirs[f].users) for f in folds):
-            return "different users held out: the dataset was not the same for both"
+            return (
+                f"different {one.spec.task.unit}s held out: the dataset was not the same for both"
+            )
         if len(np.intersect1d(means.of(one, folds)[0], means.of(other, folds)[0])) < 2:
-            return "fewer than two users in common"
+            return f"fewer than two {one.spec.task.unit}s in common"
         return ""
     if len(folds) < 2:
-        return "only one fold in common, and no scores of single users"
+        return f"only one fold in common, and no scores of single {one.spec.task.unit}s"
     if one.spec.split not in K_FOLD:
-        return f"no scores of single users, and the folds of {one.spec.split} are not k-fold"
+        whose = f"single {one.spec.task.unit}s"
+        return f"no scores of {whose}, and the folds of {one.spec.split} are not k-fold"
     return ""
 
 
@@ -277,6 +282,7 @@ def _corrected(
             test=test,
             p_holm=p_one,
             wilcoxon_holm=None if test.wilcoxon_p is None else next(wilcoxon),
+            unit=first.spec.task.unit,
         )
         for (first, second, folds, test), p_one in zip(tests, p, strict=True)
     ]
@@ -311,22 +317,14 @@ FRAME_COLUMNS = {
 def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """One row per comparison with the FRAME_COLUMNS."""
     rows = [
-        {
+        asdict(one.test)
+        | {
             "dataset": one.dataset,
             "metric": one.metric,
             "better": one.first,
             "worse": one.second,
-            "difference": one.test.difference,
-            "low": one.test.low,
-            "high": one.test.high,
-            "p": one.test.p,
             "p_holm": one.p_holm,
             "wilcoxon_p_holm": one.wilcoxon_holm,
-            "effect": one.test.effect,
-            "over": one.test.over,
-            "pairs": one.test.pairs,
-            "wins": one.test.wins,
-            "ties": one.test.ties,
             "losses": one.test.losses,
             "folds": " ".join(map(str, one.folds)),
         }

@@ -10,73 +10,14 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import outcomes
 from ecv_core.analysis.orders.subsets import FoldSubsets
+from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Energy, FoldResult, Scores
+from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
 from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
 
-# A rule from outside that says it is `order_free` -> every order of the folds, by asking it.
-
-
-_CHECKED = 20
-"""Orders on which a rule's word is checked."""
-
-
-def asked_about_sets(
-    folds: NDArray[np.float64],
-    results: Sequence[FoldResult],
-    rule: StoppingRule,
-    confidence: float,
-    costs: NDArray[np.float64] | None,
-) -> outcomes.Orders:
-    """The walk over every order; the rule stops at setting 0, and has no other.
-
-    Args:
-        folds: one score per fold; shape (k,).
-        results: the same folds as the rule sees them.
-        rule: asked about every set of folds with each of its folds as the newest.
-        confidence: of the interval whose coverage is told.
-        costs: of each fold; None counts folds.
-    """
-    subsets = FoldSubsets(folds)
-    masks = subsets.lattice.masks
-
-    def stops(before: int, after: int) -> bool:
-        newest = int(masks[after] ^ masks[before]).bit_length() - 1
-        seen = [result for fold, result in enumerate(results) if masks[before] >> fold & 1]
-        return rule.decide([*seen, results[newest]]).stop
-
-    def step(before: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.float64]:
-        rows = [[stops(one, end) for one, end in zip(row, after, strict=True)] for row in before]
-        return np.where(np.array(rows), 0.0, np.inf)
-
-    return outcomes.Orders(subsets, subsets.half_widths(confidence), step, costs=costs)
-
-
-def check_order_free(rule: StoppingRule, results: Sequence[FoldResult]) -> None:
-    """Refuse a rule that decides otherwise when what came before the newest fold is shuffled.
-
-    Raises: InputError with an order that shows it.
-    """
-    for row in outcomes.drawn_orders(len(results), _CHECKED, seed=0).tolist():
-        for n in range(3, len(row) + 1):
-            seen, newest = row[: n - 1], row[n - 1]
-            one, other = (
-                rule.decide([*(results[fold] for fold in before), results[newest]]).stop
-                for before in (seen, sorted(seen))
-            )
-            if one != other:
-                raise InputError(
-                    f"the rule {type(rule).__name__} says that it is order_free, but after the "
-                    f"folds {seen} and then {newest} it decides otherwise than after "
-                    f"{sorted(seen)} and then {newest}; leave order_free out"
-                )
-
-
-MAX_ASKED_K = 12
-"""Folds up to which a rule is asked about every set of folds: k * 2^(k-1) questions, 24,576."""
 DRAWS = 5000
 """Orders drawn where they are not all worked out: as many as in the paper."""
 
@@ -165,9 +106,8 @@ def outcome(
 ) -> outcomes.Outcome:
     """What any rule does over the orders of some folds.
 
-    Exact for a rule that decides by sets of folds (`stopping.base.SetRule`), that does not look at
-    scores, or that says `order_free` of itself, up to MAX_ASKED_K folds; else over drawn orders,
-    with standard errors.
+    Exact for a rule that decides by sets of folds (`stopping.base.SetRule`), or that does not look
+    at scores; else over drawn orders, with standard errors.
 
     Args:
         scores: the folds; with `users` for the precision rule, and with `results` for a rule that
@@ -177,7 +117,7 @@ def outcome(
         draws: how many orders are drawn.
         seed: same seed, same orders.
         within_percent: the difference to count as close enough.
-    Raises: InputError for bad scores, or a rule that says it is `order_free` and is not.
+    Raises: InputError for bad scores.
     """
     if isinstance(rule, SetRule):
         walk, setting = _walk(scores, rule)
@@ -187,10 +127,6 @@ def outcome(
         stop = float(_first_stop(rule, results))
         curve = fixed(scores, confidence=confidence, within_percent=within_percent)
         return replace(curve.at(stop), setting=stop if hasattr(rule, "min_folds") else None)
-    if getattr(rule, "order_free", False) and len(results) <= MAX_ASKED_K:
-        check_order_free(rule, results)
-        walk = asked_about_sets(scores.folds, results, rule, confidence, scores.costs)
-        return replace(walk.at(0.0, within_percent=within_percent), setting=None)
 
     def stops(shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         if isinstance(rule, OrderRule):
@@ -214,19 +150,7 @@ def _shown(scores: Scores) -> tuple[FoldResult, ...]:
     """The folds as a rule sees them."""
     if scores.results is not None:
         return scores.results
-    return tuple(
-        FoldResult(
-            fold=fold,
-            score=float(score),
-            metrics={},
-            users=0,
-            fit_seconds=0.0,
-            evaluate_seconds=0.0,
-            total_seconds=0.0,
-            energy=Energy.none(),
-        )
-        for fold, score in enumerate(scores.folds)
-    )
+    return tuple(result_of(fold, float(score)) for fold, score in enumerate(scores.folds))
 
 
 def _first_stop(rule: StoppingRule, results: Sequence[FoldResult]) -> int:

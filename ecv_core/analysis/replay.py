@@ -109,7 +109,7 @@ def replayed(scores: NDArray[np.float64], order: Sequence[int], confidence: floa
         order: fold indices.
         confidence: of the intervals.
     """
-    return moments(Never(), [_result(fold, float(scores[fold])) for fold in order], confidence)
+    return moments(Never(), [result_of(fold, float(scores[fold])) for fold in order], confidence)
 
 
 def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -126,7 +126,8 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
     return stops
 
 
-def _result(fold: int, score: float) -> FoldResult:
+def result_of(fold: int, score: float) -> FoldResult:
+    """A fold of which nothing but the score is known."""
     return FoldResult(
         fold=fold,
         score=score,

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -20,80 +19,48 @@ from ecv_core.cli.output import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 from ecv_core.records.plugins import naming_code
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command by name, so that nothing of it loads before it is used."""
-
-    help: str
-    module: str
-    """In this package."""
-    options: str
-    """Its function that adds the options to a parser, and sets `command` to what carries it out:
-    parsed options -> exit code."""
-
-
 COMMANDS = {
-    "datasets": Command(
-        "list the datasets, and which are on disk", "data_commands", "datasets_options"
-    ),
-    "download": Command(
-        "download a dataset, after its licence is shown", "data_commands", "download_options"
-    ),
-    "add": Command("keep a file of your own as a dataset", "data_commands", "add_options"),
-    "rename": Command(
-        "give a dataset that was added another name", "data_commands", "rename_options"
-    ),
-    "remove": Command("delete a dataset that was added", "data_commands", "remove_options"),
-    "folds": Command("write a split for others to use", "data_commands", "folds_options"),
-    "run": Command("evaluate an algorithm on a dataset", "run_command", "run_options"),
-    "resume": Command("go on with a run that was cut off", "runs_commands", "resume_options"),
-    "runs": Command("the runs there are, and which can go on", "runs_commands", "runs_options"),
-    "show": Command("what a run found, and each of its folds", "runs_commands", "show_options"),
-    "export": Command("a run as JSON, for `import`", "runs_commands", "export_options"),
-    "delete": Command("delete runs", "runs_commands", "delete_options"),
-    "study": Command(
-        "datasets x algorithms x splits, recorded; resumable", "study_command", "study_options"
-    ),
-    "orders": Command(
-        "what a rule does over every order of the folds", "orders_command", "orders_options"
-    ),
-    "select": Command(
-        "which of several contenders is best, in as few folds as it takes",
+    "datasets": ("data_commands", "list the datasets, and which are on disk"),
+    "download": ("data_commands", "download a dataset, after its licence is shown"),
+    "add": ("data_commands", "keep a file of your own as a dataset"),
+    "rename": ("data_commands", "give a dataset that was added another name"),
+    "remove": ("data_commands", "delete a dataset that was added"),
+    "folds": ("data_commands", "write a split for others to use"),
+    "run": ("run_command", "evaluate an algorithm on a dataset"),
+    "resume": ("runs_commands", "go on with a run that was cut off"),
+    "runs": ("runs_commands", "the runs there are, and which can go on"),
+    "show": ("runs_commands", "what a run found, and each of its folds"),
+    "export": ("runs_commands", "a run as JSON, for `import`"),
+    "delete": ("runs_commands", "delete runs"),
+    "study": ("study_command", "datasets x algorithms x splits, recorded; resumable"),
+    "orders": ("orders_command", "what a rule does over every order of the folds"),
+    "select": (
         "select_command",
-        "select_options",
+        "which of several contenders is best, in as few folds as it takes",
     ),
-    "tune": Command(
-        "the best parameters of an algorithm, in as few folds as it takes",
+    "tune": ("tune_command", "the best parameters of an algorithm, in as few folds as it takes"),
+    "power": (
         "tune_command",
-        "tune_options",
-    ),
-    "power": Command(
         "which metric tells configurations apart, and which parameter matters",
-        "tune_command",
-        "power_options",
     ),
-    "track": Command(
-        "evaluate a model of your own, with ask and tell", "track_commands", "track_options"
+    "track": ("track_commands", "evaluate a model of your own, with ask and tell"),
+    "ask": ("track_commands", "the next fold of a tracked run, as files"),
+    "tell": ("track_commands", "what a fold of a tracked run gave"),
+    "import": ("share_commands", "keep a run that was exported elsewhere"),
+    "report": ("share_commands", "a run as one HTML page, to print or to send"),
+    "figure": ("share_commands", "a picture for a paper, in a column's width"),
+    "reproduce": (
+        "reproduce_command",
+        "every table and figure of the papers, cell by cell, beside ours",
     ),
-    "ask": Command("the next fold of a tracked run, as files", "track_commands", "ask_options"),
-    "tell": Command("what a fold of a tracked run gave", "track_commands", "tell_options"),
-    "import": Command("keep a run that was exported elsewhere", "share_commands", "import_options"),
-    "report": Command(
-        "a run as one HTML page, to print or to send", "share_commands", "report_options"
-    ),
-    "figure": Command(
-        "a picture for a paper, in a column's width", "figure_command", "figure_options"
-    ),
-    "dashboard": Command("the pages, in a browser", "dashboard_command", "dashboard_options"),
-    "completion": Command(
-        "a script with which a shell completes commands and options", "manual", "completion_options"
-    ),
-    "man": Command("the manual page, for man -l", "manual", "man_options"),
-    "backup": Command("all runs as one file, while in use", "share_commands", "backup_options"),
-    "restore": Command("all runs from such a file", "share_commands", "restore_options"),
+    "dashboard": ("dashboard_command", "the pages, in a browser"),
+    "completion": ("manual", "a script with which a shell completes commands and options"),
+    "man": ("manual", "the manual page, for man -l"),
+    "backup": ("share_commands", "all runs as one file, while in use"),
 }
-"""Every command, in the order in which `--help` lists them."""
+"""Every command, in the order in which `--help` lists them: its module in this package, which loads
+when the command is used, and its help. `NAME_options` of that module adds the options to a parser,
+and sets `command` to what carries them out: parsed options -> exit code."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -138,7 +105,6 @@ class _Line(logging.Handler):
     """A warning as a line of its own, above a progress bar where there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write it."""
         tqdm = sys.modules.get("tqdm")
         write = print if tqdm is None else tqdm.tqdm.write
         write(self.format(record), file=sys.stderr)
@@ -204,8 +170,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, _Lazy]]:
     parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
     return parser, {
-        name: commands.add_parser(name, help=command.help, declared=command)
-        for name, command in COMMANDS.items()
+        name: commands.add_parser(name, help=help, command=name)
+        for name, (_, help) in COMMANDS.items()
     }
 
 
@@ -218,17 +184,15 @@ class _Parser(argparse.ArgumentParser):
 class _Lazy(_Parser):
     """The parser of one command, which learns its options when it is first asked to parse."""
 
-    def __init__(self, *, declared: Command, **options: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, command: str, **options: Any) -> None:  # noqa: ANN401
         super().__init__(allow_abbrev=False, **options)
-        self._declared: Command | None = declared
+        self._command, self._declared = command, False
 
     def declare(self) -> None:
-        """Learn the options."""
-        if (command := self._declared) is not None:
-            self._declared = None
-            home = import_module(f"{__name__}.{command.module}")
-            declare: Callable[[argparse.ArgumentParser], None] = getattr(home, command.options)
-            declare(self)
+        if not self._declared:
+            self._declared = True
+            home = import_module(f"{__name__}.{COMMANDS[self._command][0]}")
+            getattr(home, f"{self._command}_options")(self)
             self.add_argument(
                 "-q", "--quiet", action="store_true", help="no progress and no notes; errors alone"
             )

@@ -11,7 +11,6 @@ from ecv_core.records.places import DASHBOARD
 
 
 def dashboard_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `dashboard`."""
     parser.add_argument("--port", type=int, help="where it listens; by default 8501 or the next")
     parser.add_argument("--headless", action="store_true", help="do not open a browser")
     parser.set_defaults(command=dashboard)

@@ -20,19 +20,16 @@ COUNTS = ("users", "items", "interactions")
 
 
 def datasets_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `datasets`."""
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
     parser.set_defaults(command=list_datasets)
 
 
 def download_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `download`."""
     parser.add_argument("dataset")
     parser.set_defaults(command=download)
 
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `folds`."""
     from ecv_core.cli.options import add_split_options
     from ecv_core.splits.exchange.archive import FORMS
 
@@ -50,7 +47,6 @@ def folds_options(parser: argparse.ArgumentParser) -> None:
 
 
 def list_datasets(options: argparse.Namespace) -> int:
-    """List the datasets, for people or as JSON."""
     rows = datasets.listing()
     if options.json:
         print(json.dumps(rows, indent=2))
@@ -59,12 +55,14 @@ def list_datasets(options: argparse.Namespace) -> int:
     for row in rows:
         counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
         where = "on disk" if row["on_disk"] else f"not here: {program()} download {row['id']}"
-        print(f"{row['id']:<22}{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}  {where}")
+        size = f"{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}"
+        if row["samples"]:
+            size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
+        print(f"{row['id']:<22}{size}  {where}")
     return OK
 
 
 def download(options: argparse.Namespace) -> int:
-    """Fetch a dataset after showing its licence, with a progress bar."""
     entry = datasets.entry(options.dataset)
     print(fetch(entry) or f"{entry.id} is on disk already")
     return OK
@@ -89,7 +87,6 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
 
 
 def write_folds(options: argparse.Namespace) -> int:
-    """Write a split of a dataset as a file that others can use."""
     from ecv_core import fold, splits
     from ecv_core.fold.spec import make_spec
 
@@ -111,7 +108,7 @@ def write_folds(options: argparse.Namespace) -> int:
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
     if archive:
-        fold.export_split(spec, options.file, options.format)
+        splits.write_bytes(options.file, fold.split_archive(spec, options.format))
     else:
         fold.export_folds(spec, options.file)
     word = splits.strategy(spec.split).fold_word
@@ -127,7 +124,6 @@ _YES_NO = {"yes": True, "no": False}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `add`."""
     parser.add_argument("name", help="what the dataset is to be called")
     parser.add_argument(
         "file", type=Path, help="CSV, TSV, JSON lines or Parquet; or a ZIP or GZ of one"
@@ -156,14 +152,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def rename_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `rename`."""
     parser.add_argument("name", help="a dataset that was added")
     parser.add_argument("new", help="what it is to be called")
     parser.set_defaults(command=rename)
 
 
 def remove_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `remove`."""
     parser.add_argument("name", help="a dataset that was added; its runs stay")
     parser.set_defaults(command=remove)
 
@@ -171,6 +165,8 @@ def remove_options(parser: argparse.ArgumentParser) -> None:
 def add(options: argparse.Namespace) -> int:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
+
+    from ecv_core import models
 
     asked = own.Corrections(
         encoding=options.encoding,
@@ -191,7 +187,8 @@ def add(options: argparse.Namespace) -> int:
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))
-    print(f"kept as {options.name}: {program()} run {options.name} item-knn")
+    algorithm = "item-knn" if about.task is None else models.serving(about.task)[0]
+    print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
     return OK
 
 
@@ -199,6 +196,10 @@ def summary(about: own.About) -> list[str]:
     """What of a file can be used, and what is left by pruning, line by line."""
     lines = [f"{about.kept:,} of {about.rows:,} rows can be used"]
     lines += [f"  {count:,} not: {reason}" for reason, count in about.unused.items()]
+    if about.task is not None:
+        kind = f"{about.classes} classes" if about.classes else "numbers"
+        what = f"{about.raw_users:,} samples, {about.raw_items:,} features"
+        return [*lines, f"{what}; target {about.columns['target']}: {kind}, {about.task.value}"]
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "
@@ -208,14 +209,12 @@ def summary(about: own.About) -> list[str]:
 
 
 def rename(options: argparse.Namespace) -> int:
-    """Give a dataset another name."""
     own.rename(options.name, options.new)
     print(f"{options.name} is called {options.new} now; its runs keep the name that they had")
     return OK
 
 
 def remove(options: argparse.Namespace) -> int:
-    """Delete a dataset."""
     own.remove(options.name)
     print(f"{options.name} is deleted; its runs stay")
     return OK

@@ -11,14 +11,12 @@ from ecv_core.cli.output import OK
 
 
 def completion_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `completion`."""
     parser.add_argument("shell", choices=("bash", "zsh"))
     parser.epilog = 'in ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)"'
     parser.set_defaults(command=completion)
 
 
 def man_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `man`."""
     parser.set_defaults(command=man)
 
 
@@ -43,14 +41,11 @@ complete -o default -F _ecv ecv""")
 
 
 def man(_options: argparse.Namespace) -> int:
-    """Print the manual page of all commands, in troff."""
     print(f'.TH ECV 1 "" "e-fold {__version__}" "e-fold"')
     print(".SH NAME\necv \\- e-fold cross-validation of recommender systems")
     print(".SH SYNOPSIS\n.B ecv\n.I COMMAND\n[options]\n.SH COMMANDS")
     for name, parser in _declared().items():
-        print(
-            f".SS {name}\n{_troff(COMMANDS[name].help)}.\n.nf\n{_troff(parser.format_help())}\n.fi"
-        )
+        print(f".SS {name}\n{_troff(COMMANDS[name][1])}.\n.nf\n{_troff(parser.format_help())}\n.fi")
     print(
         ".SH EXIT STATUS\n0: done. 1: a run failed. 2: bad input, said in one line before anything "
         "starts. 130: stopped; finished folds are kept."

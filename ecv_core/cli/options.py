@@ -15,7 +15,7 @@ from tqdm import tqdm
 from ecv_core import stopping
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
-from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.run import Progress
 from ecv_core.records.spec import SETTINGS, Setting
 
 if TYPE_CHECKING:
@@ -129,7 +129,9 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
 def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
     known = {*SETTINGS, *stopping.said_by_name()}
-    return {name: value for name, value in vars(options).items() if name in known}
+    return {
+        name: value for name, value in vars(options).items() if name in known and value is not None
+    }
 
 
 def _help(known: Setting) -> str:
@@ -238,19 +240,16 @@ def use_meters(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Iterator[Executor]:
+def place_of(options: argparse.Namespace) -> Iterator[Executor]:
     """The executor that the options of `add_place` ask for; it ends with the block.
 
-    Args:
-        options: of the command.
-        also: told every step.
     Raises: InputError for a place that cannot be had.
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
 
-    with closing(executor_on(options.on, nodes=options.nodes, site=options.site, also=also)) as one:
+    with closing(executor_on(options.on, nodes=options.nodes, site=options.site)) as one:
         yield one
 
 

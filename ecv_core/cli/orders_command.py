@@ -15,7 +15,6 @@ from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for
 
 
 def orders_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `orders`."""
     parser.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")
     add_setting(parser, "rule", default=PAPERS_RULE, help=f"one of {', '.join(RULES)}")
     add_rule_params(parser)
@@ -26,7 +25,6 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
 
 
 def show_orders(options: argparse.Namespace) -> int:
-    """Work it out and show it."""
     check_target(options.json)
     known = rule(options.rule)
     given = asked_rule_params(options, known.id)

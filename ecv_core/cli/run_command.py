@@ -24,6 +24,7 @@ from ecv_core.cli.options import (
 from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.figures.words import duration
 from ecv_core.fold.spec import make_spec
+from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
@@ -37,7 +38,6 @@ LONG = 600.0
 
 
 def run_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     add_split_options(parser)
@@ -59,36 +59,30 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
-    parser.set_defaults(command=run)
+    parser.set_defaults(command=run, n=None)
 
 
 def _choices() -> str:
     """Every algorithm with its parameters and their defaults, and every rule, with plug-ins."""
-    algorithms = [
-        (name, known.title, ", ".join(f"{one.name}={one.default}" for one in known.parameters))
-        for name, known in models.ALGORITHMS.items()
-    ]
-    rules = [
-        (name, known.title, ", ".join(f"{one.name}={one.default}" for one in known.parameters))
-        for name, known in stopping.RULES.items()
-    ]
-    lines = ["algorithms, with what --param can set and its default:"]
-    for rows, after in (
-        (
-            algorithms,
+
+    def line(known: Algorithm | stopping.Rule) -> str:
+        params = ", ".join(f"{one.name}={one.default}" for one in known.parameters)
+        said = f"{known.title}: {params}" if params else known.title
+        return textwrap.fill(f"  {known.id:<29} {said}", 100, subsequent_indent=" " * 34)
+
+    return "\n".join(
+        [
+            "algorithms, with what --param can set and its default:",
+            *map(line, models.ALGORITHMS.values()),
             f"  {'lenskit:module.Class':<29} a LensKit scorer: --param sets its configuration",
-        ),
-        (rules, ""),
-    ):
-        for name, title, params in rows:
-            said = f"{title}: {params}" if params else title
-            lines.append(textwrap.fill(f"  {name:<29} {said}", 100, subsequent_indent=" " * 34))
-        lines += [after, "", "rules, with what --rule-param can set:"] if after else []
-    return "\n".join(lines)
+            "",
+            "rules, with what --rule-param can set:",
+            *map(line, stopping.RULES.values()),
+        ]
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it here, fold by fold, with a progress bar."""
     check_target(options.json)
     if options.download:
         from ecv_core.cli.data_commands import fetch
@@ -158,19 +152,15 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             if run.run_id != run_id:
                 return  # one of the cheap models that it is adjusted by
             bar.update(1)
-            moment = run.moments[-1]
-            seconds, score = run.folds[-1].total_seconds, moment.score
-            checking = run.checked
-            reason = (
-                f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
-                if checking
-                else moment.decision.reason
-            )
-            took = "was there already" if run.folds[-1].reused else f"in {seconds:.2f} s"
-            tqdm.write(
-                f"fold {moment.fold}: {spec.metric_name} {score:.4f} {took}. {reason}",
-                file=sys.stderr,
-            )
+            moment, result = run.moments[-1], run.folds[-1]
+            reason = moment.decision.reason
+            if run.checked:
+                reason = (
+                    f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
+                )
+            took = "was there already" if result.reused else f"in {result.total_seconds:.2f} s"
+            score = f"{spec.metric_name} {moment.score:.4f}"
+            tqdm.write(f"fold {moment.fold}: {score} {took}. {reason}", file=sys.stderr)
             if run.doubt:
                 tqdm.write(run.doubt, file=sys.stderr)
 
@@ -179,8 +169,8 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
             bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
-        says = Says(fold=on_fold, trouble=gives_up())
-        with place_of(options, show) as executor:
+        says = Says(fold=on_fold, trouble=gives_up(), progress=show)
+        with place_of(options) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
     run = store.run(run_id)

@@ -21,7 +21,6 @@ from ecv_core.store.store import Store, open_store
 
 
 def runs_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `runs`."""
     parser.add_argument("--state", choices=[one.value for one in RunState], help="only those")
     parser.add_argument("--dataset", metavar="ID", help="only those on it")
     parser.add_argument("--json", metavar="FILE", help="write them as JSON; - for stdout")
@@ -29,7 +28,6 @@ def runs_options(parser: argparse.ArgumentParser) -> None:
 
 
 def resume_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `resume`."""
     parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
     parser.add_argument("--full", action="store_true", help="the folds after its stop too")
     add_place(parser)
@@ -38,21 +36,18 @@ def resume_options(parser: argparse.ArgumentParser) -> None:
 
 
 def show_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `show`."""
     parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for stdout")
     parser.set_defaults(command=show)
 
 
 def export_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `export`."""
     parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
     parser.add_argument("-o", "--output", metavar="FILE.json", help="- for stdout")
     parser.set_defaults(command=export)
 
 
 def delete_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `delete`."""
     parser.add_argument("run_ids", metavar="RUN", nargs="+", help="ids, or the beginnings of them")
     parser.set_defaults(command=delete)
 
@@ -106,7 +101,6 @@ def resume(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Say what a run found, and each of its folds."""
     check_target(options.json)
     run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
     write_json(run_document(run), options.json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.rounds import Budget
-from ecv_core.analysis.selection.runs import recorded_contenders
 from ecv_core.analysis.selection.score_files import read_contenders
 from ecv_core.cli.options import (
     add_machine_options,
@@ -33,81 +31,14 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.cli.output import OK, check_target, write_json
-from ecv_core.energy.parts import left_in_words
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
+from ecv_core.library.select import Selected
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Scores
-from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.store import open_store
-
-# `select DATASET CONTENDER ...`: the folds that it takes, in this very process.
-
-
-def select_live(options: argparse.Namespace) -> int:
-    """Compute one fold after another until it is decided."""
-    dataset, words = options.words[0], options.words[1:]
-    if options.orders is not None:
-        raise InputError("--orders plays scores that are there; give --scores FILE or --recorded")
-    if options.lower_is_better:
-        raise InputError("--lower-is-better belongs to --scores; a metric knows its direction")
-    sha256, k = None, options.k
-    if options.folds:
-        sha256, k = fold.known_folds(dataset, options.folds)
-    named = named_contenders(
-        dataset,
-        words,
-        tracked=tracked_names(open_store(), dataset),
-        split=options.split,
-        split_params=named_values(options.split_param, "--split-param"),
-        folds_sha256=sha256,
-        k=k,
-        seed=42 if options.seed is None else options.seed,
-        metric=options.metric,
-        n=options.n,
-        **machine_settings(options),
-    )
-    spec = named[0][1]
-    terms = terms_for(spec, **_asked(options))
-    before: Standing | None = None
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def on_fold(now: Standing) -> None:
-            nonlocal before
-            bar.update(1)
-            before = _told(before, now)
-
-        with place_of(options, showing_phase(bar)) as executor:
-            selection_id, found = compute(
-                open_store(),
-                named,
-                terms,
-                executor=executor,
-                speculate=options.speculate,
-                on_fold=on_fold,
-                trouble=gives_up(),
-            )
-    assert found.played is not None
-    played = replace(found.played, joules_of_all_folds=found.joules_expected)
-    document = selection_document(found.contenders, terms, spec.metric_name, played)
-    write_json(document, options.json)
-    if options.json != "-":
-        print(found.sentence([one.name for one in found.contenders], dataset))
-        print(f"selection {selection_id}")
-    return OK
-
-
-def _told(before: Standing | None, now: Standing) -> Standing:
-    """Say who is out since the last round."""
-    seen = len(before.played.rounds) if before and before.played else 0
-    for one in now.played.rounds[seen:] if now.played else ():
-        names = [contender.name for contender in now.contenders]
-        out = f"; out: {', '.join(names[place] for place in one.dropped)}" if one.dropped else ""
-        tqdm.write(f"after fold {one.fold}: {names[one.leader]} leads{out}", file=sys.stderr)
-    return now
 
 
 def select_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `select`."""
     parser.add_argument(
         "words",
         nargs="*",
@@ -118,9 +49,6 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         "--scores",
         metavar="FILE",
         help="CSV or Parquet with contender,fold,score, and user if known",
-    )
-    parser.add_argument(
-        "--recorded", action="store_true", help="play the recorded study, per dataset and in all"
     )
     parser.add_argument(
         "--until", choices=("winner", "order"), default="winner", help="what is to be found out"
@@ -157,99 +85,96 @@ def select_options(parser: argparse.ArgumentParser) -> None:
 
 
 def select(options: argparse.Namespace) -> int:
-    """Find out, and say it."""
     check_target(options.json)
-    given = [bool(options.words), options.scores is not None, options.recorded]
-    if sum(given) != 1:
+    if bool(options.words) == (options.scores is not None):
         raise InputError(
-            "select takes a dataset with its contenders, or --scores FILE, or --recorded; "
-            "give one of them"
+            "select takes a dataset with its contenders, or --scores FILE; give one of them"
         )
-    if options.recorded:
-        return _recorded(options)
-    if options.scores is not None:
-        return _scores(options)
+    document, said = _live(options) if options.words else _of_scores(options)
+    write_json(document, options.json)
+    if options.json != "-":
+        print(said)
+    return OK
 
-    return select_live(options)
+
+def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The folds that it takes, in this very process."""
+    dataset, words = options.words[0], options.words[1:]
+    if options.orders is not None:
+        raise InputError("--orders plays scores that are there; give --scores FILE")
+    if options.lower_is_better:
+        raise InputError("--lower-is-better belongs to --scores; a metric knows its direction")
+    sha256, k = None, options.k
+    if options.folds:
+        sha256, k = fold.known_folds(dataset, options.folds)
+    store = open_store()
+    named = named_contenders(
+        dataset,
+        words,
+        tracked=tracked_names(store, dataset),
+        split=options.split,
+        split_params=named_values(options.split_param, "--split-param"),
+        folds_sha256=sha256,
+        k=k,
+        seed=42 if options.seed is None else options.seed,
+        metric=options.metric,
+        n=options.n,
+        **machine_settings(options),
+    )
+    spec, told = named[0][1], 0
+    with tqdm(unit="fold", disable=None, leave=False) as bar:
+
+        def on_fold(now: Standing) -> None:
+            nonlocal told
+            bar.update(1)
+            rounds = now.played.rounds if now.played else ()
+            names = [contender.name for contender in now.contenders]
+            for one in rounds[told:]:
+                gone = ", ".join(names[place] for place in one.dropped)
+                out = f"; out: {gone}" if gone else ""
+                leads = f"after fold {one.fold}: {names[one.leader]} leads{out}"
+                tqdm.write(leads, file=sys.stderr)
+            told = len(rounds)
+
+        with place_of(options) as executor:
+            selection_id, found = compute(
+                store,
+                named,
+                terms_for(spec, **_asked(options)),
+                executor=executor,
+                speculate=options.speculate,
+                on_fold=on_fold,
+                says=Says(trouble=gives_up(), progress=showing_phase(bar)),
+            )
+    selected = Selected(found, dataset, spec.metric_name)
+    return selected.document(), f"{selected.sentence}\nselection {selection_id}"
 
 
-def _scores(options: argparse.Namespace) -> int:
+def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """Played on a file: once, or over many orders of its folds."""
     contenders, _ = read_contenders(Path(options.scores))
-    return _answer(options, contenders, options.scores)
-
-
-def _answer(options: argparse.Namespace, contenders: list[Scores], name: str) -> int:
     check_contenders(contenders)
-    terms = _terms(options, contenders[0].k)
+    terms = Terms(
+        k=contenders[0].k, higher_is_better=not options.lower_is_better, **_asked(options)
+    )
     if options.orders is not None:
         over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
-        document: dict[str, Any] = orders_document(over)
-        text = (
-            f"over {over.orders} orders of the folds of {name}: {100 * over.folds_share:.3g} % of "
-            f"the folds, the right winner in {100 * over.right:.4g} % of orders; "
-            f"{over.mean_loss_percent:.2g} % lost on average, at most {over.p95_loss_percent:.2g} "
-            "% in 95 % of orders"
+        return orders_document(over), (
+            f"over {over.orders} orders of the folds of {options.scores}: "
+            f"{100 * over.folds_share:.3g} % of the folds, the right winner in "
+            f"{100 * over.right:.4g} % of orders; {over.mean_loss_percent:.2g} % lost on average, "
+            f"at most {over.p95_loss_percent:.2g} % in 95 % of orders"
         )
-    else:
-        played = play(contenders, terms, range(terms.k))
-        document = selection_document(contenders, terms, options.metric, played)
-        winner = contenders[played.verdict.winner]
-        text = verdict_sentence(
-            [one.name for one in contenders],
-            terms,
-            played.verdict,
-            played.rounds,
-            played.folds_used,
-            mean=winner_mean(winner, played.rounds, played.verdict.winner),
-        )
-    write_json(document, options.json)
-    if options.json != "-":
-        print(text)
-    return OK
-
-
-def _recorded(options: argparse.Namespace) -> int:
-    """The recorded study, per dataset and in all."""
-    found: dict[str, Any] = {}
-    spent, whole, right = 0.0, 0.0, 0.0
-    for dataset, contenders in recorded_contenders().items():
-        terms = _terms(options, contenders[0].k)
-        over = play_orders(
-            contenders,
-            terms,
-            orders=1000 if options.orders is None else options.orders,
-            seed=options.seed or 0,
-        )
-        joules = sum(float(one.fold_joules.sum()) for one in contenders)
-        found[dataset] = orders_document(over) | {"contenders": len(contenders), "joules": joules}
-        if over.joules_share is not None:
-            spent += over.joules_share * joules
-            whole += joules
-        right += over.right
-    if not found:
-        raise InputError("there are no recorded runs to select from; record a study first")
-    share = spent / whole if whole else None
-    rate = right / len(found)
-    document = {"datasets": found, "joules_share": share, "right": rate}
-    write_json(document, options.json)
-    if options.json != "-":
-        for dataset, one in found.items():
-            print(
-                f"{dataset}: {one['contenders']} contenders, {100 * one['folds_share']:.3g} % of "
-                f"the folds, {100 * one['joules_share']:.3g} % of the energy, the right winner in "
-                f"{100 * one['right']:.4g} % of {one['orders']} orders"
-            )
-        print(
-            f"in all: {100 * (share or 0):.3g} % of the energy, the right winner in "
-            f"{100 * rate:.4g} % of orders"
-        )
-        if note := left_in_words(run for run in recorded_runs() if run.spec.dataset in found):
-            print(note)
-    return OK
-
-
-def _terms(options: argparse.Namespace, k: int) -> Terms:
-    return Terms(k=k, higher_is_better=not options.lower_is_better, **_asked(options))
+    played = play(contenders, terms, range(terms.k))
+    winner = played.verdict.winner
+    return selection_document(contenders, terms, options.metric, played), verdict_sentence(
+        [one.name for one in contenders],
+        terms,
+        played.verdict,
+        played.rounds,
+        played.folds_used,
+        mean=winner_mean(contenders[winner], played.rounds, winner),
+    )
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

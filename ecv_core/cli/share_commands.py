@@ -1,4 +1,4 @@
-"""`import`, `report`, `backup` and `restore`: runs as files, one or all of them, and back."""
+"""Runs as files: `import`, `report` and `figure` of one, `backup` of all of them."""
 
 from __future__ import annotations
 
@@ -8,56 +8,36 @@ from pathlib import Path
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli.output import OK
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.store.backup import back_up, restore
-from ecv_core.store.imports import import_run, origins
+from ecv_core.store.backup import back_up
+from ecv_core.store.imports import import_run
 from ecv_core.store.store import open_store
 from ecv_core.untrusted.files import content_of
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `backup`."""
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
     parser.set_defaults(command=write_copy)
 
 
-def restore_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `restore`."""
-    parser.add_argument("file", type=Path, help="what 'backup' wrote")
-    parser.set_defaults(command=bring_back)
-
-
 def write_copy(options: argparse.Namespace) -> int:
-    """Copy all runs into a file."""
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {runs} {'run' if runs == 1 else 'runs'}, {size:.1f} MB")
     return OK
 
 
-def bring_back(options: argparse.Namespace) -> int:
-    """Put a copy in the place of all runs."""
-    runs, before = restore(open_store(), options.file)
-    print(
-        f"{runs} {'run is' if runs == 1 else 'runs are'} here now; those of before are in {before}"
-    )
-    return OK
-
-
 def import_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `import`."""
     parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
     parser.set_defaults(command=import_file)
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `report`."""
     parser.add_argument("run_id", metavar="RUN_ID")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
     parser.set_defaults(command=write_report)
 
 
 def import_file(options: argparse.Namespace) -> int:
-    """Keep a run that was exported elsewhere."""
     from ecv_core.store.run_file import read_run
 
     path: Path = options.file
@@ -66,35 +46,50 @@ def import_file(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)
-    run_id, new = import_run(
-        open_store(),
-        found.run,
-        sha256=found.sha256,
-        file_name=path.name,
-        made_with=found.made_with,
-    )
+    run_id, new = import_run(open_store(), found)
     title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
     print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
     return OK
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """Write a run's report."""
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-    from ecv_core.figures.report.provenance import provenance
-    from ecv_core.figures.report.run_report import run_report
+    from ecv_core.library.run import Run, report
     from ecv_core.store.recorded import recorded_run
 
-    store = open_store()
-    run = recorded_run(options.run_id) or store.run(options.run_id)
-
-    origin = origins(store).get(run.run_id)
-    text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
+    run = recorded_run(options.run_id) or open_store().run(options.run_id)
     try:
-        path.write_text(text, encoding="utf-8")
+        report(Run(run), path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
+    return OK
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    from ecv_core.cli.options import add_rule_param
+    from ecv_core.figures.report.figure_file import KINDS
+    from ecv_core.stopping import PAPERS_RULE, axis_of
+    from ecv_core.store.recorded import FOLDER
+
+    axis = axis_of(PAPERS_RULE)
+    parser.add_argument(
+        "run",
+        metavar="RUN|study",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study",
+    )
+    parser.add_argument("--kind", required=True, choices=KINDS)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
+    add_rule_param(parser, axis, default=axis.default, help="of all kinds but efold")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+    parser.set_defaults(command=figure)
+
+
+def figure(options: argparse.Namespace) -> int:
+    from ecv_core.figures.report.figure_file import write_figure
+
+    title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
+    print(f"{options.out}: {title}")
     return OK

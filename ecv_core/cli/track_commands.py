@@ -10,7 +10,7 @@ from pathlib import Path
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
 from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.cli.run_command import spec_of
-from ecv_core.evaluation import Metric, id_and_length
+from ecv_core.evaluation import Metric
 from ecv_core.jobs.book import GivesUp, Says
 from ecv_core.jobs.plans.track import NoFold, begin, compute_aids, read_table
 from ecv_core.jobs.plans.track import ask as asked_of
@@ -24,7 +24,6 @@ from ecv_core.store.store import open_store
 
 
 def track_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `track`."""
     parser.add_argument("algorithm", metavar="NAME", help="what your model is to be called")
     parser.add_argument("dataset")
     add_split_options(parser)
@@ -48,11 +47,10 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--new", action="store_true", help="a new run, even where the same one was cut off"
     )
-    parser.set_defaults(command=track, tracked=True)
+    parser.set_defaults(command=track, tracked=True, n=None)
 
 
 def ask_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `ask`."""
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("--folder", type=Path, help="where the fold's files go")
     parser.add_argument(
@@ -76,7 +74,6 @@ def ask_options(parser: argparse.ArgumentParser) -> None:
 
 
 def tell_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tell`."""
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("fold", type=int, metavar="FOLD")
     told = parser.add_mutually_exclusive_group(required=True)
@@ -112,9 +109,7 @@ def track(options: argparse.Namespace) -> int:
         raise InputError(
             f"--lower-is-better and --unit belong to --own-metric; {options.metric} knows its own"
         )
-    if options.own_metric is None:
-        options.metric, options.n = _metric(options)
-    else:
+    if options.own_metric is not None:
         better = not options.lower_is_better
         options.metric = Metric(options.own_metric, higher_is_better=better, unit=options.unit)
     spec = spec_of(options)
@@ -190,17 +185,6 @@ def _seconds(text: str) -> float:
             f"--lease takes a time of at most a year, such as 90s, 30min, 6h or 2d, not '{text}'"
         )
     return seconds
-
-
-def _metric(options: argparse.Namespace) -> tuple[str | None, int]:
-    """The metric and the list length of '--metric ndcg@10', or as they are given apart."""
-    if options.metric is None:
-        return None, options.n
-    metric, length = id_and_length(options.metric)
-    usual = SETTINGS["n"].default
-    if length is not None and options.n not in (usual, length):
-        raise InputError(f"--metric {options.metric} and -n {options.n} differ; leave -n out")
-    return metric, options.n if length is None else length
 
 
 def _check_kind(options: argparse.Namespace, task: Task) -> None:

@@ -11,7 +11,6 @@ from tqdm import tqdm
 
 import ecv_core.dataset as datasets
 from ecv_core import fold, models
-from ecv_core.analysis.tuning.estimate import HOUR
 from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
 from ecv_core.analysis.tuning.nested import Aside, aside_document, aside_sentence, nested_settings
 from ecv_core.analysis.tuning.spaces import space_of
@@ -28,22 +27,19 @@ from ecv_core.cli.options import (
 )
 from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.evaluation import column_title
-from ecv_core.figures.words import counted, duration
+from ecv_core.figures.words import counted
+from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.tune import (
     Tuned,
-    Tuning,
-    expected_of,
-    first_fold,
     make_tuning,
     meet_aside,
     tune,
 )
 from ecv_core.records.errors import InputError
-from ecv_core.store.store import Store, open_store
+from ecv_core.store.store import open_store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tune`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -102,13 +98,12 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     add_split_options(parser)
     add_place(parser)
     add_machine_options(parser)
-    parser.add_argument("--yes", action="store_true", help="start even if it takes over an hour")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=tune_command)
 
 
 def tune_command(options: argparse.Namespace) -> int:
-    """Say how long it takes, run it, and say what was found."""
+    """Say how much it is, run it, and say what was found."""
     check_target(options.json)
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
@@ -153,49 +148,20 @@ def tune_command(options: argparse.Namespace) -> int:
             f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has",
             file=sys.stderr,
         )
-    known = _announce(plan, store, go_on=options.yes, share=share)
+    folds = plan.budget * plan.spec.k
+    most = "" if plan.all_folds else "at most "
+    print(
+        f"{counted(plan.budget, 'configuration')}, {most}{counted(folds, 'fold')}", file=sys.stderr
+    )
     with (
-        tqdm(unit="fold", disable=None, leave=False) as bar,
-        place_of(options, showing_phase(bar)) as executor,
+        tqdm(total=folds, unit="fold", disable=None, leave=False) as bar,
+        place_of(options) as executor,
     ):
-        how: dict[str, Any] = {"executor": executor, "trouble": gives_up()}
-        if not known:
-            first_fold(store, plan, share=share, **how)
-            _announce(plan, store, go_on=options.yes, share=share)
-        told = {"share": share, "speculate": options.speculate}
-        tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
+        says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
+        how: dict[str, Any] = {"executor": executor, "says": says}
+        tuned = tune(store, plan, share=share, speculate=options.speculate, **how)
         aside = meet_aside(store, tuned, **how) if nested else None
     return _answer(tuned, aside, options.json)
-
-
-def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
-    """Say how long it takes; gives whether that is known.
-
-    Raises: InputError for more than an hour that nobody has agreed to.
-    """
-    found = expected_of(plan, store, share=share)
-    what = counted(plan.budget, "configuration")
-    if found is None:
-        print(
-            f"{what} x {plan.spec.k} folds; how long they take is not known, for "
-            f"{plan.spec.algorithm} never ran on {plan.spec.dataset} here: the first fold will "
-            "tell",
-            file=sys.stderr,
-        )
-        return False
-    all_of = "" if plan.all_folds else "at most "
-    print(
-        f"{what}, {all_of}{counted(found.folds, 'fold')} to compute: {all_of}about "
-        f"{duration(found.seconds)}, by runs of {plan.spec.algorithm} on {plan.spec.dataset} "
-        f"({found.same_parameters} of the {plan.budget} with the same parameters)",
-        file=sys.stderr,
-    )
-    if found.seconds > HOUR and not go_on:
-        raise InputError(
-            f"all folds of this tuning would take about {duration(found.seconds)}; give --yes to "
-            "start it, or a smaller space or --budget; what has run is kept"
-        )
-    return True
 
 
 def _answer(tuned: Tuned, aside: Aside | None, target: str | None) -> int:
@@ -217,7 +183,6 @@ def _values(text: str) -> Sequence[str]:
 
 
 def power_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `power`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -227,7 +192,6 @@ def power_options(parser: argparse.ArgumentParser) -> None:
         help="the exact expectation of a draw of 25 pairs over all pairs, or one draw",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--fix", metavar="NAME", help="the dominance of this parameter only")
     parser.add_argument(
         "--metric", metavar="ndcg@10", help="that dominance is worked out by (default ndcg@10)"
     )
@@ -239,15 +203,12 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 
 
 def power(options: argparse.Namespace) -> int:
-    """Read the scores, test every pair, and say what follows."""
     check_target(options.json)
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
-    found = study_metrics(
-        scores, pairs=options.pairs, seed=options.seed, fix=options.fix, metric=options.metric
-    )
+    found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
     write_json(power_document(found), options.json)
     if options.json == "-":
         return OK

@@ -13,10 +13,12 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from ecv_core.dataset import synthetic_large
 from ecv_core.records import codec
-from ecv_core.records.errors import DatasetError, UnknownName
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.places import OWN, SHIPPED
+from ecv_core.records.spec import Task
 
 # Environment -> the folders where datasets and caches live.
 
@@ -63,7 +65,6 @@ class About:
     """Of the file of interactions: the content of the dataset, whatever its name."""
     source: str
     """Name of the file that it came from."""
-    source_sha256: str
     added_at: str
     """ISO 8601, UTC."""
     rows: int
@@ -81,6 +82,9 @@ class About:
     """After 5-core pruning, as are `items` and `interactions`; 0 where nothing survives."""
     items: int
     interactions: int
+    task: Task | None = None
+    """Of a table of `raw_users` samples with `raw_items` features; None for interactions."""
+    classes: int = 0
 
     @property
     def density(self) -> float:
@@ -184,6 +188,17 @@ class DatasetEntry:
     """Users, items and ratings where ratings are kept as they are given; None where not known."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating; None where only the ratings themselves tell."""
+    task: Task | None = None
+    """Of a table of samples what is to be told of them; None for interactions."""
+    samples: int | None = None
+    features: int | None = None
+    classes: int | None = None
+    """As the samples and features known beforehand; None where the target is a number."""
+    target: str = ""
+    """What is to be told of a sample; of a file the name of its column."""
+    loader: str = ""
+    """The function of `sklearn.datasets` that gives the table."""
+    loader_options: tuple[tuple[str, Any], ...] = ()
     in_order_sha256: str | None = None
     """Content with this checksum lists each user's rows in the order of time, though it says no
     times; other content under the same name need not."""
@@ -198,8 +213,38 @@ class DatasetEntry:
 
     @property
     def generated(self) -> bool:
-        """True for the dataset that is made by code and needs no file."""
+        """True for a dataset that is made by code, or comes with it, and needs no file."""
         return not self.files and self.held is None
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What can be done with it."""
+        return (self.task or Task.TOP_N).together
+
+    def check_serves(self, task: Task, algorithm: str) -> None:
+        """Refuse a task that cannot be done with it. Raises: InputError."""
+        if task not in self.tasks:
+            can = " or ".join(one.of for one in self.tasks)
+            raise InputError(
+                f"the dataset {self.id} is for {can}, but {algorithm} {task.words}; choose another "
+                f"algorithm, or a dataset for {task.of}, such as "
+                f"{next(name for name, one in _official().items() if task in one.tasks)}"
+            )
+
+    def size_words(self, task: Task | None = None) -> list[str]:
+        """How large it is as a task needs it, as far as is known: '569 samples', '30 features'."""
+        if self.task is not None:
+            known: dict[str, int | None] = {
+                "samples": self.samples,
+                "features": self.features,
+                "classes": self.classes,
+            }
+        else:
+            rated = task is Task.RATINGS
+            counts = (self.users, self.items, self.interactions)
+            names = ("users", "items", "ratings" if rated else "interactions")
+            known = dict(zip(names, self.rated or () if rated else counts, strict=False))
+        return [f"{count:,} {noun}" for noun, count in known.items() if count]
 
     @property
     def url(self) -> str | None:
@@ -304,6 +349,18 @@ def entry(dataset_id: str) -> DatasetEntry:
     """
     if known := _official().get(dataset_id) or _in_memory.get(dataset_id):
         return known  # without a look into the folders
+    if synthetic_large.size_of(dataset_id):
+        return replace(
+            _official()["synthetic"],
+            id=dataset_id,
+            title="Synthetic, large",
+            description="A made-up world of about as many interactions as its id says.",
+            users=None,
+            items=None,
+            interactions=None,
+            rated=None,
+            scale=None,
+        )
     entries = catalogue()
     if dataset_id not in entries:
         raise UnknownName("dataset", dataset_id, entries)
@@ -326,6 +383,9 @@ def _parse(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
     files = official + _plain_files(dataset_id) if official else ()
     fields["bibtex"] = fields.get("bibtex", "").strip()
     fields |= {name: tuple(fields[name]) for name in ("rated", "scale") if name in fields}
+    if "task" in fields:
+        options = tuple(fields.get("loader_options", {}).items())
+        fields |= {"task": Task(fields["task"]), "loader_options": options}
     return DatasetEntry(id=dataset_id, files=files, **fields)
 
 
@@ -358,6 +418,11 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
         interactions=about.interactions or None,
         rated=(about.raw_users, about.raw_items, about.kept),
         about=about,
+        task=about.task,
+        samples=about.raw_users,
+        features=about.raw_items,
+        classes=about.classes or None,
+        target=about.columns.get("target", ""),
     )
 
 
@@ -418,6 +483,8 @@ def listing() -> list[dict[str, Any]]:
             "users": entry.users,
             "items": entry.items,
             "interactions": entry.interactions,
+            "samples": entry.samples,
+            "features": entry.features,
             "on_disk": available(entry),
             "source": entry.homepage,
             "licence": entry.licence,

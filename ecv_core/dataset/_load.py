@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
 import lzma
 import zipfile
 import zlib
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset import synthetic
+from ecv_core.dataset import synthetic, synthetic_large
 from ecv_core.dataset._catalogue import (
     OWN_DOMAIN,
     DatasetEntry,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 # File on disk -> the bytes of its data: out of the archive, decompressed, checksum verified.
 
 
-_LONGEST_LINE = 1 << 16
+_LONGEST_HEADER = 1 << 16
 
 
 class Unreadable(Exception):
@@ -51,27 +52,17 @@ def read_content(path: Path, file: SourceFile) -> bytes:
     Raises: Unreadable if it is truncated, not what its name says, or fails its checksum.
     """
     with unreadable_reasons():
-        content = _member(path, file.member) if file.member else _decompressed(path)
+        if file.member:
+            content = _member(path, file.member)
+        else:
+            with _unpacked(path) as stream:
+                content = stream.read()
     if file.sha256:
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 != file.sha256:
             what = file.member or "the content"
             raise Unreadable(f"{what} has SHA-256 {sha256[:12]}..., expected {file.sha256[:12]}...")
     return content
-
-
-def first_line(path: Path) -> bytes:
-    """The first line of a text file, decompressed; at most 64 KiB of it. Raises: Unreadable."""
-    with unreadable_reasons(), path.open("rb") as raw:
-        start = raw.read(6)
-        raw.seek(0)
-        if start.startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=raw) as unpacked:
-                return unpacked.readline(_LONGEST_LINE)
-        if start.startswith(b"\xfd7zXZ\x00"):
-            with lzma.LZMAFile(raw) as unpacked:
-                return unpacked.readline(_LONGEST_LINE)
-        return raw.readline(_LONGEST_LINE)
 
 
 @contextmanager
@@ -100,15 +91,16 @@ def _member(path: Path, member: str) -> bytes:
         return archive.read(members[0])
 
 
-def _decompressed(path: Path) -> bytes:
-    raw = path.read_bytes()
-    if raw.startswith(b"\x1f\x8b"):
-        return gzip.decompress(raw)
-    if raw.startswith(b"\xfd7zXZ\x00"):
-        return lzma.decompress(raw)
+def _unpacked(path: Path) -> io.BufferedIOBase:
+    with path.open("rb") as raw:
+        start = raw.read(6)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.open(path)
+    if start.startswith(b"\xfd7zXZ\x00"):
+        return lzma.open(path)
     if path.suffix in (".gz", ".xz"):
         raise Unreadable(f"it is not a {path.suffix} file")
-    return raw
+    return path.open("rb")
 
 
 # Bytes of delimited text, JSON lines or Parquet -> Arrow columns by role, types checked.
@@ -118,7 +110,6 @@ Columns = dict[str, "pa.ChunkedArray"]
 """Role -> column: ids are strings, everything else is float64; no nulls, all of one length."""
 
 _TEXT_ROLES = ("user_id", "item_id")
-_LONGEST_HEADER = 1 << 16
 _BLOCK_BYTES = 16 << 20  # a JSON line, that is a whole review, must fit into one block
 
 
@@ -147,22 +138,26 @@ def read_columns(path: Path, file: SourceFile) -> Columns:
 
 
 def check_columns(path: Path, file: SourceFile) -> None:
-    """Look at the first line, or the schema, alone. Raises: Unreadable if a column is missing."""
-    if file.format == "parquet":
-        from pyarrow import ArrowException, parquet
+    """Look at the first line of a CSV, or the schema of Parquet, alone.
 
-        try:
-            names = parquet.read_schema(path).names
-        except (ArrowException, OSError) as error:
-            raise Unreadable(" ".join(str(error).split())[:200]) from error
-        _present(file, names)
-    elif file.format == "delimited" and not all(isinstance(one, int) for _, one in file.columns):
-        line = first_line(path).removeprefix(b"\xef\xbb\xbf").rstrip(b"\n")
-        _present(file, _header(line, file.separator))
+    Raises: Unreadable if a column is missing.
+    """
+    from pyarrow import ArrowException, parquet
+
+    if file.format != "parquet":
+        with unreadable_reasons(), _unpacked(path) as stream:
+            start = stream.readline(_LONGEST_HEADER)
+        _present(file, _header(start, file.separator))
+        return
+    try:
+        names = parquet.read_schema(path).names
+    except (ArrowException, OSError) as error:
+        raise Unreadable(" ".join(str(error).split())[:200]) from error
+    _present(file, names)
 
 
-def _header(line: bytes, separator: str) -> list[str]:
-    first = line[:_LONGEST_HEADER].decode("utf-8", "replace").splitlines()[:1]
+def _header(start: bytes, separator: str) -> list[str]:
+    first = start[:_LONGEST_HEADER].decode("utf-8-sig", "replace").splitlines()[:1]
     try:
         return next(csv.reader(first, delimiter=separator), [])
     except csv.Error as error:
@@ -181,7 +176,7 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
     if positional:
         present = {role: f"f{column}" for role, column in file.columns}
     else:
-        present = _present(file, _header(content.split(b"\n", 1)[0], separator))
+        present = _present(file, _header(content[:_LONGEST_HEADER], separator))
     convert = arrow_csv.ConvertOptions(
         include_columns=list(present.values()),
         column_types={column: type_of(role) for role, column in present.items()},
@@ -300,7 +295,8 @@ def load(dataset_id: str) -> Interactions:
     """
     known = entry(dataset_id)
     if known.generated:
-        return synthetic.generate()
+        size = synthetic_large.size_of(dataset_id)
+        return synthetic.generate() if size is None else synthetic_large.generate(size)
     if known.held is not None:
         return known.held.interactions
     path, file = find(known)
@@ -315,7 +311,7 @@ def check_own(known: DatasetEntry) -> None:
 
     Nothing is done for a dataset of the catalogue, or without a file. Raises: DatasetError.
     """
-    if known.domain != OWN_DOMAIN or (path := locate(known)) is None:
+    if known.domain != OWN_DOMAIN or known.task or (path := locate(known)) is None:
         return
 
     try:

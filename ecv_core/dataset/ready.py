@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ecv_core.dataset._catalogue import cache_dir, entry
 from ecv_core.dataset._hashing import source_key
 from ecv_core.dataset._load import load
+from ecv_core.dataset.tables import table
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.spec import Task
@@ -209,5 +210,7 @@ def _pruned(dataset: str, key: str, core: int) -> Interactions:
 
 
 def for_task(dataset: str, task: Task) -> Interactions:
-    """As the task needs it: `ratings` or `prepared`. Raises: DatasetError as these."""
+    """As the task needs it. Raises: DatasetError as `ratings`, `prepared`, `tables.table`."""
+    if task.of_table:
+        return table(dataset)
     return ratings(dataset) if task is Task.RATINGS else prepared(dataset)

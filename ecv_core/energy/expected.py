@@ -6,18 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ecv_core.energy.savings import later_range
-from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
 
 Range = tuple[float, float]
 """The least and the most."""
-
-
-def on_its_own(fold: FoldResult) -> tuple[float, float]:
-    """Seconds and joules of a fold on its own, also where its work was shared with others."""
-    if fold.shared is None:
-        return fold.total_seconds, fold.energy.joules
-    return fold.shared.alone_seconds, fold.shared.alone_joules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +28,8 @@ class KnownCosts:
         """Those of a run."""
         return cls(
             spec=run.spec,
-            seconds=tuple(on_its_own(fold)[0] for fold in run.folds),
-            joules=tuple(on_its_own(fold)[1] for fold in run.folds),
+            seconds=tuple(fold.seconds_alone for fold in run.folds),
+            joules=tuple(fold.joules_alone for fold in run.folds),
         )
 
 
@@ -59,7 +52,6 @@ def expected(spec: RunSpec, known: Iterable[KnownCosts], folds: tuple[int, int])
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
-        spec: the run.
         known: of any runs; those of others are passed over.
         folds: the fewest and the most that it may need, see `stopping.folds_planned`.
     Returns: from the fewest folds at the lowest cost of one to the most at the highest, see

@@ -1,31 +1,38 @@
-"""What a fold costs the machine: CodeCarbon behind a two-method protocol, and a fake for tests."""
+"""What a fold costs the machine: CodeCarbon behind a two-method protocol."""
 
 from __future__ import annotations
 
+import getpass
 import json
 import logging
+import os
 import re
+import tempfile
 import time
+import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
-from ecv_core.energy.boot import recalled, remember
-from ecv_core.energy.idle import idle_watts
+import psutil
+
 from ecv_core.energy.load import Load
 from ecv_core.energy.memory import memory_power
-from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
-from ecv_core.records.run import Energy
+from ecv_core.records.run import QUIET, Energy
+from ecv_core.untrusted.files import replacing
 
 log = logging.getLogger(__name__)
 
 JOULES_PER_KWH = 3.6e6
+_FOLDER = SHIPPED / "energy"
 
 SOURCES: dict[str, str] = {
     "rapl": "measured by the processor's power counter (RAPL); memory estimated from its size",
@@ -60,7 +67,6 @@ class EnergyMeter(Protocol):
         """End measuring; `Energy.none()` where nothing could be measured."""
 
 
-@dataclass
 class NoMeter:
     """Measures nothing."""
 
@@ -68,22 +74,7 @@ class NoMeter:
         """Do nothing."""
 
     def stop(self) -> Energy:
-        """No energy, source 'none'."""
         return Energy.none()
-
-
-@dataclass
-class FakeMeter:
-    """A meter for tests: hands out the energies it was given, in turn."""
-
-    energies: list[Energy] = field(default_factory=list)
-
-    def start(self) -> None:
-        """Do nothing."""
-
-    def stop(self) -> Energy:
-        """Give the next of the given energies, then none."""
-        return self.energies.pop(0) if self.energies else Energy.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +92,7 @@ def countries() -> dict[str, Country]:
     """Countries by ISO 3166-1 alpha-3 code, sorted by name, as CodeCarbon counts them (Our World in
     Data, CC BY 4.0); a table of our own, for those who have no CodeCarbon.
     """
-    table = (SHIPPED / "energy" / "countries.json").read_text(encoding="utf-8")
+    table = (_FOLDER / "countries.json").read_text(encoding="utf-8")
     listed = [
         Country(code, name, float(grams), int(year))
         for code, (name, grams, year) in json.loads(table)["countries"].items()
@@ -121,6 +112,21 @@ def country(code: str) -> Country:
             f"no country has the code '{code}'; "
             "give an ISO 3166-1 alpha-3 code such as DEU, FRA or USA"
         ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarbonSource:
+    """Who counted the grams of CO2e per kWh of each country."""
+
+    source: str
+    url: str
+    note: str
+
+
+@cache
+def carbon_source() -> CarbonSource:
+    """The one that data/energy/carbon_intensity.toml names."""
+    return CarbonSource(**tomllib.loads((_FOLDER / "carbon_intensity.toml").read_text("utf-8")))
 
 
 _WITH_ARTICLE = re.compile(
@@ -146,6 +152,37 @@ def intensity_words(code: str) -> str:
         f"the electricity of {country_in_words(code)} in {country.year}, "
         f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({carbon_source().source})"
     )
+
+
+# What was found out about this machine, remembered until it is started again.
+
+
+def recalled(name: str) -> Any:  # noqa: ANN401  JSON values
+    """What `remember` was told under this name since the machine was started; None for nothing."""
+    return _found().get(name)
+
+
+def remember(name: str, value: object) -> None:
+    """Keep plain JSON values; where that cannot be done, they are found out again."""
+    with suppress(OSError), replacing(_machine_file()) as part:
+        part.write_text(json.dumps({"boot": _boot(), "found": _found() | {name: value}}))
+
+
+def _machine_file() -> Path:
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"ecv-machine-{user}.json"
+
+
+def _boot() -> str:
+    return f"{psutil.boot_time():.0f}"
+
+
+def _found() -> dict[str, Any]:
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        kept = json.loads(_machine_file().read_text())
+        if kept.get("boot") == _boot():
+            return dict(kept["found"])
+    return {}
 
 
 class CodeCarbonMeter:
@@ -191,7 +228,6 @@ class CodeCarbonMeter:
             self._task = ""
 
     def stop(self) -> Energy:
-        """End the task and give its energy."""
         task, self._task = self._task, ""
         if not task:
             return Energy.none()
@@ -260,6 +296,44 @@ def _source(tracker: Any) -> str:  # noqa: ANN401
     return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
 
 
+LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
+"""Of the idle machine: how long it is looked whether it is idle, and how long it is measured."""
+
+
+def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
+    """The power of the idle machine, by this meter.
+
+    Args:
+        name: of what the meter assumes, under which the answer is remembered.
+    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
+        now, or nothing can be measured.
+    """
+    with suppress(TypeError, ValueError):
+        watts, source = recalled(f"idle {name}")
+        return float(watts), str(source)
+    before = Load.now()
+    time.sleep(LOOK_SECONDS)
+    if not _idle(before):
+        return None
+    meter.start()
+    before = Load.now()
+    time.sleep(MEASURED_SECONDS)
+    seconds = Load.now().seconds - before.seconds
+    energy = meter.stop()
+    if energy.source == "none" or not _idle(before):
+        return None
+    found = (energy.joules / seconds, energy.source)
+    remember(f"idle {name}", found)
+    return found
+
+
+def _idle(before: Load) -> bool:
+    """Whether next to nothing has been done on the machine since."""
+    now = Load.now()
+    room = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
+    return now.machine - before.machine <= QUIET * room
+
+
 class WatchedMeter:
     """A meter that sees, too, how much other programs use the machine meanwhile."""
 
@@ -267,7 +341,6 @@ class WatchedMeter:
         """Nothing is measured yet.
 
         Args:
-            meter: the meter.
             shared: whether folds of other programs may run meanwhile.
             name: under which the power of the idle machine is remembered; empty for not at all.
         """

@@ -19,7 +19,7 @@ from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 
-from ecv_core.estimators.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.records.errors import InputError
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -72,7 +72,9 @@ class Table:
         """Args: as of scikit-learn's `cross_validate`. Raises: its errors."""
         self.X, self.y = indexable(X, y)
         self.params = dict(params or {})
-        self._cv = check_cv(cv, y, classifier=is_classifier(estimator))
+        self.classes: bool = is_classifier(estimator)
+        """Whether samples are classified; else a number of them is predicted."""
+        self._cv = check_cv(cv, y, classifier=self.classes)
         self._groups = groups
         asked = get_routing_for_object(self._cv).consumes("split", self.params)
         routed = {name: self.params[name] for name in asked}
@@ -95,13 +97,11 @@ class Table:
 
     @property
     def n(self) -> int:
-        """Number of samples."""
         shape = getattr(self.X, "shape", None)
         return int(shape[0]) if shape else len(self.X)
 
     @property
     def k(self) -> int:
-        """Number of folds."""
         return len(self.folds)
 
     @cached_property

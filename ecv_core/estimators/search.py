@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import process_routing
 from ecv_core.analysis.selection.differences import Difference
 from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.estimators.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.jobs.metering import meter_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
@@ -143,7 +143,6 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             )
 
     def _tell(self, race: _Race) -> None:
-        """What GridSearchCV tells after its folds."""
         self.n_splits_ = race.table.k
         self.scorer_ = race.scorer.scorers
         self.n_folds_used_ = np.array([len(one) for one in race.found])
@@ -194,7 +193,6 @@ class _Race:
             )
 
     def run(self) -> None:
-        """Compute folds until it is decided."""
         every = [(one, at) for one in range(len(self.candidates)) for at in self.table.order]
         if self._terms is None:
             self._compute(every)
@@ -260,7 +258,6 @@ class _Race:
         return clone(self._search.estimator).set_params(**params)
 
     def results(self) -> dict[str, Any]:
-        """`cv_results_`: a row per candidate."""
         k, count = self.table.k, len(self.candidates)
         examples = (fold.found for one in self.found for fold in one.values() if fold.found)
         scores = [key for key in next(examples) if key.startswith(("test_", "train_"))]
@@ -300,7 +297,6 @@ class _Race:
         return results
 
     def sentence(self, best: int) -> str:
-        """What was found, with its numbers."""
         k, used = self.table.k, sum(map(len, self.found))
         whole = len(self.candidates) * k
         mean = np.mean([self.score(best, at) for at in self.found[best]])

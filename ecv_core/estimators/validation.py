@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import joblib
@@ -18,8 +18,8 @@ from sklearn.base import clone
 from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.estimators.scoring import Scoring, Told
-from ecv_core.evaluation import Metric
+from ecv_core.evaluation import Kind, Metric
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
@@ -27,7 +27,7 @@ from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task
 from ecv_core.library.run import Run
-from ecv_core.library.settings import check_rule
+from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled, InputError
 from ecv_core.records.run import Energy, FoldResult, RunState, UserScores, no_progress
 from ecv_core.records.run import Run as RunRecord
@@ -151,7 +151,11 @@ def cross_validate(
                 continue
             told = found[at].told
             if told is None and stopping.needs_user_scores(known):
-                raise InputError(_no_samples(scorer.name, spec.rule))
+                raise InputError(
+                    f"the rule '{spec.rule}' compares samples, but they tell nothing of the score "
+                    f"'{scorer.name}', which cannot be worked out on some of them; choose a scorer "
+                    "of scikit-learn, such as 'accuracy', or another rule, such as ecv.EFold()"
+                )
             stop = run.commit(_result(spec, at, score, found[at], told, spent))
             on_fold(Run(run.record))
             if stop:
@@ -170,28 +174,18 @@ def cross_validate(
     return done
 
 
-def _metric(scorer: str) -> Metric:
-    """A scorer of scikit-learn as a metric of runs: more is always better."""
-    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in scorer.lower())
-    return Metric(f"sklearn-{name[:32]}", title=scorer)
-
-
 def _spec(
     rule: StoppingRule | str | None, table: Table, scorer: str, name: str, dataset: str
 ) -> tuple[RunSpec, StoppingRule | None]:
     """A spec of the run, and the rule where no spec can name it. Raises: InputError."""
     chosen: StoppingRule | str = Precision(TOLERANCE) if rule is None else rule
-    strange = None
-    if isinstance(chosen, str):
-        known: dict[str, Any] = {"rule": chosen}
+    known, strange = settings_of_rule(chosen), None
+    if known is None:
+        strange = cast("StoppingRule", chosen)
+        known = {"rule": record_of(strange, None, None, None).id}
+        usual = stopping.RULES.get(known["rule"])
     else:
-        check_rule(chosen)
-        given = stopping.settings_of(chosen)
-        strange = chosen if given is None else None
-        known = {"rule": record_of(chosen, None, None, None).id} if given is None else dict(given)
-    usual = (
-        stopping.RULES.get(known["rule"]) if strange is not None else stopping.rule(known["rule"])
-    )
+        usual = stopping.rule(known["rule"])
     asked = dict(known.pop("rule_params", {}))
     if usual is not None:
         known["rule_params"] = usual.resolve(asked)
@@ -207,7 +201,9 @@ def _spec(
             f"the rule '{known['rule']}' must not stop there: use ecv.Never(), with which all of "
             "them, or their trend, are the result, or a split by chance"
         )
-    metric = _metric(scorer)
+    plain = "".join(c if c.isalnum() and c.isascii() else "-" for c in scorer.lower())
+    kind = Kind.CLASSES if table.classes else Kind.NUMBERS
+    metric = Metric(f"sklearn-{plain[:32]}", title=scorer, kind=kind)  # more is always better
     shape = getattr(table.X, "shape", (table.n,))
     natural = list(table.order) == list(range(table.k))
     spec = RunSpec(
@@ -239,14 +235,6 @@ def _identified(spec: RunSpec, estimator: Any, table: Table) -> RunSpec:
         data_sha256=content,
         folds_sha256=joblib.hash(table.folds),
         params=tuple(sorted(told.items())),
-    )
-
-
-def _no_samples(scorer: str, rule: str) -> str:
-    return (
-        f"the rule '{rule}' compares samples, but they tell nothing of the score '{scorer}', which "
-        "cannot be worked out on some of them; choose a scorer of scikit-learn, such as "
-        "'accuracy', or another rule, such as ecv.EFold()"
     )
 
 
@@ -295,7 +283,7 @@ def _gathered(
 
 
 class _InMemory:
-    """A run that is in no database."""
+    """A run that is in no database; as `_Kept`."""
 
     def __init__(self, spec: RunSpec, rule: StoppingRule) -> None:
         self._rule, self._results = rule, list[FoldResult]()
@@ -308,10 +296,9 @@ class _InMemory:
         )
 
     def begin(self, fold: int) -> None:
-        """Nobody looks."""
+        pass
 
     def commit(self, result: FoldResult) -> bool:
-        """Take a fold in; gives whether the rule says stop."""
         self._results.append(result)
         spec = self.record.spec
         moment = stopping.moment(self._rule, self._results, spec.confidence)
@@ -323,7 +310,6 @@ class _InMemory:
         return stop is not None
 
     def end(self) -> RunRecord:
-        """The run, finished."""
         return replace(self.record, state=RunState.FINISHED, finished_at=datetime.now(UTC))
 
 
@@ -338,7 +324,6 @@ class _Kept:
 
     @property
     def record(self) -> RunRecord:
-        """As it is now."""
         return self._store.run(self._id)
 
     def begin(self, fold: int) -> None:
@@ -354,7 +339,6 @@ class _Kept:
         return self.record.stopped_at is not None
 
     def end(self, state: RunState = RunState.FINISHED, error: str | None = None) -> RunRecord:
-        """The run, ended."""
         if self.record.state is RunState.RUNNING:
             self._store.finish(self._id, state, error=error, owner=this_process())
         return self.record

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, runtime_checkable
+from typing import TYPE_CHECKING, Any, NoReturn, runtime_checkable
 from typing import Protocol as Interface
 
 import numpy as np
@@ -29,8 +31,15 @@ from ecv_core.evaluation.metrics import (
 from ecv_core.evaluation.ranking import Popularity, per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol, hits_of
+from ecv_core.evaluation.task import (
+    SAMPLED_WARNING,
+    EvaluatedFold,
+    Protocol,
+    hits_of,
+    load_compiled,
+)
 from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
@@ -52,8 +61,11 @@ __all__ = [
     "evaluate",
     "evaluate_lists",
     "evaluate_ratings",
+    "evaluate_samples",
+    "fit_samples",
     "hits_of",
     "id_and_length",
+    "load_compiled",
     "metric",
     "metric_of",
     "per_user",
@@ -68,7 +80,13 @@ OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
 
 @runtime_checkable
 class Scorer(Interface):
-    """The part of a recommender that evaluation needs."""
+    """The part of a recommender that evaluation needs.
+
+    A model may have one of two attributes besides, so that a large catalogue is ranked without
+    a score for every user and item. `common`: the scores of all items, float32, shape (items,),
+    where they are the same for every user. `product`: two sparse float32 matrices, of shapes
+    (users, any) and (any, items), whose product has the scores, summed in the order of the rows.
+    """
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
@@ -142,7 +160,7 @@ def evaluate(
         lengths,
         train,
         protocol,
-        score=model.score,
+        model=model,
         metrics=tuple(
             name
             for name, known in METRICS.items()
@@ -176,16 +194,13 @@ def evaluate_lists(
     Raises: InputError for bad cut-offs, or nothing held out.
     """
 
-    def no_score(_users: NDArray[np.intp]) -> NoReturn:
-        raise AssertionError("lists have no scores")
-
     task = _task(
         seen,
         held_out,
         _checked(cutoffs, items=seen.shape[1]),
         train,
         Protocol(candidates=candidates),
-        score=no_score,
+        model=None,
         metrics=tuple(
             name
             for name, known in METRICS.items()
@@ -198,6 +213,10 @@ def evaluate_lists(
     return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
 
 
+def _no_score(_users: NDArray[np.intp]) -> NoReturn:
+    raise AssertionError("lists have no scores")
+
+
 def _task(
     seen: csr_array,
     held_out: csr_array,
@@ -205,7 +224,7 @@ def _task(
     train: csr_array | None,
     protocol: Protocol,
     *,
-    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor],
+    model: Scorer | None,
     metrics: tuple[str, ...],
     progress: Progress,
 ) -> EvaluatedFold:
@@ -216,7 +235,8 @@ def _task(
     everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
     return EvaluatedFold(
-        score=score,
+        score=_no_score if model is None else model.score,
+        model=model,
         seen=seen,
         held_out=held_out,
         users=users,
@@ -264,6 +284,104 @@ def evaluate_ratings(
         values=np.stack(list(parts.values()), axis=1),
         means=pooled,
     )
+
+
+_SCORERS = {
+    "accuracy": "accuracy",
+    "balanced-accuracy": "balanced_accuracy",
+    "f1-macro": "f1_macro",
+    "roc-auc": "roc_auc",
+    "cross-entropy": "neg_log_loss",
+    "r2": "r2",
+    "mean-absolute-error": "neg_mean_absolute_error",
+    "root-mean-squared-error": "neg_root_mean_squared_error",
+}
+"""scikit-learn's names of the metrics of samples."""
+
+
+def fit_samples(estimator: Any, table: Table, rows: NDArray[np.intp]) -> None:  # noqa: ANN401
+    """Fit an estimator of scikit-learn on some samples. Raises: RunError for its errors."""
+    if table.classes is not None and len(np.unique(table.targets[rows])) < 2:
+        raise RunError(
+            f"a fold of {table.dataset} learns from samples of one class alone; choose the split "
+            "stratified-k-fold, or fewer folds"
+        )
+    with _quiet("cannot be fitted"):
+        estimator.fit(table.features[rows], table.targets[rows])
+
+
+def evaluate_samples(
+    estimator: Any,  # noqa: ANN401
+    table: Table,
+    rows: NDArray[np.intp],
+    metric_id: str,
+) -> Evaluation:
+    """scikit-learn's scores of held-out samples, and what each sample tells of one of them.
+
+    Args:
+        estimator: fitted on other samples.
+        table: all samples.
+        rows: which are held out; ascending.
+        metric_id: the metric that decides; others come along where they are defined.
+    Returns: `users` are samples, or blocks of them where a class is rare (`scoring`).
+    Raises: RunError where the metric is not defined on these samples.
+    """
+    from ecv_core.evaluation.scoring import Scoring
+
+    known = METRICS[metric_id]
+    several = table.classes is not None and len(table.classes) > 2
+    X, y = table.features[rows], table.targets[rows]
+    means: dict[str, float] = {}
+    told = None
+    for one in [known, *(other for other in METRICS.values() if other.task is known.task)]:
+        if one.id in means or one.is_own:
+            continue
+        scorer = _SCORERS[one.id] + "_ovr" * (several and one.id == "roc-auc")
+        sign = 1.0 if one.higher_is_better else -1.0
+        try:
+            with _quiet(f"has no {one.title} on these samples"):
+                scoring = Scoring(estimator, scorer)
+                scoring.units = rows
+                score = sign * float(scoring.scorer(estimator, X, y))
+        except RunError:
+            if one is known:
+                raise
+            continue
+        if np.isfinite(score):
+            means[one.id] = score
+        elif one is known:
+            raise RunError(
+                f"{one.title} is not defined on a fold of {table.dataset}: it may hold out no "
+                "sample of some class; choose fewer folds, or another metric, such as accuracy"
+            )
+        if one is known:
+            told = scoring.told
+    if told is None:
+        raise RunError(f"the samples of {table.dataset} tell nothing of its {known.title}")
+    sign = 1.0 if known.higher_is_better else -1.0
+    return Evaluation(
+        users=told.units.astype(np.int32),
+        metrics=(metric_id,),
+        values=sign * told.values[:, None],
+        means=means,
+    )
+
+
+@contextmanager
+def _quiet(what: str) -> Iterator[None]:
+    """Without warnings, and errors of scikit-learn as one sentence. Raises: RunError."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    except AttributeError as error:
+        raise RunError(
+            f"the estimator {what}: it predicts no probabilities, which more than two classes "
+            "need; choose another metric, or another algorithm"
+        ) from error
+    except ValueError as error:
+        said = " ".join(str(error).split())[:200]
+        raise RunError(f"the estimator {what}: {said}") from error
 
 
 def clipped_rmse(

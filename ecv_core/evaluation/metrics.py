@@ -15,7 +15,7 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
 from ecv_core.records.run import AMOUNT
-from ecv_core.records.spec import WITHOUT_CUTOFF, RunSpec
+from ecv_core.records.spec import WITHOUT_CUTOFF, RunSpec, Task
 
 
 class Kind(StrEnum):
@@ -33,6 +33,10 @@ class Kind(StrEnum):
     """Probabilities of an interaction, from a model that predicts them."""
     RATINGS = "ratings"
     """Predicted ratings, all of a fold together, from a model that predicts them."""
+    CLASSES = "classification"
+    """What an estimator says of the classes of samples; scikit-learn's own score."""
+    NUMBERS = "regression"
+    """Numbers that an estimator predicts of samples; scikit-learn's own score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Metric:
     """How peers define it otherwise, or that they agree."""
     code: str = ""
     """Of one's own: names what `compute` does, so that folds scored by other code are not used."""
+    probabilities: bool = False
+    """Of samples: whether an estimator has to predict probabilities."""
     whole: bool = False
     """Whether `compute` gives one number for the fold, and so none per user."""
 
@@ -129,6 +135,11 @@ class Metric:
             said = f"gave numbers of shape {found.shape} for {len(arrays[1]):,} {what}s"
             raise InputError(f"the metric '{self.id}' {said}; give one number for each {what}")
         return numbers
+
+    @property
+    def task(self) -> Task:
+        """What a model does that it is of."""
+        return next((one for one in Task if one.value == self.kind.value), Task.TOP_N)
 
     @property
     def has_cutoff(self) -> bool:
@@ -319,6 +330,77 @@ _PROJECTS: dict[str, Metric] = {
         elsewhere="RecBole agrees. LensKit also offers the mean of every user's own.",
         higher_is_better=False,
     ),
+    "accuracy": Metric(
+        id="accuracy",
+        title="Accuracy",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|H|} \sum_{i \in H} [\hat{y}_i = y_i]",
+        help="Share of the held-out samples whose class is told right.",
+        source="scikit-learn, accuracy_score",
+    ),
+    "balanced-accuracy": Metric(
+        id="balanced-accuracy",
+        title="Balanced accuracy",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{1}{|H_c|} \sum_{i \in H_c} [\hat{y}_i = c]",
+        help="Mean over the classes of the share that is told right: a rare class counts as much "
+        "as a common one.",
+        source="scikit-learn, balanced_accuracy_score",
+    ),
+    "f1-macro": Metric(
+        id="f1-macro",
+        title="F1 (macro)",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{2\, P_c R_c}{P_c + R_c}",
+        help="Mean over the classes of the harmonic mean of precision P and recall R.",
+        source="scikit-learn, f1_score with average='macro'",
+    ),
+    "roc-auc": Metric(
+        id="roc-auc",
+        title="ROC AUC",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|Y|} \sum_{c \in Y} P\left(s_c(i) > s_c(j) \mid y_i = c \neq y_j\right)",
+        help="Chance that a sample of a class is thought more of that class than one of another; "
+        "of more than two classes the mean over them, one against the rest.",
+        source="Hanley, McNeil (1982); scikit-learn, roc_auc_score",
+    ),
+    "cross-entropy": Metric(
+        id="cross-entropy",
+        title="Cross-entropy",
+        kind=Kind.CLASSES,
+        formula=r"-\frac{1}{|H|} \sum_{i \in H} \log p_i(y_i)",
+        help="How surprised the estimator's probabilities are by the true classes, in nats.",
+        source="Good (1952); scikit-learn, log_loss",
+        probabilities=True,
+        higher_is_better=False,
+    ),
+    "r2": Metric(
+        id="r2",
+        title="R2",
+        kind=Kind.NUMBERS,
+        formula=r"1 - \frac{\sum_{i \in H} (y_i - \hat{y}_i)^2}{\sum_{i \in H} (y_i - \bar{y})^2}",
+        help="Share of the variance of the held-out numbers that is predicted; 0 is what their own "
+        "mean would reach, and it can be below.",
+        source="scikit-learn, r2_score",
+    ),
+    "mean-absolute-error": Metric(
+        id="mean-absolute-error",
+        title="Mean absolute error",
+        kind=Kind.NUMBERS,
+        formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
+        help="How far predictions are from the held-out numbers, on average.",
+        source="scikit-learn, mean_absolute_error",
+        higher_is_better=False,
+    ),
+    "root-mean-squared-error": Metric(
+        id="root-mean-squared-error",
+        title="Root mean squared error",
+        kind=Kind.NUMBERS,
+        formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
+        help="How far predictions are from the held-out numbers; large errors weigh more.",
+        source="scikit-learn, root_mean_squared_error",
+        higher_is_better=False,
+    ),
 }
 
 
@@ -462,6 +544,11 @@ def _obstacle(known: Metric, *, sampled: bool, log_odds: bool) -> str | None:
             "compares predicted ratings with given ones, but algorithms that rank items from "
             "implicit feedback predict no ratings; choose one that does, such as bayesian-mf, or a "
             "ranking metric such as ndcg"
+        )
+    if known.task.of_table:
+        return (
+            f"is of {known.task.of}, the rows of a table, but this algorithm ranks items; choose "
+            "one that does it, or a ranking metric such as ndcg"
         )
     if known.kind is Kind.PROBABILITIES and not log_odds:
         return (

@@ -1,4 +1,4 @@
-"""A split -> the toy on a timeline, how the parts of a fold are spread, and what leaks."""
+"""A split -> the toy on a timeline, and how the parts of a fold are spread over time."""
 
 from __future__ import annotations
 
@@ -114,33 +114,21 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
     return patch
 
 
-TITLES = {
-    "time": ("", "interactions"),
-    "history": ("place in each user's own history: first 0 %, last 100 %", "interactions"),
-}
-"""Titles of the axes, by what the parts are spread over."""
 HEADROOM = 1.2
 """Of the highest bar, where the cut's label stands above the bars."""
 _LATEST = 9_000_000_000  # the year 2255; own files may have any numbers for times
 
 
-def spread_figure(
-    frame: pd.DataFrame,
-    *,
-    over: str,
-    cut: int | None = None,
-    dark: bool = False,
-) -> go.Figure:
-    """The figure.
+def spread_figure(frame: pd.DataFrame, *, cut: int | None = None, dark: bool = False) -> go.Figure:
+    """Stacked bars over time: how many interactions of each part are when.
 
     Args:
         frame: columns part, low, high, count: one row per part and bin.
-        over: a key of TITLES.
         cut: the point in time from which on is held out, in Unix seconds.
     """
     colours = palette(dark)
     figure = go.Figure(layout=lecture_layout(colours, 400) | {"barmode": "stack", "bargap": 0.1})
-    dated = over == "time" and frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
+    dated = frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
     for word, style in part_styles(colours).items():
         rows = frame[frame["part"] == word]
         if rows.empty:
@@ -161,21 +149,18 @@ def spread_figure(
                 },
             },
             customdata=[
-                _bin_text(low, high, over, dated)
+                f"{_moment(low):%Y-%m-%d} to {_moment(high):%Y-%m-%d}"
+                if dated
+                else f"{low:,.0f} to {high:,.0f}"
                 for low, high in zip(rows["low"], rows["high"], strict=True)
             ],
             hovertemplate="%{customdata}<br>%{y:,}<extra>" + word + "</extra>",
         )
     figure.update_layout(legend_traceorder="normal")
-    x_title, y_title = TITLES[over]
-    if over == "time":
-        x_title = "" if dated else "time"
-    figure.update_xaxes(
-        **axis(x_title, colours, showgrid=False, type="date" if dated else "linear"),
-        ticksuffix="\u00a0%" if over == "history" else "",
-    )
-    figure.update_yaxes(**axis(y_title, colours, rangemode="tozero", nticks=6))
-    if cut is not None and over == "time":
+    title, kind = ("", "date") if dated else ("time", "linear")
+    figure.update_xaxes(**axis(title, colours, showgrid=False, type=kind))
+    figure.update_yaxes(**axis("interactions", colours, rangemode="tozero", nticks=6))
+    if cut is not None:
         highest = float(frame.groupby("low")["count"].sum().max())
         figure.update_yaxes(range=[0, HEADROOM * highest])
         _line(figure, _moment(cut) if dated else float(cut), colours.ink)
@@ -212,72 +197,5 @@ def _middles(rows: pd.DataFrame, dated: bool) -> list[object]:
     return [_moment(one) for one in middles] if dated else middles.tolist()
 
 
-def _bin_text(low: float, high: float, over: str, dated: bool) -> str:
-    if dated:
-        return f"{_moment(low):%Y-%m-%d} to {_moment(high):%Y-%m-%d}"
-    if over == "history":
-        return f"{low:.0f} to {high:.0f} % of a history"
-    return f"{low:,.0f} to {high:,.0f}"
-
-
 def _moment(seconds: float | np.floating) -> datetime:
     return datetime.fromtimestamp(float(seconds), UTC).replace(tzinfo=None)
-
-
-MARKS = {
-    "anyone": ("anyone's", "circle", 0),
-    "item": ("of the same item", "diamond", 1),
-    "own": ("of the same user", "square", 2),
-}
-"""Notion of helping -> its words, symbol and number of the series."""
-ROW, FRAME = 44, 130
-APART = 0.26
-"""Rows between the marks of one strategy: shares that are equal are all seen."""
-
-
-def leakage_figure(frame: pd.DataFrame, *, chosen: str = "", dark: bool = False) -> go.Figure:
-    """The figure.
-
-    Args:
-        frame: columns split, helps (a key of MARKS) and percent.
-        chosen: the strategy whose name is set off.
-    """
-    colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, FRAME + ROW * frame["split"].nunique()))
-    names = list(dict.fromkeys(frame["split"]))
-    for helps, (words, symbol, number) in MARKS.items():
-        rows = frame[frame["helps"] == helps]
-        if rows.empty:
-            continue
-        figure.add_scatter(
-            x=rows["percent"].tolist(),
-            y=[names.index(name) + (number - 1) * APART for name in rows["split"]],
-            customdata=rows["split"].tolist(),
-            mode="markers",
-            name=words,
-            marker={
-                "symbol": symbol,
-                "size": 13,
-                "color": colours.series[number],
-                "line": {"color": colours.ground, "width": 1.5},
-            },
-            hovertemplate="%{customdata}<br>%{x:.1f} % of the pairs leak<extra>"
-            + words
-            + "</extra>",
-        )
-    figure.update_xaxes(
-        **axis("training that lies later", colours, rangemode="tozero", ticksuffix="\u00a0%")
-    )
-    highest = max(60.0, float(frame["percent"].max()) * 1.05)
-    figure.update_xaxes(range=[-2, highest], nticks=6)
-    figure.update_yaxes(
-        **axis(
-            "",
-            colours,
-            range=[len(names) - 0.5, -0.5],
-            tickvals=list(range(len(names))),
-            ticktext=[f"<b>{name}</b>" if name == chosen else name for name in names],
-            tickfont={"size": TEXT - 2},
-        )
-    )
-    return figure

@@ -18,7 +18,7 @@ from ecv_core.analysis.tradeoff.curves import (
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import Known, other_lines, rules_frame
+from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
 from ecv_core.analysis.tradeoff.study_frames import (
     cells_frame,
     headline_frame,
@@ -102,8 +102,8 @@ class Summary:
         Args:
             known: the curves of rules that need users' scores; may be empty.
         """
-        lines = other_lines(self.tradeoff.systems, known)
-        return rules_frame(self.tradeoff, lines, self.alphas)
+        others = compared_curves(self.tradeoff.systems, known)
+        return rules_frame(self.tradeoff, others, self.alphas)
 
 
 def recorded_study(folder: Path) -> list[Run]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,46 +11,6 @@ import plotly.graph_objects as go
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 
 _HEIGHT = 420
-_SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
-"""Weak to strong, of scores; darker ground, lighter best."""
-
-
-def parallel_figure(
-    frame: pd.DataFrame, parameters: Sequence[str], metric: str, *, dark: bool = False
-) -> go.Figure:
-    """A line per configuration over its parameters, its folds and its score.
-
-    Args:
-        frame: a column per parameter, and score, low, high and folds; a row per configuration.
-        parameters: which columns are parameters.
-        metric: as people read it.
-    """
-    colours = palette(dark)
-    dimensions: list[dict[str, Any]] = []
-    for name in parameters:
-        values = _values(frame, name)
-        dimensions.append(
-            {
-                "label": name.replace("_", " "),
-                "values": [values.index(one) for one in frame[name]],
-                "tickvals": list(range(len(values))),
-                "ticktext": [value_text(one) for one in values],
-                "range": [0, max(1, len(values) - 1)],
-            }
-        )
-    dimensions.append({"label": "folds", "values": frame["folds"].tolist()})
-    dimensions.append({"label": metric, "values": frame["score"].tolist()})
-    figure = go.Figure(
-        go.Parcoords(
-            line={"color": frame["score"].tolist(), "colorscale": _SCALE[dark], "showscale": False},
-            dimensions=dimensions,
-            labelfont={"size": 16, "color": colours.ink},
-            tickfont={"size": 14, "color": colours.ink},
-            rangefont={"size": 13, "color": colours.muted},
-        )
-    )
-    layout = base_layout(colours, _HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
-    return lay_out(figure, layout)
 
 
 def by_parameter_figure(
@@ -59,7 +18,12 @@ def by_parameter_figure(
 ) -> go.Figure:
     """Each configuration's score with its interval, at its value of a parameter.
 
-    Configurations with the same value stand beside each other. Arguments as of `parallel_figure`.
+    Configurations with the same value stand beside each other.
+
+    Args:
+        frame: a column per parameter, and score, low, high and folds; a row per configuration.
+        parameter: the column that is one.
+        metric: as people read it.
     """
     colours = palette(dark)
     values = _values(frame, parameter)

@@ -9,7 +9,6 @@ from math import floor, log10
 from typing import Protocol
 
 import ecv_core.dataset as datasets
-from ecv_core.energy.expected import on_its_own
 from ecv_core.energy.savings import EnergyFacts
 from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
@@ -444,7 +443,7 @@ def shared_words(run: Run) -> str:
     if not shared:
         return ""
     most = max(one.configurations for one in shared)
-    alone = sum(joules for _, joules in map(on_its_own, run.folds))
+    alone = sum(fold.joules_alone for fold in run.folds)
     return (
         f"{counted(len(shared), 'fold')} shared work with up to {counted(most - 1, 'other')}: "
         "it is counted once, an equal part for each. On its own this run would have taken about "

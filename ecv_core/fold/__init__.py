@@ -1,6 +1,6 @@
 """One fold, start to end: the only module that knows the order of the stages.
 
-dataset -> prepare -> split -> fit -> score top-n, or predict ratings -> metric -> FoldResult
+dataset -> prepare -> split -> fit -> score top-n, or predict -> metric -> FoldResult
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -26,9 +25,9 @@ from ecv_core.dataset.ready import prepared as prepared  # also for those who ta
 from ecv_core.dataset.ready import ratings as ratings
 from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, NoMeter
-from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender
+from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender, TableModel
 from ecv_core.records.errors import FoldsError
-from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings
+from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
 from ecv_core.records.run import FoldResult, Progress, no_progress
 from ecv_core.records.spec import RunSpec, Task
@@ -36,9 +35,6 @@ from ecv_core.splits.exchange import archive
 from ecv_core.splits.exchange.archive import read_split
 from ecv_core.splits.exchange.files import store_folds, stored_folds_path, write_folds
 from ecv_core.splits.fold_matrices import FoldMatrices
-
-LARGE = 20_000_000
-"""Users x items from which on ranking with torch saves more than its import takes."""
 
 
 def data_of(spec: RunSpec) -> Interactions:
@@ -57,7 +53,7 @@ def check_needs(spec: RunSpec) -> None:
     Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
     """
     for algorithm in (models.computing(spec), *map(models.algorithm, stopping.cheap_models(spec))):
-        if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
+        if algorithm.needs is not Need.NOTHING or spec.task is not Task.TOP_N:
             algorithm.check(data_of(spec))
 
 
@@ -99,11 +95,6 @@ def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
     return archive.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
 
 
-def export_split(spec: RunSpec, path: Path, form: str = "csv") -> None:
-    """Write `split_archive` to a file; never leaves half a file. Raises: FoldsError."""
-    splits.write_bytes(path, split_archive(spec, form))
-
-
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:
     """What others must know of the data, for the README of an exported split."""
     entry = datasets.entry(spec.dataset)
@@ -114,7 +105,9 @@ def _facts(spec: RunSpec) -> list[tuple[str, str]]:
         ("Where from", entry.homepage),
         (
             "Filtering",
-            "ratings as they are given, the earliest of a user and an item; none is pruned"
+            f"{entry.target} is to be told of every row"
+            if spec.task.of_table
+            else "ratings as they are given, the earliest of a user and an item; none is pruned"
             if spec.task is Task.RATINGS
             else "every interaction counts as positive feedback, the earliest of a user and an "
             f"item is kept, users and items with fewer than {CORE} interactions are pruned until "
@@ -197,15 +190,18 @@ def run_fold(
     interactions = data_of(spec)
     algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
     model = algorithm.build(dict(spec.params))
-    cells = interactions.n_users * interactions.n_items
-    if spec.task is Task.TOP_N and (algorithm.with_torch or (cells > LARGE and find_spec("torch"))):
-        import_module("torch")
+    if spec.task is Task.TOP_N:
+        if algorithm.with_torch:
+            import_module("torch")
+        evaluation.load_compiled(model, interactions.n_users * interactions.n_items)
+    if spec.task.of_table:
+        import_module("ecv_core.evaluation.scoring")
     progress("split", 0, 0)
     folds_of(spec)
     (meter := meter or NoMeter()).start()
     begin, used = time.perf_counter(), own_seconds()
     try:
-        stages = _rate if spec.task is Task.RATINGS else _rank
+        stages = _STAGES[spec.task]
         result, fitting, fitted = stages(spec, index, interactions, model, fitting_progress)
         end, used = time.perf_counter(), own_seconds() - used
     finally:
@@ -285,6 +281,35 @@ def _rate(
     own = evaluation.metric_of(spec)
     result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale, own)
     return result, fitting, fitted
+
+
+def _predict(
+    spec: RunSpec, index: int, table: Interactions, model: Model, progress: Progress
+) -> tuple[evaluation.Evaluation, float, float]:
+    """Split, fit and score samples; with the times at which fitting began and ended.
+
+    The seed is the run's in every fold, so that scores are those of scikit-learn's
+    `cross_val_score` of an estimator with this `random_state`.
+    """
+    samples = cast("Table", table)
+    parts = splits.usable_parts(samples, folds_of(spec), index)
+    estimator = cast("TableModel", model).estimator(spec.seed)
+    progress("fit", 0, 0)
+    fitting = time.perf_counter()
+    evaluation.fit_samples(estimator, samples, np.flatnonzero(parts == Part.TRAIN))
+    fitted = time.perf_counter()
+    progress("evaluate", 0, 1)
+    held_out = np.flatnonzero(parts == Part.TEST)
+    result = evaluation.evaluate_samples(estimator, samples, held_out, spec.metric)
+    return result, fitting, fitted
+
+
+_STAGES = {
+    Task.TOP_N: _rank,
+    Task.RATINGS: _rate,
+    Task.CLASSES: _predict,
+    Task.NUMBERS: _predict,
+}
 
 
 def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:

@@ -11,8 +11,9 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from typing import Any
 
-from ecv_core import models, splits
+from ecv_core import evaluation, models, splits
 from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import data_of, fold_seed, folds_of, ranked
@@ -65,8 +66,11 @@ def run_shared_fold(
     algorithm = models.algorithm(spec.algorithm)
     algorithm.check(interactions)
     assert algorithm.sharing is not None
-    fit: SharedFit = algorithm.sharing.build([algorithm.build(dict(one.params)) for one in specs])
+    built = [algorithm.build(dict(one.params)) for one in specs]
+    fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
+    cells = interactions.n_users * interactions.n_items * len(specs)
+    evaluation.load_compiled(built[0], cells)
     progress("split", 0, 0)
     folds_of(spec)  # and are kept
     meter = meter or NoMeter()
@@ -92,13 +96,10 @@ def run_shared_fold(
                 score=result.means[spec.metric_name],
                 metrics=result.means,
                 users=len(result.users),
-                fit_seconds=0.0,
-                evaluate_seconds=0.0,
-                total_seconds=0.0,
-                energy=Energy.none(),
                 user_scores=result.kept_per_user(spec.n),
+                **costs.borne(),
             )
-            yield place, costs.put(fold)
+            yield place, fold
             meter.start()
             running = True
             costs.begin()
@@ -179,24 +180,23 @@ class Costs:
         self._own = spent.only(*own)
         self._finished += 1
 
-    def put(self, fold: FoldResult) -> FoldResult:
-        """The fold of the configuration that was finished last, with what it has to bear."""
+    def borne(self) -> dict[str, Any]:
+        """What the configuration that was finished last has to bear, as fields of its result."""
         mine, alone = self._borne.plus(self._own), self._needed.plus(self._own)
         assert mine.energy is not None
         assert alone.energy is not None
-        return replace(
-            fold,
-            fit_seconds=mine.seconds["start"] + mine.seconds["step"],
-            evaluate_seconds=mine.seconds["evaluate"],
-            total_seconds=sum(mine.seconds.values()),
-            processor_seconds=mine.processor,
-            energy=mine.energy,
-            shared=Shared(
+        return {
+            "fit_seconds": mine.seconds["start"] + mine.seconds["step"],
+            "evaluate_seconds": mine.seconds["evaluate"],
+            "total_seconds": sum(mine.seconds.values()),
+            "processor_seconds": mine.processor,
+            "energy": mine.energy,
+            "shared": Shared(
                 configurations=self._count,
                 alone_seconds=sum(alone.seconds.values()),
                 alone_joules=alone.energy.joules,
             ),
-        )
+        }
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")

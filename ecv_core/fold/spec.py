@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
-from dataclasses import replace
-from inspect import Parameter, Signature, signature
 from types import NoneType
 from typing import Any
 
@@ -15,7 +13,7 @@ from ecv_core.energy import meter
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
-from ecv_core.records.spec import OLDER, RATING_METRICS, SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
 
 
 def make_spec(
@@ -34,8 +32,6 @@ def make_spec(
     there is only one fold or folds come in an order, and `min_folds` is the rule's.
 
     Args:
-        dataset: its id.
-        algorithm: its id.
         params: of the algorithm, by name; the others are at their defaults.
         split_params: of the split, alike.
         rule_params: of the rule, alike.
@@ -50,19 +46,19 @@ def make_spec(
     asked = _asked({name: value for name, value in settings.items() if name not in short})
     said = None if asked["metric"] is None else evaluation.told(asked["metric"], own_metric)
     if asked["tracked"]:
-        ratings = said is not None and said.kind is evaluation.Kind.RATINGS
-        task = Task.RATINGS if ratings else Task.TOP_N
+        task = Task.TOP_N if said is None else said.task
         model: Algorithm = models.tracked(algorithm, task, models.ALGORITHMS)
     else:
         model = models.algorithm(algorithm)
+    task = model.task
+    entry.check_serves(task, model.id)
     resolved = model.resolve(params or {})
-    for name, usual in (("metric", usual_metric(model.task)), ("split", usual_split(model.task))):
+    for name, usual in (("metric", task.usual_metric), ("split", task.usual_split)):
         asked[name] = usual if asked[name] is None else asked[name]
     metric = said or evaluation.metric(asked["metric"])
     n, negatives, split = (asked[key] for key in ("n", "negatives", "split"))
-    if model.task is Task.RATINGS:
-        _check_ratings(model, metric, negatives)
-    elif not metric.is_own or not (asked["tracked"] or own_metric):
+    _check_task(model, metric, negatives)
+    if task is Task.TOP_N and (not metric.is_own or not (asked["tracked"] or own_metric)):
         evaluation.check_metric(metric.id, sampled=negatives is not None, log_odds=model.log_odds)
     resolved_split: Params = ()
     imported = asked["folds_sha256"] is not None
@@ -75,16 +71,17 @@ def make_spec(
             raise FoldsError(f"k must be at least 1, but is {k}")
     else:
         known = splits.strategy(split)
+        splits.check_serves(known, task)
         resolved_split = known.resolve(split_params or {})
         known.check_k(k)
-    if entry.interactions is not None and k > entry.interactions:
-        raise FoldsError(
-            f"k must be at most the {entry.interactions:,} interactions of {dataset}, but is {k}"
-        )
+    rows = entry.samples if task.of_table else entry.interactions
+    if rows is not None and k > rows:
+        word = "samples" if task.of_table else "interactions"
+        raise FoldsError(f"k must be at most the {rows:,} {word} of {dataset}, but is {k}")
     rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
     _check_rule(rule, split, k)
     _check_only_folds(asked["only_folds"], k)
-    ranked = model.task is Task.TOP_N
+    ranked = task is Task.TOP_N
     items = _items(entry) if ranked else None
     if items is not None and n > items:
         raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
@@ -157,35 +154,6 @@ _ASKED = {name: one for name, one in SETTINGS.items() if name not in _APART}
 """What `make_spec` takes as `settings`."""
 
 
-def _signature() -> Signature:
-    """Of `make_spec`, with every setting spelled out, as `help` and notebooks show it."""
-    plain = [one for one in signature(make_spec).parameters.values() if one.name != "settings"]
-    named = (
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=None if one.unless_asked else one.default,
-            annotation=RunSpec.__annotations__[name],
-        )
-        for name, one in _ASKED.items()
-    )
-    short = (Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in OLDER)
-    return Signature([*plain, *named, *short], return_annotation=RunSpec)
-
-
-make_spec.__signature__ = _signature()  # type: ignore[attr-defined]
-
-
-def usual_metric(task: Task) -> str:
-    """The metric where nobody asks for one."""
-    return "rmse" if task is Task.RATINGS else str(SETTINGS["metric"].default)
-
-
-def usual_split(task: Task) -> str:
-    """The split where nobody asks for one: of ratings, ten disjoint parts of 10 % of them all."""
-    return "record-k-fold" if task is Task.RATINGS else str(SETTINGS["split"].default)
-
-
 def usual_k(split: str, *, imported: bool = False) -> int:
     """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
     default: int = SETTINGS["k"].default
@@ -223,17 +191,25 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _check_ratings(model: Algorithm, metric: evaluation.Metric, negatives: int | None) -> None:
-    """Refuse to have a model rank that predicts ratings. Raises: InputError."""
-    if metric.kind is not evaluation.Kind.RATINGS:
+def _check_task(model: Algorithm, metric: evaluation.Metric, negatives: int | None) -> None:
+    """Refuse to have a model rank that does something else. Raises: InputError."""
+    task = model.task
+    if task is Task.TOP_N:
+        return
+    if metric.task is not task:
         raise InputError(
-            f"{metric.title} is of ranked items, but {model.id} predicts ratings; choose "
-            f"{' or '.join(sorted(RATING_METRICS))}, or an algorithm that ranks, such as ease"
+            f"{metric.title} is of {metric.task.of}, but {model.id} {task.words}; choose "
+            f"{' or '.join(sorted(task.metrics))}, or another algorithm, such as "
+            f"{models.serving(metric.task)[0]}"
+        )
+    if metric.probabilities and not model.log_odds:
+        raise InputError(
+            f"{metric.title} needs probabilities, which {model.id} does not predict; choose "
+            "another metric, or an algorithm that does, such as logistic-regression"
         )
     if negatives is not None:
         raise InputError(
-            f"negatives are for ranked items, but {model.id} predicts ratings; leave their number "
-            "out"
+            f"negatives are for ranked items, but {model.id} {task.words}; leave their number out"
         )
 
 
@@ -330,8 +306,3 @@ def _check_negatives(
             f"{dataset} has {items:,} items, so {negatives:,} negatives cannot be drawn besides "
             "what a user has; ask for fewer, or leave the number out for full ranking"
         )
-
-
-def to_the_end(spec: RunSpec) -> RunSpec:
-    """The same run, going on to its last fold after the stop, to check it."""
-    return replace(spec, full=True)

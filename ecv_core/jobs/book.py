@@ -19,7 +19,7 @@ from ecv_core import stopping
 from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
+from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState, no_progress
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
@@ -83,6 +83,8 @@ class Says:
     """After a run has ended, however it did."""
     trouble: Callable[[str | None], object] = lambda sentence: None
     """A sentence while something finished cannot be saved; None once it is."""
+    progress: Progress = no_progress
+    """Every step within a fold, from any thread."""
 
 
 class Book:
@@ -106,7 +108,6 @@ class Book:
         """Nothing is claimed yet.
 
         Args:
-            store: the database.
             runs: the plan's runs that are there already; queued ones are claimed at the start.
             plan_id: under which its other runs are made, and found again; empty for none.
             owner: who has its runs; by default this process.
@@ -116,7 +117,6 @@ class Book:
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
             recorded: whether runs outside the database count for `folds`.
-            says: who is told.
         """
         self.store = store
         self.owner = owner or this_process()
@@ -139,7 +139,6 @@ class Book:
     # -- what a plan looks at -----------------------------------------------------------------
 
     def run(self, spec: RunSpec) -> Run | None:
-        """As of `plan.ScoresKnown`."""
         run_id = self._ids.get(_key(spec))
         if run_id is None:
             return None
@@ -154,12 +153,10 @@ class Book:
         return run
 
     def ended(self, spec: RunSpec) -> bool:
-        """As of `plan.ScoresKnown`."""
         state = self._ended.get(self._ids.get(_key(spec), ""))
         return state is not None and state is not RunState.FINISHED
 
     def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
-        """As of `plan.ScoresKnown`."""
         return self.results.folds(spec, user_scores=user_scores)
 
     # -- whose the runs are -------------------------------------------------------------------
@@ -346,7 +343,6 @@ class Book:
         """The task's fold is not computed: nobody needs it any more.
 
         Args:
-            task: what was cancelled.
             under_way: other tasks, as of `settle`.
         """
         self.begin_on(task, None)
@@ -400,6 +396,10 @@ class Book:
             )
         return None
 
+    def had(self, run_id: str) -> bool:
+        """Whether a run was claimed here, and has ended or was lost since."""
+        return run_id in self._ended
+
     @property
     def all_finished(self) -> bool:
         """Whether every run that has ended has done so by needing no more fold."""
@@ -451,8 +451,14 @@ class Book:
                 self.store.begin_on(self._ids[_key(spec)], task.fold, node)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
-        """Tells the writer where the task is; of several runs the first one tells it."""
-        return writer.of(self._ids[_key(task.specs[0])], task.fold)
+        """Tells where the task is; of several runs the first one tells it."""
+        write = writer.of(self._ids[_key(task.specs[0])], task.fold)
+
+        def tell(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+            self.says.progress(phase, step, steps, curve=curve)
+            write(phase, step, steps, curve=curve)
+
+        return tell
 
     def _insist(self, write: Callable[[], _Done]) -> _Done:
         """Write, again and again until it is done; a sentence while it cannot be."""

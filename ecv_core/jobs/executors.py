@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
@@ -27,6 +27,7 @@ from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, RunError
 from ecv_core.records.run import FoldResult, Progress, no_progress
+from ecv_core.untrusted.bounded import ending, started
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
 
 
+_PROGRAM = "from ecv_core.jobs.executors import work; work()"
 _WARM_UP = None
 """To a worker, instead of a task."""
 
@@ -81,7 +83,6 @@ class Executor(Protocol):
         """Begin with a task, or have it wait for its place.
 
         Args:
-            task: what to compute.
             progress: told where it is, from any thread; it must return at once.
         """
 
@@ -100,39 +101,19 @@ class Here:
 
     places = 1
 
-    def __init__(self, compute: Compute = compute, *, also: Progress = no_progress) -> None:
-        """Nothing is computed yet.
-
-        Args:
-            compute: what to do with a task.
-            also: told every step besides; it may raise Cancelled.
-        """
-        self._compute, self._also = compute, also
+    def __init__(self, compute: Compute = compute) -> None:
+        self._compute = compute
         self._given: list[tuple[Task, Progress]] = []
 
     def submit(self, task: Task, progress: Progress) -> None:
-        """It waits until somebody asks for what is finished."""
         self._given.append((task, progress))
 
     def finished(self, seconds: float) -> Finished:
         """Computes; what the caller does with a result comes before the next one is computed."""
         while self._given:
             task, progress = self._given.pop(0)
-
-            def told(
-                phase: str,
-                step: int,
-                steps: int,
-                /,
-                *,
-                curve: Any = (),  # noqa: ANN401  as of Progress
-                progress: Progress = progress,
-            ) -> None:
-                self._also(phase, step, steps, curve=curve)
-                progress(phase, step, steps, curve=curve)
-
             error: Exception | None = None
-            with closing(self._compute(task.specs, task.fold, told)) as results:
+            with closing(self._compute(task.specs, task.fold, progress)) as results:
                 while True:
                     try:
                         place, result = next(results)
@@ -149,7 +130,6 @@ class Here:
         self._given = [one for one in self._given if one[0] != task]
 
     def close(self) -> None:
-        """Nothing waits any more."""
         self._given.clear()
 
 
@@ -188,7 +168,6 @@ class Worker:
             self._send((self.compute, task.specs, task.fold))
 
     def finished(self, seconds: float) -> Finished:
-        """What the process has written since."""
         end = time.monotonic() + seconds
         while self._task is not None:
             try:
@@ -212,13 +191,12 @@ class Worker:
         self._kill()
 
     def close(self) -> None:
-        """Kill the process."""
         self._kill()
 
     def _send(self, message: object) -> None:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                self._process = _started(self.surroundings)
+                self._process = started(_PROGRAM, self.surroundings)
                 if message is not _WARM_UP and self.compute is compute:  # not in a fold's time
                     self._say(self._process, _WARM_UP)
                 reader = threading.Thread(
@@ -247,7 +225,7 @@ class Worker:
                 else:
                     self._messages.put((process, kind, *said))
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
-            self._messages.put((process, "died", WorkerDied(_ending(process.wait()))))
+            self._messages.put((process, "died", WorkerDied(ending(process.wait()))))
         except Exception as error:
             log.exception("what a worker says cannot be read")
             process.kill()
@@ -269,23 +247,6 @@ class Worker:
         process.wait()
 
 
-def _started(besides: dict[str, str]) -> subprocess.Popen[bytes]:
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    surroundings = os.environ | path | besides
-    return subprocess.Popen(
-        [sys.executable, "-c", "from ecv_core.jobs.executors import work; work()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=surroundings,
-    )
-
-
-def _ending(code: int) -> str:
-    with suppress(ValueError):
-        return signal.Signals(-code).name
-    return f"exit code {code}"
-
-
 def work() -> None:
     """In the worker: compute what standard input says, one task after the other."""
     out = os.fdopen(os.dup(1), "wb")
@@ -296,6 +257,10 @@ def work() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+    def tell(phase: str, step: int, steps: int, curve: Sequence[float]) -> None:
+        _tell(out, "progress", phase, step, steps, tuple(curve))
+
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
@@ -306,7 +271,7 @@ def work() -> None:
         calls, specs, index = task
         error: Exception | None = None
         try:
-            for place, result in calls(specs, index, _Told(out)):
+            for place, result in calls(specs, index, Seldom(tell, PROGRESS_SECONDS)):
                 _tell(out, "computed", place, result)
         except EcvError as raised:
             error = raised
@@ -332,19 +297,23 @@ def _tell(out: IO[bytes], *message: object) -> None:
     out.flush()
 
 
-class _Told:
-    """Progress as messages, not more of them than anybody looks at."""
+class Seldom:
+    """Progress, not more of it than anybody looks at: another phase at once, steps now and then."""
 
-    def __init__(self, out: IO[bytes]) -> None:
-        self._out = out
+    def __init__(
+        self, tell: Callable[[str, int, int, Sequence[float]], object], seconds: float
+    ) -> None:
+        """Nothing is told yet. Args: tell: what is told; seconds: between two steps."""
+        self._tell, self._seconds = tell, seconds
         self._phase, self._last = "", 0.0
 
-    def __call__(self, phase: str, step: int, steps: int, /, *, curve: Any = ()) -> None:  # noqa: ANN401
+    def __call__(
+        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
         now = time.monotonic()
-        if phase == self._phase and now - self._last < PROGRESS_SECONDS:
-            return
-        self._phase, self._last = phase, now
-        _tell(self._out, "progress", phase, step, steps, tuple(curve))
+        if phase != self._phase or now - self._last >= self._seconds:
+            self._phase, self._last = phase, now
+            self._tell(phase, step, steps, curve)
 
 
 def warm_up() -> None:

@@ -176,10 +176,10 @@ def _acquired(machine: FileLock, ticket: _Ticket | None, progress: Progress) -> 
                         ticket.begins()
                 return True
         whom = next((one for _, one in others if one.computes), before[0] if before else None)
-        progress(_phase(whom), 0, 0)
-        sentence = _sentence(whom, len(before))
-        if sentence != told and time.monotonic() - came >= SAY_SECONDS:
-            log.warning("%s", told := sentence)
+        said = _words(whom)
+        progress(said[:PHASE_LENGTH], 0, 0)
+        if said != told and time.monotonic() - came >= SAY_SECONDS:
+            log.warning("%s; --share-machine waits for nobody", told := said)
         if before:
             time.sleep(LOOK_SECONDS)
         if ticket is not None:
@@ -202,24 +202,10 @@ def _wait_for_quiet(progress: Progress) -> None:
             told = True
 
 
-def _phase(whom: Waiting | None) -> str:
+def _words(whom: Waiting | None) -> str:
     if whom is None:
         return "waits for another program's fold"
-    end = f" (pid {whom.pid}) since {whom.clock}"
-    room = PHASE_LENGTH - len(end) - len("waits for ")
-    name = whom.command if len(whom.command) <= room else f"{whom.command[: room - 3]}..."
-    return f"waits for {name}{end}"
-
-
-def _sentence(whom: Waiting | None, before: int) -> str:
-    if whom is None:
-        return "waits for another program, which has the machine for a fold"
-    does = "computes a fold" if whom.computes else "waits, too,"
-    place = f"; {before} before this one" if before > 1 else ""
-    return (
-        f"waits for '{whom.command}' (process {whom.pid}), which {does} since {whom.clock}{place}; "
-        "--share-machine waits for nobody"
-    )
+    return f"waits for process {whom.pid} since {whom.clock}: {whom.command}"
 
 
 def _command() -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
 
-from ecv_core.jobs.book import RETRY_SECONDS, Says
+from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
@@ -40,7 +40,6 @@ class RunManager(Queue):
         """Start the thread.
 
         Args:
-            store: that has the queue.
             compute: what the worker process does with a task.
             seconds: that a run may take, as of `drive`.
         """
@@ -120,6 +119,7 @@ class RunManager(Queue):
         Raises: StoreError where the database is away: the run waits until it is there again.
         """
         queued: list[str] = []
+        book: Book | None = None
         refusal: str | None = None
         try:
             says = Says(trouble=self._tell)
@@ -145,7 +145,8 @@ class RunManager(Queue):
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        if not self._closing and run_id not in queued:  # nobody needs its fold any more
+        had = run_id in queued or (book is not None and book.had(run_id))
+        if not (self._closing or had):  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 

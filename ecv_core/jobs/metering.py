@@ -80,7 +80,6 @@ class Shelly:
     )
 
     def __init__(self, address: str) -> None:
-        """Nothing is asked yet. Raises: InputError for what cannot be an address."""
         if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", address):
             raise InputError(
                 f"'{address}' is no address of a Shelly plug; give one like shelly:192.168.1.20"
@@ -88,7 +87,6 @@ class Shelly:
         self._address, self._places = address, self._PLACES
 
     def read(self) -> tuple[float, str]:
-        """The power now."""
         for place in self._places:
             path, keys = place
             connection = HTTPConnection(self._address, timeout=ANSWER_SECONDS)
@@ -128,12 +126,10 @@ class Slurm:
     source = "slurm"
 
     def __init__(self, argument: str) -> None:
-        """Nothing is asked yet. Raises: InputError, for it takes no argument."""
         if argument:
             raise InputError(f"the meter slurm takes nothing, but got '{argument}'")
 
     def read(self) -> tuple[float, str]:
-        """The energy so far."""
         if (joules := slurm_joules()) is None:
             raise OSError("SLURM measures no energy here: it needs a job and acct_gather_energy")
         return joules, "J"
@@ -148,7 +144,6 @@ class Command:
         self._words = list(words)
 
     def read(self) -> tuple[float, str]:
-        """What it prints now, in its last line."""
         said = subprocess.run(
             self._words,
             stdin=subprocess.DEVNULL,
@@ -273,8 +268,8 @@ class Sampler:
                 value, unit = asked(self._device)
             except InputError as error:
                 if not self._complained:
+                    self._complained = True
                     log.warning("the meter '%s' cannot be read: %s", self.name, error)
-                self._complained = True
             else:
                 samples.append(Sample((began + time.perf_counter()) / 2, value, unit))
             if last:
@@ -296,14 +291,12 @@ class SampledMeter:
         self._begun = 0.0
 
     def start(self) -> None:
-        """Begin with all of them."""
         self._also.start()
         self._begun = time.perf_counter()
         for sampler in self._samplers:
             sampler.start()
 
     def stop(self) -> Energy:
-        """What all of them say."""
         for sampler in self._samplers:
             sampler.end()
         until = time.perf_counter() + LAST_SECONDS

@@ -29,7 +29,6 @@ def recover(store: Store, *, serves: bool = False) -> bool:
     """Mark runs whose program is gone as interrupted, so that they can be resumed.
 
     Args:
-        store: whose runs.
         serves: whether this process takes over what waits in the queues of dashboards that are
             gone.
     Returns: whether it took something over.
@@ -57,7 +56,6 @@ class Heart:
         """Start it.
 
         Args:
-            store: where.
             serves: whether this is a dashboard, whose queue the next one takes over.
             on_taken: called when something came into this process's queue that way.
         """

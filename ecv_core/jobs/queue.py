@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ecv_core import models
-from ecv_core.fold.spec import to_the_end
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import Quota
@@ -16,7 +16,7 @@ from ecv_core.store.store import Store
 class RunQueue(Protocol):
     """Where a plan puts its runs: the queue itself, or as much of it as somebody may use."""
 
-    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "") -> str:
         """As `Queue.start`."""
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
@@ -75,7 +75,7 @@ class Queue:
         """
         run = self._store.run(run_id)
         models.computing(run.spec)
-        spec = to_the_end(run.spec) if full else run.spec
+        spec = replace(run.spec, full=True) if full else run.spec
         resumed = self._store.requeue(
             run_id, spec, owner=self.owner, started_by=started_by, quota=quota
         )

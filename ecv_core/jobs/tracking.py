@@ -167,8 +167,6 @@ def lists_of(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> tuple[NDArra
     """Each user's list, best first, and a note where users with something held out have none.
 
     Args:
-        spec: of the run.
-        handed: the fold.
         table: `user_id`, `item_id`, and `rank` (1 is best), or `score` (higher is better); without
             either the rows of a user are in their order.
     Returns: item codes, -1 where a list is shorter; shape (users, n).
@@ -191,10 +189,11 @@ def ratings_of(handed: Handed, table: pd.DataFrame) -> NDArray[np.float64]:
     """Predicted ratings in the order of the held-out ones; shape (held-out ratings,).
 
     Args:
-        handed: the fold.
         table: `user_id`, `item_id` and `prediction` (or `score`), for every row of fold.test.
     Raises: InputError for what is missing, there twice, or not held out.
     """
+    import pandas as pd
+
     column = "score" if "prediction" not in table.columns else "prediction"
     if column not in table.columns:
         raise InputError(
@@ -205,23 +204,19 @@ def ratings_of(handed: Handed, table: pd.DataFrame) -> NDArray[np.float64]:
     predicted = finite(table, column)
     held, width = handed.parts == Part.TEST, handed.data.n_items
     asked = handed.data.users[held].astype(np.int64) * width + handed.data.items[held]
-    given = users * width + items
-    order = np.argsort(given)
-    at = np.searchsorted(given[order], asked)
-    there = np.append(given[order], -1)[at] == asked
-    if not there.all():
+    given = pd.Series(predicted, index=users * width + items)
+    if len(missing := np.setdiff1d(asked, given.index)):
         raise InputError(
-            f"{(~there).sum():,} of {len(asked):,} held-out ratings of fold {handed.index} have no "
-            f"prediction, such as that of {_pair(handed, int(asked[np.argmin(there)]))}; predict "
-            "every row of fold.test"
+            f"{len(missing):,} of {len(asked):,} held-out ratings of fold {handed.index} have no "
+            f"prediction, such as that of {_pair(handed, int(missing[0]))}; predict every row of "
+            "fold.test"
         )
-    if len(given) > len(asked):
-        strange = given[~np.isin(given, asked)][0]
+    if len(strange := np.setdiff1d(given.index, asked)):
         raise InputError(
-            f"a rating is predicted of {_pair(handed, int(strange))}, which is not held out in "
+            f"a rating is predicted of {_pair(handed, int(strange[0]))}, which is not held out in "
             f"fold {handed.index}; predict the rows of fold.test, no others"
         )
-    found: NDArray[np.float64] = predicted[order][at]
+    found: NDArray[np.float64] = given[asked].to_numpy()
     return found
 
 
@@ -343,8 +338,6 @@ def measure(
     """The scores of a fold from what was reported of it.
 
     Args:
-        spec: of the run.
-        handed: the fold.
         reported: user -> score, for every user with something held out; or the score of the fold;
             or a table: lists of recommended items, which are evaluated here under full ranking,
             predicted ratings, or users' scores; or scores of users x items, in the order of the

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Moment, Run
 from ecv_core.stopping import EFold, moments, stop_of
-from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping.efold import products
 
 MAX_ROUND = 9999
 FIRST_VOTE = 3
@@ -77,12 +75,6 @@ def round_of(runs: Sequence[Run], number: int) -> GameRound:
     raise InputError(f"no recorded run makes round {number}; try another number")
 
 
-def products_of(played: Sequence[Moment]) -> NDArray[np.float64]:
-    """Width x change after each fold, the least alpha that stops there; NaN before the third."""
-    widths = [moment.interval.width if moment.interval else np.nan for moment in played]
-    return np.array([np.nan, *(least_alpha(one, then) for one, then in pairwise(widths))])
-
-
 def _alpha_for(
     run: Run, order: Sequence[int], target: int, rng: np.random.Generator, *, near: bool
 ) -> float | None:
@@ -98,9 +90,9 @@ def _alpha_for(
     played = replayed(scores_of(run), order, CONFIDENCE)
     fitting = _ALPHAS[stops_at(played, _ALPHAS) == target]
     if near:
-        products = products_of(played)
-        last = products[target - 1] if target < len(products) else np.nanmin(products)
-        votes = np.array([products[FIRST_VOTE - 1], last])
+        widths = np.array(products(played), dtype=np.float64)  # NaN before the third fold
+        last = widths[target - 1] if target < len(widths) else np.nanmin(widths)
+        votes = np.array([widths[FIRST_VOTE - 1], last])
         ratio = np.maximum(votes / fitting[:, None], fitting[:, None] / np.maximum(votes, 1e-300))
         fitting = fitting[((ratio >= NEAR[0]) & (ratio <= NEAR[1])).all(axis=1)]
     if not len(fitting):

@@ -29,11 +29,13 @@ def datasets() -> pd.DataFrame:
     """What there is to evaluate on: the catalogue and your own files.
 
     Returns: one row per dataset, by id: `title`, `users`, `items` and `interactions` after
-        preparation (missing where they are not known yet), `on_disk`, `source`, `licence`.
+        preparation (missing where they are not known yet), `samples` and `features` of a table,
+        `on_disk`, `source`, `licence`.
     """
     import pandas as pd
 
-    counts = dict.fromkeys(("users", "items", "interactions"), "Int64")
+    names = ("users", "items", "interactions", "samples", "features")
+    counts = dict.fromkeys(names, "Int64")
     return pd.DataFrame(on_disk.listing()).set_index("id").astype(counts)
 
 

@@ -8,6 +8,10 @@ from contextlib import closing, contextmanager
 from typing import Unpack
 
 from ecv_core import fold
+from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.cluster.choose import executor_on
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.library.in_memory import computing, name_of
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
@@ -16,8 +20,8 @@ from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import Run as RunRecord
-from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
+from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 
 
@@ -75,59 +79,32 @@ def evaluate(
         return cv.run
     if name is not None:
         raise InputError(f"name is for a model of your own; '{algorithm}' has one: leave it out")
-    with naming_code():  # who writes Python may name code of their own
-        return _evaluated(dataset, algorithm, rule, keep, anew, on, on_fold, settings)
-
-
-def _evaluated(
-    dataset: object,
-    algorithm: str,
-    rule: StoppingRule | str | None,
-    keep: bool,
-    anew: bool,
-    on: str | None,
-    on_fold: Callable[[Run], None],
-    settings: Settings,
-) -> Run:
     for what in ("metric", "split"):
         if on is not None and not isinstance(settings.get(what), str | None):
             raise InputError(
                 f"this {what} is known to this program alone, not on {on}; register it in a module "
                 "of ECV_PLUGINS and give its id, or leave `on` out"
             )
-    asked, strange = spec_for(dataset, algorithm, rule, settings)
-    fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
-    fold.check_needs(asked)
-    fold.folds_of(asked)
-    with kept_or_not(keep and strange is None) as store:
-        return _executed(store, asked, strange, anew, on, on_fold)
-
-
-def _executed(
-    store: Store,
-    asked: RunSpec,
-    rule: StoppingRule | None,
-    anew: bool,
-    on: str | None,
-    on_fold: Callable[[Run], None],
-) -> Run:
-    from ecv_core.jobs.book import Book, Says, refuse
-    from ecv_core.jobs.cluster.choose import executor_on
-    from ecv_core.jobs.driver import drive
-    from ecv_core.jobs.plans.run import RunPlan
-    from ecv_core.store.ownership import this_process
 
     def told(run: RunRecord) -> None:
         if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
             on_fold(Run(run))
 
     says = Says(fold=told, trouble=refuse)
-    with closing(executor_on(on)) as executor:
-        (run_id,) = store.create([asked], owner=this_process(), anew=anew)
-        book = Book(store, runs=[store.run(run_id)], rule=rule, anew=anew, says=says)
-        drive(RunPlan(asked), book, executor)
-    book.check_finished()
-    return Run(store.run(run_id))
+    with naming_code():  # who writes Python may name code of their own
+        asked, strange = spec_for(dataset, algorithm, rule, settings)
+        fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
+        fold.check_needs(asked)
+        fold.folds_of(asked)
+        with (
+            kept_or_not(keep and strange is None) as store,
+            closing(executor_on(on)) as executor,
+        ):
+            (run_id,) = store.create([asked], owner=this_process(), anew=anew)
+            book = Book(store, runs=[store.run(run_id)], rule=strange, anew=anew, says=says)
+            drive(RunPlan(asked), book, executor)
+            book.check_finished()
+            return Run(store.run(run_id))
 
 
 @contextmanager

@@ -34,9 +34,8 @@ def orders(
 ) -> Outcome:
     """What a rule would have done over every order in which the folds could have come.
 
-    Exact for the rules of the package but std-stagnation, and for an own one with
-    `order_free = True` (up to 12 folds); else `draws` orders are drawn, and `standard_errors` says
-    how exact that is.
+    Exact for the rules of the package but std-stagnation; for any other `draws` orders are drawn,
+    and `standard_errors` says how exact that is.
 
     Args:
         scores: one per fold; or a run all of whose folds are in, so that costs are joules and

@@ -9,7 +9,7 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ecv_core.figures.words import metric_label, run_name, uncertainty_after_stop
 from ecv_core.records.arguments import kinds_checked
@@ -287,14 +287,36 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
         path: where it is also written.
     Raises: InputError for an id that is not known; OSError if it cannot be written.
     """
-    from ecv_core.figures.report.provenance import provenance
     from ecv_core.figures.report.run_report import run_report
 
     store = open_store()
     record = recorded_run(run) or store.run(run) if isinstance(run, str) else run.record
     origin = origins(store).get(record.run_id)
-    known = provenance([record.spec.dataset], origin.made_with if origin else None)
-    text = run_report(record, known)
+    text = run_report(record, origin.made_with if origin else None)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
+
+
+@kinds_checked
+def figure(
+    run: Run | str,
+    kind: Literal["difference", "efold", "ranks", "stops", "tradeoff"],
+    out: str | PathLike[str],
+    *,
+    alpha: float | None = None,
+) -> str:
+    """A picture of a run or of the recorded study, in a column's width; as the command `figure`.
+
+    Args:
+        run: a run, the id of one of the database or of a recorded one; or 'study'.
+        kind: of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
+            'difference', 'stops', 'ranks' or 'tradeoff'.
+        out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png.
+        alpha: of the paper's rule, for all kinds but efold; 1e-4 by default.
+    Returns: what it shows.
+    Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
+    """
+    from ecv_core.figures.report.figure_file import write_figure
+
+    return write_figure(run if isinstance(run, str) else run.record, kind, Path(out), alpha)

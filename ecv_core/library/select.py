@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ecv_core.analysis.selection.document import selection_document
 from ecv_core.analysis.selection.rounds import Budget, Until
+from ecv_core.jobs.book import Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans.select import (
     Standing,
@@ -70,11 +70,7 @@ class Selected:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        assert self.standing.played is not None  # it is decided
-        played = replace(self.standing.played, joules_of_all_folds=self.standing.joules_expected)
-        return selection_document(
-            self.standing.contenders, self.standing.terms, self.metric, played
-        )
+        return self.standing.document(self.metric)
 
     @property
     def methods(self) -> str:
@@ -159,5 +155,6 @@ def select(
         budget=None if budget is None else Budget.parse(budget),
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        _, standing = compute(store, named, terms, executor=executor, on_fold=on_fold)
+        says = Says(trouble=refuse)
+        _, standing = compute(store, named, terms, executor=executor, on_fold=on_fold, says=says)
     return Selected(standing, name, spec.metric_name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
@@ -13,7 +12,7 @@ from ecv_core.fold import spec
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.spec import RunSpec
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.splits.strategies import Make, Strategy
 from ecv_core.stopping import StoppingRule, record_of
 
@@ -76,8 +75,7 @@ def spec_for(
     if known is None:
         strange = None if isinstance(rule, str) else rule
         known = {"rule": stopping.NEVER_STOPS}
-    accepted = {*inspect.signature(spec.make_spec).parameters, *stopping.said_by_name()}
-    accepted -= {"own_metric"}  # a metric says it
+    accepted = {*SETTINGS, *stopping.said_by_name()} - {"own_metric", "cutoffs"}  # follow
     said = {*known, *known.get("rule_params", ())}
     for name in settings:
         if name not in accepted:

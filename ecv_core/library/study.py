@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Unpack
 
-from ecv_core.jobs.book import refuse
+from ecv_core.jobs.book import Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans import study as plan
 from ecv_core.library.evaluate import kept_or_not
@@ -69,8 +69,7 @@ def study(
             store,
             missing,
             executor=executor,
-            on_fold=lambda run: on_fold(Run(run)),
-            trouble=refuse,
+            says=Says(fold=lambda run: on_fold(Run(run)), trouble=refuse),
         )
         runs = {cell.spec: cell.run for cell in [*there, *done]}
         return Runs([Run(run) for cell in cells if (run := runs[cell.spec]) is not None])

@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 
 from ecv_core.analysis.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
 from ecv_core.analysis.tuning.spaces import Sampler
-from ecv_core.jobs.book import refuse
+from ecv_core.jobs.book import Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans import tune as tuning
 from ecv_core.jobs.plans.tune import Tuned
@@ -69,9 +69,8 @@ def tune(
         **settings,
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        return tuning.tune(
-            store, plan, executor=executor, share=share, on_fold=on_fold, trouble=refuse
-        )
+        says = Says(fold=lambda run: on_fold(), trouble=refuse)
+        return tuning.tune(store, plan, executor=executor, share=share, says=says)
 
 
 @kinds_checked
@@ -81,7 +80,6 @@ def power(
     *,
     pairs: Literal["all", "25"] = "all",
     seed: int = 0,
-    fix: str | None = None,
     metric: str | None = None,
     own: bool = False,
 ) -> MetricsStudy:
@@ -91,11 +89,10 @@ def power(
         dataset, algorithm: ids; of a tuning with all folds, recorded or your own.
         pairs: the exact expectation over all pairs, or one draw of 25.
         seed: of the draw.
-        fix: the dominance of this parameter only.
         metric: that dominance is worked out by, 'ndcg@10' by default.
         own: your own tuning, where there is a recorded one too.
     Returns: `sentence()`, `ranked`, `curves`, `dominant`, `importances`.
     Raises: InputError where there is no such tuning.
     """
     scores = find_tuning(open_store(), dataset, algorithm, own=own)
-    return study_metrics(scores, pairs=pairs, seed=seed, fix=fix, metric=metric)
+    return study_metrics(scores, pairs=pairs, seed=seed, metric=metric)

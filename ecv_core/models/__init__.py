@@ -24,6 +24,7 @@ from ecv_core.models.neural import (
 from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.popular import POPULAR
 from ecv_core.models.sgd_mf import SGD_MF
+from ecv_core.models.tabular import TABULAR
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.plugins import Registry
 from ecv_core.records.spec import RunSpec, Task
@@ -48,7 +49,7 @@ _OWN: dict[str, Algorithm] = {
     "bias": BIAS,
     "sgd-mf": SGD_MF,
     "biased-als": BIASED_ALS,
-    **{known.id: known for known in BAYESIAN},
+    **{known.id: known for known in (*BAYESIAN, *TABULAR)},
 }
 
 

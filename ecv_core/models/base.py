@@ -123,7 +123,14 @@ class RatingPredictor(Protocol):
         """
 
 
-Model = Recommender | RatingPredictor
+class TableModel(Protocol):
+    """An estimator of scikit-learn, or one that can be used like it."""
+
+    def estimator(self, seed: int) -> Any:  # noqa: ANN401  scikit-learn has no types
+        """One with `fit` and `predict`, not fitted. Args: seed: fixes every random choice."""
+
+
+Model = Recommender | RatingPredictor | TableModel
 """What `Algorithm.build` makes; `Algorithm.task` says which."""
 
 
@@ -172,14 +179,16 @@ class Algorithm:
     paper_default_title: str = "paper default"
     """How these values are called."""
     log_odds: bool = False
-    """Whether its scores are log-odds of an interaction, so that they have a log loss."""
+    """Whether its scores are log-odds of an interaction, so that they have a log loss; of a table
+    whether it predicts probabilities."""
     random: bool = True
     """Whether fitting draws random numbers: all users of a fold then share the luck of its
     training, of which the scores of one fold tell nothing."""
     with_torch: bool = True
     """Whether it computes with torch, whose import is then no fold's cost."""
     task: Task = Task.TOP_N
-    """What it can be asked for: `build` makes a `Recommender` or a `RatingPredictor`."""
+    """What it can be asked for: `build` makes a `Recommender`, a `RatingPredictor` or a
+    `TableModel`."""
     rate: float = 0.0
     """Of a model of ratings: seconds on one core for each rating, dimension and step (or epoch) of
     a fit, roughly; 0 where every fit is quick."""

@@ -20,21 +20,6 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = [
-    "Cancelled",
-    "DamagedRun",
-    "DatasetError",
-    "EcvError",
-    "FoldsError",
-    "InputError",
-    "RightsError",
-    "RunError",
-    "StoreError",
-    "Terminated",
-    "UnknownName",
-]
-
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]+")
 """What breaks a line, and halves of characters, which no database takes."""
 _LONG_WORD = re.compile(r"(\S{100})\S{101,}")

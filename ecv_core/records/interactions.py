@@ -76,6 +76,44 @@ class Interactions:
         return replace(self, **arrays)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Table(Interactions):
+    """Samples of which something is to be told: a class, or a number.
+
+    As interactions each sample is a user, and what is to be told of it the only item, so that
+    folds, scores of samples and files of folds are as everywhere.
+    """
+
+    features: NDArray[np.float64]
+    """What estimators look at; shape (samples, features); NaN where it is not known."""
+    targets: NDArray[np.int64] | NDArray[np.float64]
+    """Places in `classes`, or numbers; shape (samples,)."""
+    classes: NDArray[np.str_] | None = None
+    """The names of the classes, at least two; None where the targets are numbers."""
+
+    @classmethod
+    def of(
+        cls,
+        dataset: str,
+        features: NDArray[np.float64],
+        targets: NDArray[np.int64] | NDArray[np.float64],
+        classes: NDArray[np.str_] | None,
+        target: str,
+    ) -> Self:
+        """The samples, named by their number from 0. Args: target: what is to be told."""
+        count = len(targets)
+        return cls(
+            dataset=dataset,
+            users=np.arange(count, dtype=np.int32),
+            items=np.zeros(count, np.int32),
+            user_ids=np.arange(count).astype(np.str_),
+            item_ids=np.array([target]),
+            features=features,
+            targets=targets,
+            classes=classes,
+        )
+
+
 class Part(IntEnum):
     """What an interaction is for in one fold."""
 
@@ -241,18 +279,12 @@ class Ratings:
     def take(self, kept: NDArray[np.bool_]) -> Self:
         """Those that are kept alone; shape (pairs,)."""
         times = self.pairs.timestamps
-        return type(self)(
-            pairs=Pairs(
-                users=self.users[kept],
-                items=self.items[kept],
-                timestamps=None if times is None else times[kept],
-            ),
-            values=self.values[kept],
-            n_users=self.n_users,
-            n_items=self.n_items,
-            low=self.low,
-            high=self.high,
+        pairs = Pairs(
+            users=self.users[kept],
+            items=self.items[kept],
+            timestamps=None if times is None else times[kept],
         )
+        return replace(self, pairs=pairs, values=self.values[kept])
 
 
 # What a split or a model may need of a dataset beside who interacted with what.

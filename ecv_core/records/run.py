@@ -241,6 +241,16 @@ class FoldResult:
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
 
     @property
+    def seconds_alone(self) -> float:
+        """On its own, also where its work was shared with others; likewise the joules."""
+        return self.total_seconds if self.shared is None else self.shared.alone_seconds
+
+    @property
+    def joules_alone(self) -> float:
+        """See `seconds_alone`."""
+        return self.energy.joules if self.shared is None else self.shared.alone_joules
+
+    @property
     def host(self) -> str | None:
         """The machine that computed it, where that is known."""
         return None if self.node is None else self.node.host

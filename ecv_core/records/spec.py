@@ -17,6 +17,16 @@ from ecv_core.records.parameters import Params, converted, in_range, range_words
 # What a model is asked for: the items that a user will like best, or a rating.
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _About:
+    words: str
+    of: str
+    metrics: frozenset[str] = frozenset()
+    usual_metric: str
+    usual_split: str
+    unit: str = "user"
+
+
 class Task(StrEnum):
     """What models of a run do; the metric of a run tells which it is."""
 
@@ -24,15 +34,85 @@ class Task(StrEnum):
     """Rank items for each user, learnt from who has what."""
     RATINGS = "ratings"
     """Predict the rating that a user gives an item at a time, learnt from ratings."""
+    CLASSES = "classification"
+    """Tell the class of a sample, a row of a table, from its other columns."""
+    NUMBERS = "regression"
+    """Predict a number of a sample, likewise."""
 
     @property
     def words(self) -> str:
         """As it is said in a sentence: 'predicts ratings'."""
-        return "predicts ratings" if self is Task.RATINGS else "ranks items"
+        return _ABOUT[self].words
+
+    @property
+    def of(self) -> str:
+        """What its metrics are of: 'predicted ratings'."""
+        return _ABOUT[self].of
+
+    @property
+    def unit(self) -> str:
+        """What has a score of its own in a fold: 'user' or 'sample'."""
+        return _ABOUT[self].unit
+
+    @property
+    def metrics(self) -> frozenset[str]:
+        """Ids of its metrics; empty of ranked items, which every other metric is of."""
+        return _ABOUT[self].metrics
+
+    @property
+    def usual_metric(self) -> str:
+        """The metric where nobody asks for one."""
+        return _ABOUT[self].usual_metric
+
+    @property
+    def usual_split(self) -> str:
+        """The split where nobody asks for one: of ratings and of samples k disjoint parts."""
+        return _ABOUT[self].usual_split
+
+    @property
+    def together(self) -> tuple[Task, ...]:
+        """What can be done with the same data."""
+        return (self,) if self.of_table else (Task.TOP_N, Task.RATINGS)
+
+    @property
+    def of_table(self) -> bool:
+        """Whether it is done on the rows of a table, and not on who interacted with what."""
+        return self.unit == "sample"
 
 
-RATING_METRICS = frozenset({"mae", "rmse"})
-"""Ids of the metrics of predicted ratings; every other metric is of ranked items."""
+_ABOUT = {
+    Task.TOP_N: _About(
+        words="ranks items",
+        of="ranked items",
+        usual_metric="ndcg",
+        usual_split="user-k-fold",
+    ),
+    Task.RATINGS: _About(
+        words="predicts ratings",
+        of="predicted ratings",
+        metrics=frozenset({"mae", "rmse"}),
+        usual_metric="rmse",
+        usual_split="record-k-fold",
+    ),
+    Task.CLASSES: _About(
+        words="classifies samples",
+        of="classified samples",
+        metrics=frozenset(
+            {"accuracy", "balanced-accuracy", "f1-macro", "roc-auc", "cross-entropy"}
+        ),
+        usual_metric="accuracy",
+        usual_split="stratified-k-fold",
+        unit="sample",
+    ),
+    Task.NUMBERS: _About(
+        words="predicts numbers of samples",
+        of="predicted numbers of samples",
+        metrics=frozenset({"r2", "mean-absolute-error", "root-mean-squared-error"}),
+        usual_metric="r2",
+        usual_split="sample-k-fold",
+        unit="sample",
+    ),
+}
 
 
 # What there is to know of a setting of a run, beside the field of `RunSpec` that holds it.
@@ -168,7 +248,7 @@ def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation
     return plain
 
 
-WITHOUT_CUTOFF = frozenset({"auc", "log-loss", "mae", "rmse"})
+WITHOUT_CUTOFF = frozenset({"auc", "log-loss"}).union(*(task.metrics for task in Task))
 """Ids of the metrics that look at more than the top n, so that n is no part of their name."""
 
 
@@ -195,7 +275,8 @@ class RunSpec:
         metavar="NAME",
         row="folds",
         differ="fold strategies",
-        unless_asked="user-k-fold; record-k-fold where ratings are predicted",
+        unless_asked="user-k-fold; record-k-fold where ratings are predicted; of tables "
+        "stratified-k-fold, or sample-k-fold where numbers are predicted",
     )
     split_params: Params = setting((), Role.FOLDS, flag="-", differ="settings of the split")
     """Every parameter of the split, defaults filled in, sorted by name."""
@@ -234,7 +315,7 @@ class RunSpec:
         help="The score that the rule watches. The other metrics of lists are computed too.",
         metavar="NAME",
         differ="metrics",
-        unless_asked="ndcg; rmse where ratings are predicted",
+        unless_asked="ndcg; rmse where ratings are predicted; of tables accuracy or r2",
     )
     own_metric: Params = setting((), Role.MEASURE, flag="-", row="-")
     """What is to be known of a metric that is not the project's, wherever the run is read: see
@@ -393,8 +474,8 @@ class RunSpec:
     @property
     def task(self) -> Task:
         """What the model is asked for, which the metric tells."""
-        of_ratings = dict(self.own_metric).get("kind") == "ratings"
-        return Task.RATINGS if of_ratings or self.metric in RATING_METRICS else Task.TOP_N
+        kind = dict(self.own_metric).get("kind")
+        return next((one for one in Task if one == kind or self.metric in one.metrics), Task.TOP_N)
 
     @property
     def metric_name(self) -> str:
@@ -431,13 +512,19 @@ class RunSpec:
         default. So a setting that is added later changes no key while it is left at its default;
         and the default of a setting must never change, which files without it forbid as well.
         """
-        told = {
-            name: value
-            for name, value in replace(self, only_folds=()).part(*SCORES).items()
-            if value != SETTINGS[name].default
-        }
-        text = json.dumps(_without_kinds(told), sort_keys=True, separators=(",", ":"))
+        told = replace(self, only_folds=()).told(*SCORES)
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()[:32]
+
+    def told(self, *roles: Role) -> dict[str, object]:
+        """The settings of these roles that are not at their default, as JSON values.
+
+        Numbers that are equal are the same value: 1, 1.0 and True.
+        """
+        parts = self.part(*roles).items()
+        return {
+            name: _without_kinds(value) for name, value in parts if value != SETTINGS[name].default
+        }
 
     def same_run(self, other: RunSpec) -> bool:
         """Whether both ask for the same run.
@@ -464,9 +551,6 @@ class RunSpec:
 
 
 def _without_kinds(value: object) -> object:
-    """The same, but numbers that are equal are written alike: 1, 1.0 and True."""
-    if isinstance(value, dict):
-        return {name: _without_kinds(part) for name, part in value.items()}
     if isinstance(value, tuple):
         return [_without_kinds(part) for part in value]
     whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())

@@ -7,35 +7,23 @@ from collections.abc import Mapping
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
-from ecv_core.splits.exchange.files import IMPORTED, write_bytes
-from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
-from ecv_core.splits.part_counts import FoldParts, Leakage, PartCounts, fold_parts, leakage
-from ecv_core.splits.registry import SPLITS, register_split
-from ecv_core.splits.strategies import Past, Strategy, check_need
-
-__all__ = [
-    "IMPORTED",
-    "SPLITS",
-    "FoldMatrices",
-    "FoldParts",
-    "Leakage",
-    "PartCounts",
-    "Past",
-    "Strategy",
-    "check_exchangeable",
-    "check_need",
-    "exchangeable",
-    "fold_matrices",
-    "fold_parts",
-    "leakage",
-    "matrices",
-    "obstacle",
-    "register_split",
-    "split",
-    "strategy",
-    "usable_parts",
-    "write_bytes",
-]
+from ecv_core.records.spec import Task
+from ecv_core.splits.exchange.files import IMPORTED as IMPORTED
+from ecv_core.splits.exchange.files import write_bytes as write_bytes
+from ecv_core.splits.fold_matrices import FoldMatrices as FoldMatrices
+from ecv_core.splits.fold_matrices import fold_matrices as fold_matrices
+from ecv_core.splits.fold_matrices import matrices as matrices
+from ecv_core.splits.fold_matrices import usable_parts as usable_parts
+from ecv_core.splits.part_counts import FoldParts as FoldParts
+from ecv_core.splits.part_counts import Leakage as Leakage
+from ecv_core.splits.part_counts import PartCounts as PartCounts
+from ecv_core.splits.part_counts import fold_parts as fold_parts
+from ecv_core.splits.part_counts import leakage as leakage
+from ecv_core.splits.registry import SPLITS as SPLITS
+from ecv_core.splits.registry import register_split as register_split
+from ecv_core.splits.strategies import Past as Past
+from ecv_core.splits.strategies import Strategy as Strategy
+from ecv_core.splits.strategies import check_need as check_need
 
 
 def strategy(split_id: str) -> Strategy:
@@ -43,6 +31,20 @@ def strategy(split_id: str) -> Strategy:
     if split_id not in SPLITS:
         raise UnknownName("split", split_id, SPLITS)
     return SPLITS[split_id]
+
+
+def serving(task: Task) -> list[str]:
+    """Ids of the ways to split for a task, in the registry's order."""
+    return [name for name, known in SPLITS.items() if task in known.tasks]
+
+
+def check_serves(known: Strategy, task: Task) -> None:
+    """Refuse to split samples as interactions, or the other way round. Raises: FoldsError."""
+    if task not in known.tasks:
+        raise FoldsError(
+            f"the split '{known.id}' is for {' or '.join(one.of for one in known.tasks)}, but the "
+            f"model {task.words}; choose one of: {', '.join(serving(task))}"
+        )
 
 
 def check_exchangeable(split_id: str, why: str) -> None:
@@ -90,7 +92,7 @@ def split(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    check_need(known, interactions, SPLITS.values())
+    check_need(known, interactions, [SPLITS[name] for name in serving(known.tasks[0])])
     if known.least_k < 2:  # k-fold strategies say what the most is
         known.check_k(k)
     return known.folds(interactions, k, seed, settings)

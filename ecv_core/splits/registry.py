@@ -8,6 +8,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, code_of, id_of
+from ecv_core.records.spec import Task
 from ecv_core.splits import holdouts, strategies, timeline
 from ecv_core.splits.exchange.files import IMPORTED
 from ecv_core.splits.strategies import Make, Past, Strategy
@@ -290,12 +291,31 @@ _PROJECTS: dict[str, Strategy] = {
             past=Past.EVERYBODY,
             in_order=True,
         ),
+        Strategy(
+            id="stratified-k-fold",
+            title="Samples, every class evenly",
+            help="The samples of each class are shuffled and dealt evenly over the folds.",
+            source="scikit-learn, StratifiedKFold with shuffle",
+            ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
+            make=strategies.by_classes,
+            least_k=2,
+            tasks=(Task.CLASSES,),
+        ),
+        Strategy(
+            id="sample-k-fold",
+            title="Samples, evenly",
+            help="The samples are shuffled and dealt evenly over the folds.",
+            source="scikit-learn, KFold with shuffle",
+            ecv="e-CV applies: every sample is held out in exactly one of the k folds.",
+            make=strategies.by_samples,
+            least_k=2,
+            tasks=(Task.CLASSES, Task.NUMBERS),
+        ),
     )
 }
 
 
 def _offered(found: object, name: str) -> tuple[str, Strategy]:
-    """What an entry point gave, as an entry of the registry."""
     known = _of_ones_own(found, name)
     return known.id, known
 

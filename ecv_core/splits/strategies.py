@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
@@ -12,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import FoldsError, InputError
-from ecv_core.records.interactions import LACKS, Folds, Interactions, Need, Part
+from ecv_core.records.interactions import LACKS, Folds, Interactions, Need, Part, Table
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.plugins import check_id
+from ecv_core.records.spec import Task
 
 # k folds that hold out every interaction once: dealt user by user, or all together.
 
@@ -66,6 +68,50 @@ def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDAr
     dealt = np.resize(order, len(interactions))
     rng.shuffle(dealt)
     return dealt
+
+
+def by_classes(table: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+    """Samples dealt over the folds so that each has about the same share of every class.
+
+    Returns: shape (samples,), the folds of scikit-learn's StratifiedKFold(k, shuffle=True).
+    Raises: FoldsError if the classes are not known, or no class has a sample for every fold.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    if not isinstance(table, Table) or table.classes is None:
+        raise FoldsError(
+            f"{table.dataset} has no classes to deal evenly; use the split 'sample-k-fold'"
+        )
+    if (most := int(np.bincount(table.targets.astype(np.int64)).max())) < k:
+        raise FoldsError(
+            f"cannot make {k} folds of {table.dataset}, whose largest class has {most} samples; "
+            f"choose k from 2 to {most}"
+        )
+    splitter = StratifiedKFold(k, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a class with fewer samples than folds
+        return _numbered(splitter.split(table.features, table.targets), len(table))
+
+
+def by_samples(table: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+    """Samples, shuffled and dealt evenly: the folds of scikit-learn's KFold(k, shuffle=True).
+
+    Returns: shape (samples,). Raises: FoldsError if k does not fit.
+    """
+    from sklearn.model_selection import KFold
+
+    check_k(table, k)
+    splitter = KFold(k, shuffle=True, random_state=seed)
+    return _numbered(splitter.split(np.empty((len(table), 0))), len(table))
+
+
+def _numbered(
+    folds: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]], count: int
+) -> NDArray[np.int16]:
+    fold_of = np.empty(count, np.int16)
+    for fold, (_, held_out) in enumerate(folds):
+        fold_of[held_out] = fold
+    return fold_of
 
 
 def check_k(interactions: Interactions, k: int) -> None:
@@ -149,6 +195,8 @@ class Strategy:
     past: Past = Past.NOBODY
     in_order: bool = False
     """True where the folds are steps in time, so that another order of them means nothing."""
+    tasks: tuple[Task, ...] = Task.TOP_N.together
+    """What it makes folds for."""
     code: str = ""
     """Of one's own: names what `make` does; a run is never continued by other code."""
 

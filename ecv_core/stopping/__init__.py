@@ -5,57 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast, overload
+from functools import cached_property
+from typing import Any, cast
 
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, check_id, id_of
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
-from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
-from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE, EFold, EFoldRelative
-from ecv_core.stopping.fixed import FIXED, NEVER, Fixed, Never
-from ecv_core.stopping.interval import (
-    difference_percent,
-    mean_and_deviation,
-    mean_interval,
-    stop_interval,
-)
-from ecv_core.stopping.precision import PRECISION, Precision
-from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
+from ecv_core.stopping.base import OwnInterval, OwnMean, first_stop
+from ecv_core.stopping.base import Rule as Rule
+from ecv_core.stopping.base import StoppingRule as StoppingRule
+from ecv_core.stopping.base import TakesAids as TakesAids
+from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE
+from ecv_core.stopping.efold import EFold as EFold
+from ecv_core.stopping.efold import EFoldRelative as EFoldRelative
+from ecv_core.stopping.fixed import FIXED, NEVER
+from ecv_core.stopping.fixed import Fixed as Fixed
+from ecv_core.stopping.fixed import Never as Never
+from ecv_core.stopping.interval import difference_percent as difference_percent
+from ecv_core.stopping.interval import mean_and_deviation, stop_interval
+from ecv_core.stopping.interval import mean_interval as mean_interval
+from ecv_core.stopping.precision import PRECISION
+from ecv_core.stopping.precision import Precision as Precision
+from ecv_core.stopping.stagnation import STD_STAGNATION
+from ecv_core.stopping.stagnation import StdStagnation as StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
-
-__all__ = [
-    "BASELINE",
-    "NEVER_STOPS",
-    "PAPERS_RULE",
-    "RULES",
-    "EFold",
-    "EFoldRelative",
-    "Fixed",
-    "Never",
-    "Precision",
-    "Rule",
-    "StdStagnation",
-    "StoppingRule",
-    "TakesAids",
-    "axis_of",
-    "cheap_models",
-    "difference_percent",
-    "folds_planned",
-    "interval_after_stop",
-    "mean_interval",
-    "moment",
-    "moments",
-    "needs_user_scores",
-    "register_rule",
-    "rule",
-    "rule_for",
-    "said_by_name",
-    "settings_of",
-    "stop_of",
-    "takers",
-]
 
 
 def record_of(instance: StoppingRule, id: str | None, title: str | None, help: str | None) -> Rule:
@@ -94,7 +69,6 @@ BASELINE = FIXED.id
 
 
 def _offered(found: object, name: str) -> tuple[str, Rule]:
-    """What an entry point gave, as an entry of the registry."""
     rule = (
         found
         if isinstance(found, Rule)
@@ -306,7 +280,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
 
 def usual_kind(spec: RunSpec) -> IntervalKind:
     """What the intervals of a run hold where that was not written beside them."""
-
     return RULES[spec.rule].interval if spec.rule in RULES else IntervalKind.MEAN
 
 
@@ -321,18 +294,11 @@ class MomentsAgain(Sequence[Moment]):
     def __init__(self, spec: RunSpec, folds: Sequence[FoldResult], stopped_at: int | None) -> None:
         """Of a run of this spec, its folds in the order in which they came, and its stop."""
         self._spec, self._folds, self._stopped_at = spec, folds, stopped_at
-        self._found: tuple[Moment, ...] | None = None
 
     def __len__(self) -> int:
         return len(self._folds)
 
-    @overload
-    def __getitem__(self, at: int) -> Moment: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Moment]: ...
-    def __getitem__(self, at: int | slice) -> Moment | Sequence[Moment]:
-        if self._found is None:
-            self._found = self._worked_out()
+    def __getitem__(self, at: Any) -> Any:  # noqa: ANN401  a place or a slice, as of a tuple
         return self._found[at]
 
     def __eq__(self, other: object) -> bool:
@@ -340,19 +306,19 @@ class MomentsAgain(Sequence[Moment]):
 
     __hash__ = None  # type: ignore[assignment]  # like a list
 
-    def _worked_out(self) -> tuple[Moment, ...]:
-
+    @cached_property
+    def _found(self) -> tuple[Moment, ...]:
         spec, folds = self._spec, self._folds
         if not rule(spec.rule).needs_user_scores:
             return tuple(moments(rule_for(spec), folds, spec.confidence))
-        plain = moments(Never(), folds, spec.confidence)
-        return tuple(map(self._of_users, plain))
-
-    def _of_users(self, moment: Moment) -> Moment:
-        at_stop = moment.n == self._stopped_at
-        said = f"the rule said {'stop' if at_stop else 'go on'}, where the run was made."
-        decision = Decision(
-            stop=at_stop and moment.n < self._spec.max_folds,
-            reason=f"After {moment.n} folds: {said}",
+        return tuple(
+            replace(moment, decision=self._decision(moment.n))
+            for moment in moments(Never(), folds, spec.confidence)
         )
-        return replace(moment, decision=decision)
+
+    def _decision(self, n: int) -> Decision:
+        at_stop = n == self._stopped_at
+        said = f"the rule said {'stop' if at_stop else 'go on'}, where the run was made."
+        return Decision(
+            stop=at_stop and n < self._spec.max_folds, reason=f"After {n} folds: {said}"
+        )

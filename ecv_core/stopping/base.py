@@ -50,8 +50,6 @@ class StoppingRule(Protocol):
     - `title`, its name for people;
     - `needs_user_scores = True`, where it reads FoldResult.user_scores;
     - `looks = False`, where it stops after the same fold whatever the results are;
-    - `order_free = True`, where it decides by which folds it has seen and which of them is the
-      newest, so that every order of k folds can be worked out exactly by asking it;
     - `first`, the first fold that can stop, where that is later than `min_folds`;
     - `interval_kind`, what its intervals hold, where it is an `OwnInterval`.
     """
@@ -195,6 +193,8 @@ class Phrases:
     """A mark for the citation of the paper on e-fold cross-validation."""
     maths: Callable[[str, str], str]
     """A mark for a formula: as text, and in LaTeX between dollars."""
+    unit: str = "user"
+    """What has a score of its own in a fold."""
 
 
 AT_LEAST = Parameter(
@@ -248,7 +248,7 @@ class Rule:
     watched: Watched | None = None
     """The number that decides, where one does."""
     picture: str = ""
-    """The drawing of `figures.products.PICTURES` that explains its decisions; '' for none."""
+    """The drawing of `figures.decisions.PICTURES` that explains its decisions; '' for none."""
 
     def __post_init__(self) -> None:
         if self.axis is None:

@@ -231,9 +231,9 @@ def _sentence(say: Phrases) -> str:
     return (
         f"Evaluation stopped, after {say.least} at the earliest, as soon as the {say.level} "
         f"confidence interval of the mean of all {k} folds, estimated from the scores of single "
-        f"users and the fold means with the {k} folds as a finite population and for all looks at "
-        f"once, reached at most {100 * tolerance:.3g} % of the mean to either side: a variant of "
-        f"e-fold cross-validation{say.paper}. The interval told is {say.interval}."
+        f"{say.unit}s and the fold means with the {k} folds as a finite population and for all "
+        f"looks at once, reached at most {100 * tolerance:.3g} % of the mean to either side: a "
+        f"variant of e-fold cross-validation{say.paper}. The interval told is {say.interval}."
     )
 
 
@@ -250,7 +250,7 @@ TOLERANCE = Parameter(
     default=0.03,
     required=True,
     help="How far the score may be from the mean of all k folds. Large data may need two "
-    "folds, noisy data nearly all: the rule looks at every user's scores.",
+    "folds, noisy data nearly all: the rule looks at the score of every user, or sample.",
     low=0,
     high=1,
     open=True,
@@ -284,8 +284,8 @@ PRECISION = Rule(
     title="Precision",
     help=(
         "Stops when the k-fold mean is known to within the tolerance you state, with the "
-        "confidence you state. It compares every user's score from fold to fold, so large "
-        "data may need two folds and noisy data nearly all."
+        "confidence you state. It compares the score of every user, or sample, from fold to fold, "
+        "so large data may need two folds and noisy data nearly all."
     ),
     source="this project; two-level variance of the fold means, all looks at once",
     kind=Precision,

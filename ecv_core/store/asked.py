@@ -33,8 +33,6 @@ def lease(
     Of several who do so at once each gets another one.
 
     Args:
-        store: where.
-        run_id: the run.
         wanted: fold indices, the most urgent first.
         seconds: until it may be asked for again.
         anew: take it though somebody has it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from ecv_core import models, splits, stopping
-from ecv_core.fold.spec import usual_k, usual_metric, usual_min_folds, usual_rule, usual_split
+from ecv_core.fold.spec import usual_k, usual_min_folds, usual_rule
 from ecv_core.records.parameters import Params
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
 
@@ -84,8 +84,8 @@ def _own_metric(spec: RunSpec) -> list[str]:
 def _told(spec: RunSpec) -> dict[str, object]:
     """The settings with an option that are not as they are where nobody asks."""
     usual = {name: one.default for name, one in SETTINGS.items()} | {
-        "metric": None if spec.tracked else usual_metric(spec.task),
-        "split": usual_split(spec.task),
+        "metric": None if spec.tracked else spec.task.usual_metric,
+        "split": spec.task.usual_split,
         "k": usual_k(spec.split, imported=spec.folds_sha256 is not None),
         "rule": usual_rule(spec.split, spec.k),
         "min_folds": usual_min_folds(spec.rule, spec.k),

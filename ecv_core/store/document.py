@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -156,31 +155,8 @@ class MomentDocument(_Part):
         )
 
 
-class EnergyDocument(_Part):
-    """What all folds cost, and what stopping saved: see `energy.savings.EnergyFacts`."""
-
-    joules: FiniteFloat
-    joules_range: Ends | None = None
-    """The least and the most of it that is the folds'; None in documents of before, as below."""
-    above_idle: bool = False
-    grams_co2e: FiniteFloat
-    saved_joules: FiniteFloat | None
-    saved_range: Ends | None = None
-    """The least and the most that it may be; None in documents of before it was written."""
-    saved_percent: FiniteFloat | None
-    processor_seconds: FiniteFloat | None = None
-    saved_processor_seconds: FiniteFloat | None = None
-    saved_processor_percent: FiniteFloat | None = None
-    source: str
-
-
 class RunDocument(_Part):
-    """A run in JSON: what `run --json` writes and pages export.
-
-    `mean` and all intervals but the last are those at the stop, or after the newest fold while
-    there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d) are there
-    once all folds are.
-    """
+    """What is read of a run in JSON; `run_document` writes it, with more that follows from it."""
 
     format: Literal["e-fold run"] = FORMAT
     version: int = VERSION
@@ -189,27 +165,11 @@ class RunDocument(_Part):
     state: RunState
     stopped_at: int | None
     mean: FiniteFloat | None = None
-    interval: Ends | None = None
-    """What the rule goes by; `interval_kind` says what it holds."""
-    interval_kind: IntervalKind | None = None
-    mean_interval: Ends | None = None
-    """Student's t of the mean."""
-    stop_interval: Ends | None = None
-    """The same, allowing for how the rule came to stop there: see `stopping.interval`."""
-    k_fold_mean: FiniteFloat | None = None
-    k_fold_mean_interval: Ends | None = None
-    """Student's t of the mean of all folds."""
-    difference_percent: FiniteFloat | None = None
     created_at: Time | None = None
     finished_at: Time | None = None
-    doubt: str = ""
-    """What makes its folds no base for a promise, in a sentence; empty where nothing does."""
     error: str | None = None
     other_work: str = ""
     """As in Run: such runs are left out where joules of runs are added up."""
-    energy: EnergyDocument | None = None
-    hardware: list[str] = []
-    """On which the folds were computed: where there are several, their joules differ by it too."""
     folds: list[FoldDocument]
     moments: list[MomentDocument] = []
     made_with: Any = None
@@ -244,48 +204,51 @@ class RunDocument(_Part):
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes.
+    """The run as plain JSON values: what `run --json` writes and pages export.
 
+    Beside what `RunDocument` says: `mean`, `interval` (what the rule goes by; `interval_kind` says
+    what it holds), `mean_interval` (Student's t) and `stop_interval` (the same, allowing for how
+    the rule came to stop there: see `stopping.interval`) are those at the stop, or after the newest
+    fold while there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d)
+    are there once all folds are. `energy` is `energy.savings.EnergyFacts`, `doubt` what makes the
+    folds no base for a promise, `hardware` on which they were computed.
     Raises: InputError for a run with a value that `run_file.read_run` would refuse.
     """
+    at, whole = run.at_stop, run.k_fold_mean
+    scores, confidence = [result.score for result in run.folds], run.spec.confidence
+    used = scores[: run.folds_used]
     try:
-        document = _document(run).model_dump(mode="json", exclude={"made_with"})
+        document = RunDocument(
+            run_id=run.run_id,
+            spec=run.spec,
+            state=run.state,
+            stopped_at=run.stopped_at,
+            mean=at.mean if at else None,
+            created_at=run.created_at,
+            finished_at=run.finished_at,
+            error=run.error,
+            other_work=run.other_work,
+            folds=[FoldDocument.of(result) for result in run.folds],
+            moments=[MomentDocument.of(moment) for moment in run.moments],
+        ).model_dump(mode="json", exclude={"made_with"})
         codec.read(RunDocument, json.dumps(document))
     except ValidationError as error:
         raise InputError(
             f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
         ) from error
-    return document
-
-
-def _document(run: Run) -> RunDocument:
-    at, whole = run.at_stop, run.k_fold_mean
-    scores, confidence = [result.score for result in run.folds], run.spec.confidence
-    used = scores[: run.folds_used]
-    return RunDocument(
-        run_id=run.run_id,
-        spec=run.spec,
-        state=run.state,
-        stopped_at=run.stopped_at,
-        mean=at.mean if at else None,
-        interval=ends(at.interval) if at else None,
-        interval_kind=at.interval.kind if at and at.interval else None,
-        mean_interval=ends(stopping.mean_interval(used, confidence)) if used else None,
-        stop_interval=ends(stopping.interval_after_stop(run.spec, used)) if used else None,
-        k_fold_mean=whole,
-        k_fold_mean_interval=(
-            ends(stopping.mean_interval(scores, confidence)) if whole is not None else None
-        ),
-        difference_percent=(
-            stopping.difference_percent(at.mean, whole) if at and whole is not None else None
-        ),
-        created_at=run.created_at,
-        finished_at=run.finished_at,
-        doubt=run.doubt,
-        error=run.error,
-        other_work=run.other_work,
-        energy=EnergyDocument(**asdict(energy_of(run))),
-        hardware=sorted({result.node.hardware for result in run.folds if result.node}),
-        folds=[FoldDocument.of(result) for result in run.folds],
-        moments=[MomentDocument.of(moment) for moment in run.moments],
-    )
+    return document | {
+        "interval": ends(at.interval) if at else None,
+        "interval_kind": at.interval.kind.value if at and at.interval else None,
+        "mean_interval": ends(stopping.mean_interval(used, confidence)) if used else None,
+        "stop_interval": ends(stopping.interval_after_stop(run.spec, used)) if used else None,
+        "k_fold_mean": whole,
+        "k_fold_mean_interval": None
+        if whole is None
+        else ends(stopping.mean_interval(scores, confidence)),
+        "difference_percent": None
+        if at is None or whole is None
+        else stopping.difference_percent(at.mean, whole),
+        "doubt": run.doubt,
+        "energy": codec.to_json(energy_of(run)),
+        "hardware": sorted({result.node.hardware for result in run.folds if result.node}),
+    }

@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ecv_core.records.errors import StoreError
 from ecv_core.records.places import OWN
 from ecv_core.store.older_versions import take_over
-from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
+from ecv_core.store.schema import SCHEMA_VERSION, VERSION_0_1, metadata, schema
 
 _SCHEME = re.compile(r"[\w+]+://")
 _PASSWORD_OF_QUERY = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
@@ -36,7 +36,6 @@ def without_password(text: str, url: str) -> str:
 
     Args:
         text: anything.
-        url: the address that was asked for.
     """
     begin = _SCHEME.match(url)
     scheme = begin[0] if begin else ""
@@ -168,17 +167,19 @@ def _make_tables(engine: sa.Engine) -> None:
             # Writing, though nothing changes, makes whoever opens it at the same moment wait.
             connection.execute(schema.update().values(version=schema.c.version))
             version = connection.scalar(newest)
-            if version < SCHEMA_VERSION:
-                take_over(connection, version)
-        metadata.create_all(connection)
-        if version is None or version < SCHEMA_VERSION:
-            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
-        elif version > SCHEMA_VERSION:
+        if version not in (None, VERSION_0_1, SCHEMA_VERSION):
+            newer = version > SCHEMA_VERSION
             raise StoreError(
-                f"the database {_shown(engine)} was written by a newer version "
-                f"(schema {version}, this one knows {SCHEMA_VERSION}); update e-fold, or set "
+                f"the database {_shown(engine)} was written by a "
+                f"{'newer' if newer else 'development'} version (schema {version}, this one knows "
+                f"{VERSION_0_1} and {SCHEMA_VERSION}); {'update e-fold, or ' if newer else ''}set "
                 "ECV_DATABASE_URL to another file"
             )
+        if version == VERSION_0_1:
+            take_over(connection)
+        metadata.create_all(connection)
+        if version != SCHEMA_VERSION:
+            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
 
 
 def _somebody_else_makes_them(error: StoreError) -> bool:
@@ -192,7 +193,6 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
 
     Args:
-        engine: the database.
         doing: what could not be done, as in "the database ... cannot be written".
     Raises: StoreError.
     """

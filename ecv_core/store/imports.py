@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -18,6 +18,9 @@ from ecv_core.store import schema
 from ecv_core.store.rows import fold_row, now, run_rows
 from ecv_core.store.schema import folds, imports, removed, runs
 from ecv_core.store.store import Store
+
+if TYPE_CHECKING:
+    from ecv_core.store.run_file import RunFile
 
 OWNER = "imported"
 
@@ -34,29 +37,18 @@ class Origin:
     """Machine and versions that it was computed with, as far as its file says; may be empty."""
 
 
-def import_run(
-    store: Store,
-    run: Run,
-    *,
-    sha256: str,
-    file_name: str,
-    made_with: Mapping[str, Any],
-    started_by: str = "",
-) -> tuple[str, bool]:
+def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[str, bool]:
     """Keep a finished run that was computed elsewhere.
 
-    It gets its own id where that is free, else a new one.
+    It gets its own id where that is free, else a new one. What was imported before is not kept
+    twice.
 
     Args:
-        store: the database.
-        run: finished, with its moments and without per-user scores.
-        sha256: of its content: what was imported before is not kept twice.
-        file_name: where it came from.
-        made_with: see Origin.
         started_by: the id of the person who imports it.
     Returns: the id that it has here, and whether it is new; False where it was here already.
     Raises: StoreError.
     """
+    run, sha256 = file.run, file.sha256
     with store.transaction("written") as connection:
         # One that was deleted is imported anew, whether it came from this file or ran here.
         same = sa.or_(imports.c.sha256 == sha256, removed.c.run_id == run.run_id)
@@ -76,8 +68,8 @@ def import_run(
                 run_id=run_id,
                 original_id=run.run_id,
                 sha256=sha256,
-                file_name=codec.shown(file_name, 120),
-                made_with=json.dumps(dict(made_with)),
+                file_name=codec.shown(file.name, 120),
+                made_with=json.dumps(dict(file.made_with)),
                 imported_at=now(),
             )
         )

@@ -271,8 +271,8 @@ def _columns(
         "scores": tuple(one.score for one in results[:seen]),  # what is ahead of them is spent only
         "joules": sum(one.energy.joules for one in results) if metered else None,
         "processor_seconds": sum(processor) if len(processor) == len(results) > 0 else None,
-        "fold_seconds": tuple(map(_seconds, results)),
-        "fold_joules": tuple(map(_joules, results)),
+        "fold_seconds": tuple(one.seconds_alone for one in results),
+        "fold_joules": tuple(one.joules_alone for one in results),
         "spent": _spent(results),
         "other_work": any(not one.energy.own for one in results),
         "damaged": damaged,
@@ -288,17 +288,9 @@ def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
     found = []
     for source, mine in of_source.items():
         sums = {name: sum(getattr(one.energy, name) for one in mine) for name in _AMOUNTS}
-        seconds = sum(map(_seconds, mine))
+        seconds = sum(one.seconds_alone for one in mine)
         found.append(Spent(energy=Energy(source=source, **sums), total_seconds=seconds))
     return tuple(found)
-
-
-def _seconds(result: FoldResult) -> float:
-    return result.shared.alone_seconds if result.shared else result.total_seconds
-
-
-def _joules(result: FoldResult) -> float:
-    return result.shared.alone_joules if result.shared else result.energy.joules
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")

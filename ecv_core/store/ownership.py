@@ -53,8 +53,6 @@ def beat(store: Store, owner: str, *, serves: bool) -> None:
     """A sign of life; those of owners without active runs are forgotten.
 
     Args:
-        store: where.
-        owner: who is there.
         serves: whether the next dashboard takes its queue over.
     """
     here = {"serves": serves, "beat_at": now()}
@@ -124,14 +122,13 @@ def is_alive(owner: str, last: datetime | None) -> bool:
     """Whether the process that `this_process` named is still there; of another name who knows.
 
     Args:
-        owner: its name.
         last: its last sign of life, by its own clock; None if it never gave one.
     """
     named = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
     if named is None:
         return True
     machine, pid, started = named.groups()
-    if machine not in (_machine(), socket.gethostname()):  # the latter: as versions before named it
+    if machine != _machine():
         return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
     try:
         process = psutil.Process(int(pid))

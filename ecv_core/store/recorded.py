@@ -32,7 +32,6 @@ def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], 
     Args:
         scores: fold -> its per-user scores.
         metrics: at least one, as in UserScores.metrics: 'ndcg@10'.
-        path: its folder is made if need be.
     Raises: OSError if it cannot be written.
     """
     import pyarrow as pa
@@ -161,7 +160,6 @@ def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
 
     Args:
         spec: one of them.
-        folder: as of `recorded_runs`.
     Raises: as there.
     """
     runs = (_read(path, path.stat().st_mtime_ns) for path in _paths_of(spec, folder))
@@ -175,16 +173,15 @@ def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, User
 
     Args:
         run: any; one that is not recorded has none.
-        folder: as of `recorded_runs`.
     Raises: InputError for a damaged file.
     """
-    path = _path_of_run(run, folder)
+    path = _path_of(run.run_id, folder, run.spec)
     return {} if path is None else read_user_scores(user_scores_path(path))
 
 
 def has_user_scores(run: Run, folder: Path | None = None) -> bool:
     """Whether `recorded_user_scores` has some; reads none of them."""
-    path = _path_of_run(run, folder)
+    path = _path_of(run.run_id, folder, run.spec)
     return path is not None and user_scores_path(path).exists()
 
 
@@ -193,7 +190,6 @@ def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
 
     Args:
         run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
-        folder: as of `recorded_runs`.
     Raises: InputError for a damaged file of this name.
     """
     path = _path_of(run_id, folder)
@@ -220,20 +216,15 @@ def _paths_of(spec: RunSpec | None, folder: Path | None) -> list[Path]:
     return [path for one in within for path in sorted(one.glob(names))]
 
 
-def _path_of_run(run: Run, folder: Path | None) -> Path | None:
-    return _with_id(run.run_id, _paths_of(run.spec, folder))
-
-
-def _path_of(run_id: str, folder: Path | None) -> Path | None:
-    paths = _paths_of(None, folder)
-    named = (path for path in paths if path.stem == run_id)
-    return next(named, None) or _with_id(run_id, paths)
-
-
-def _with_id(run_id: str, paths: Sequence[Path]) -> Path | None:
+def _path_of(name: str, folder: Path | None, spec: RunSpec | None = None) -> Path | None:
+    """Of the run with this id or file name, of this spec where it is known."""
+    paths = _paths_of(spec, folder)
+    for path in paths:
+        if path.stem == name:
+            return path
     for path in paths:
         with suppress(InputError):  # a damaged file is not this run's
-            if _read(path, path.stat().st_mtime_ns).run_id == run_id:
+            if _read(path, path.stat().st_mtime_ns).run_id == name:
                 return path
     return None
 

@@ -15,10 +15,9 @@ from ecv_core.records.places import OWN
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import fresh, sqlite_file, transaction, way_out, without_password
-from ecv_core.store.rows import fold_row, queued_rows
+from ecv_core.store.rows import fold_row, queued_rows, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores
 from ecv_core.store.store import Store
-from ecv_core.store.user_scores import row_of
 
 QUICK_BYTES = 256_000_000
 """A SQLite file up to this size is read whole to see whether it is sound: half a second."""
@@ -41,7 +40,7 @@ class KeptRun:
         self.rows.append(fold_row(run_id, result, None))
         if result.user_scores is not None:
             place = {"run_id": run_id, "fold": result.fold}
-            self.users.append(place | row_of(result.user_scores))
+            self.users.append(place | user_scores_row(result.user_scores))
 
 
 def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:

@@ -35,7 +35,6 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
     """The scores of some folds of a spec, named after its algorithm and dataset.
 
     Args:
-        spec: of them all.
         results: each fold once, in any order; with users' scores where they are known.
     """
     by_fold = tuple(sorted(results, key=lambda result: result.fold))
@@ -203,7 +202,6 @@ def aid_spec(spec: RunSpec, name: str) -> RunSpec:
     """All folds of a cheap model, on the folds of this run; its parameters are at their defaults.
 
     Args:
-        spec: of the run that is adjusted.
         name: id of the cheap model.
     Raises: UnknownName.
     """
@@ -233,7 +231,6 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
 
     Args:
         results: to look in.
-        spec: of the run that is adjusted.
         names: ids.
     Raises: InputError for one without all folds.
     """

@@ -7,10 +7,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -24,22 +23,15 @@ from ecv_core.models import components
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.records.spec import OLDER, SETTINGS, RunSpec
+from ecv_core.records.spec import OLDER, SETTINGS, Role, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean
 from ecv_core.store.document import FORMAT, VERSION, RunDocument
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
-_OLD = ("folds_sha256", "negatives", "only_folds")
-"""Settings without a value that count in `content_sha256`; later ones do not, so that what names a
-run stays the same when a setting is added."""
 MOST_METERS = 99
 """Of a fold; nobody has so many."""
-_LATER = ("tracked", "share_machine", "wait_for_quiet", "no_energy", "own_metric")
-"""Settings that likewise count in it only where they are set."""
-_OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
-"""Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
 _SAME = 1e-9
 """How far a mean may be from that of scores of size 1: rounding, nothing else."""
 
@@ -54,6 +46,8 @@ class RunFile:
     """Machine and versions that it was computed with, as far as the file says; may be empty."""
     sha256: str
     """Of its spec and folds: the same for every copy of the same run."""
+    name: str
+    """Of the file."""
 
 
 def read_run(content: bytes, name: str) -> RunFile:
@@ -61,23 +55,23 @@ def read_run(content: bytes, name: str) -> RunFile:
 
     Args:
         content: of the file.
-        name: of the file, for messages.
     Raises: InputError with what is wrong with the file and the way out.
     """
-    name = codec.shown(name)
+    shown = codec.shown(name)
     if len(content) > limits.MAX_RUN_BYTES:
         raise InputError(
-            f"the file {name} has {len(content) / 1e6:.0f} MB, too much for a run "
+            f"the file {shown} has {len(content) / 1e6:.0f} MB, too much for a run "
             f"(at most {limits.MAX_RUN_BYTES / 1e6:.0f} MB); export the run again"
         )
     if len(content) > limits.READ_HERE_BYTES:
-        return bounded.in_child(_read, content, name, what=f"the file {name}")
+        return bounded.in_child(_read, content, name, what=f"the file {shown}")
     return _read(content, name)
 
 
 def _read(content: bytes, name: str) -> RunFile:
-    _check_format(content, name)
+    shown = codec.shown(name)
     try:
+        _check_format(content)
         document = codec.read(RunDocument, content)
         _check_texts(document)
         _check_spec(document.spec)
@@ -86,111 +80,81 @@ def _read(content: bytes, name: str) -> RunFile:
         _check_run(run, document)
     except ValidationError as error:
         raise InputError(
-            f"the file {name} is a damaged run: {codec.sentence(error)}; export the run again"
+            f"the file {shown} is a damaged run: {codec.sentence(error)}; export the run again"
+        ) from error
+    except _NotARun as error:
+        raise InputError(
+            f"the file {shown} is not a run that e-fold exported{error}; on the page of a run, "
+            "under Export, 'Run as JSON' gives one"
         ) from error
     except EcvError as error:
-        raise InputError(f"the file {name} cannot be imported: {error}") from error
-    written = json.loads(content)["spec"]
-    older = {name: written[name] for name in _OLD_OF_RULES if name in written}
+        raise InputError(f"the file {shown} cannot be imported: {error}") from error
     return RunFile(
-        run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run, older)
+        run=run,
+        made_with=_made_with(document.made_with),
+        sha256=content_sha256(run),
+        name=name,
     )
 
 
-def content_sha256(run: Run, older: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """What names a run's results, whatever its id: 64 hex digits.
-
-    Args:
-        run: with its spec and folds.
-        older: alpha and tolerance as a file of before rules had parameters has them, which may be
-            of another rule than the run's.
-    """
-    spec = json.loads(run.spec.to_json())
-    params = spec.pop("rule_params")
-    if cheap := stopping.cheap_models(run.spec):
-        params["adjust_by"] = list(cheap)
-    spec |= _OLD_OF_RULES | params | dict(older)
-    content = {
-        "spec": {
-            name: value
-            for name, value in spec.items()
-            if name in (*_OLD, *_OLD_OF_RULES)
-            or (value not in (None, [], "") and (value or name not in _LATER))
-        },
-        "stopped_at": run.stopped_at,
-        "folds": [
-            [
-                one.fold,
-                float(one.score),
-                float(one.total_seconds),
-                float(one.energy.joules),
-                one.users,
-                sorted((name, float(value)) for name, value in one.metrics.items()),
-            ]
-            for one in run.folds
-        ],
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def content_sha256(run: Run) -> str:
+    """What names a run's results, whatever its id: 64 hex digits."""
+    folds = [
+        [
+            one.fold,
+            float(one.score),
+            float(one.total_seconds),
+            float(one.energy.joules),
+            one.users,
+            sorted((name, float(value)) for name, value in one.metrics.items()),
+        ]
+        for one in run.folds
+    ]
+    content = json.dumps([run.spec.told(*Role), run.stopped_at, folds], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _check_format(content: bytes, name: str) -> None:
+class _NotARun(EcvError):
+    """Of a file of another kind; its text is empty, or why in brackets."""
+
+
+def _check_format(content: bytes) -> None:
     """Refuse what is no run, or one of a newer e-fold or with settings that are not known here."""
-    foreign = (
-        f"the file {name} is not a run that e-fold exported; on the page of a run, under Export, "
-        "'Run as JSON' gives one"
-    )
     try:
         document = json.loads(
-            content.decode("utf-8"),
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_whole,
+            content.decode("utf-8"), parse_constant=_finite, parse_float=_finite, parse_int=_whole
         )
     except (ValueError, RecursionError) as error:
-        reason = "not JSON" if not isinstance(error, _NotFinite) else str(error)
-        raise InputError(f"{foreign} ({reason})") from error
-    if not isinstance(document, dict):
-        raise InputError(foreign)
-    if document.get("format", FORMAT) != FORMAT:
-        raise InputError(foreign)
+        raise _NotARun(" (not JSON)") from error
+    if not isinstance(document, dict) or document.get("format", FORMAT) != FORMAT:
+        raise _NotARun
     version = document.get("version", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise InputError(
-            f"the file {name} was written by a newer e-fold (format {codec.shown(version)}, this "
-            f"one reads up to {VERSION}); update e-fold here and import it again"
+            f"it was written by a newer e-fold (format {codec.shown(version)}, this one reads up "
+            f"to {VERSION}); update e-fold here and import it again"
         )
     if not {"run_id", "spec", "state", "stopped_at", "folds"} <= set(document):
-        raise InputError(foreign)
-    spec = document["spec"]
-    if not isinstance(spec, dict) or not isinstance(document["folds"], list):
-        raise InputError(foreign)
-    if len(document["folds"]) > limits.MAX_RUN_FOLDS:
+        raise _NotARun
+    spec, folds = document["spec"], document["folds"]
+    if not isinstance(spec, dict) or not isinstance(folds, list):
+        raise _NotARun
+    if len(folds) > limits.MAX_RUN_FOLDS:
         raise InputError(
-            f"the file {name} cannot be imported: it has {len(document['folds']):,} folds, and at "
-            f"most {limits.MAX_RUN_FOLDS:,} are read"
+            f"it has {len(folds):,} folds, and at most {limits.MAX_RUN_FOLDS:,} are read"
         )
-    if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)} - {*OLDER}):
+    if strange := sorted(set(spec) - set(SETTINGS) - {*OLDER}):
         raise InputError(
-            f"the file {name} cannot be imported: its spec has '{codec.shown(strange[0])}', which "
-            "this version does not know; update e-fold"
+            f"its spec has '{codec.shown(strange[0])}', which this version does not know; update "
+            "e-fold"
         )
     if "k" not in spec:
-        raise InputError(
-            f"the file {name} cannot be imported: its spec has no 'k'; export the run again"
-        )
-
-
-class _NotFinite(ValueError):
-    pass
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise _NotFinite(f"it holds {text}, which is no number")
+        raise InputError("its spec has no 'k'; export the run again")
 
 
 def _finite(text: str) -> float:
     if not math.isfinite(value := float(text)):
-        raise _NotFinite(f"it holds {codec.shown(text)}, which is too large a number")
+        raise InputError(f"it holds {codec.shown(text)}, which is too large a number or none")
     return value
 
 
@@ -202,8 +166,7 @@ def _whole(text: str) -> int:
 def _check_texts(document: RunDocument) -> None:
     """Refuse text that cannot be shown in a line, and names that cannot be."""
     spec = document.spec
-    settings = {field.name: getattr(spec, field.name) for field in fields(spec)}
-    texts = settings | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
+    texts = spec.part(*Role) | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
     texts |= dict(spec.own_metric)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
     texts |= {"error": document.error, "other_work": document.other_work}
@@ -236,9 +199,8 @@ def _check_spec(spec: RunSpec) -> None:
         raise InputError(f"its cutoffs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
     # A dataset of one's own is known only where its file is; its results can be read anywhere.
     here = spec.dataset if spec.dataset in datasets.catalogue() else "synthetic"
-    arguments: dict[str, Any] = {
-        name: getattr(spec, name) for name in SETTINGS if name != "cutoffs"
-    }
+    arguments: dict[str, Any] = spec.part(*Role)
+    del arguments["cutoffs"]
     for name in ("params", "split_params", "rule_params"):
         arguments[name] = dict(arguments[name])
     if spec.folds_sha256 is None and not splits.exchangeable(spec.split):

@@ -31,9 +31,10 @@ from ecv_core.store.rows import (
     queued_rows,
     read_folds,
     run_rows,
+    user_scores_of,
+    user_scores_row,
 )
 from ecv_core.store.schema import folds, imports, places, progress, runs, under_way, user_scores
-from ecv_core.store.user_scores import record_of, row_of
 
 
 def open_store(url: str | None = None) -> Store:
@@ -153,7 +154,6 @@ class Store:
         """Per-user scores of each finished fold that has them, by fold index.
 
         Args:
-            run_id: of the run.
             only: indices of the folds that are wanted; all by default.
         Raises: StoreError if they are damaged.
         """
@@ -162,7 +162,7 @@ class Store:
             query = query.where(user_scores.c.fold.in_(only))
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return {row.fold: record_of(row) for row in rows}
+        return {row.fold: user_scores_of(row) for row in rows}
 
     def place_of(self, group_id: str | None) -> str:
         """Where the runs of a group are computed; empty where nobody has chosen."""
@@ -205,7 +205,6 @@ class Store:
         Args:
             specs: what is run.
             owner: the process in whose queue they wait.
-            started_by: the id of a person.
             quota: of that person.
             plan_id: of the plan that they compute for, which names the group; else their first
                 run's id does.
@@ -239,7 +238,6 @@ class Store:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
         Args:
-            run_id, spec, owner: of the run, as it goes on.
             started_by, quota: of the person who asks for it.
         Returns: False if it is queued or running already, whoever did it.
         Raises: RightsError beyond the quota; it stays as it is then.
@@ -267,7 +265,6 @@ class Store:
         """Mark a queued run as running.
 
         Args:
-            run_id: of the run.
             spec: what it is to run, where other folds are asked for since it was queued.
             owner: in whose queue it waits.
         Returns: False if it no longer waits there.
@@ -341,7 +338,6 @@ class Store:
         A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
-            run_id: whose fold.
             result: the fold.
             stopped_at: where the rule has stopped the run, if it has.
             moment: the run after this fold.
@@ -352,7 +348,7 @@ class Store:
         Returns: whether the owner still has the run.
         """
         scores = result.user_scores
-        packed = {} if scores is None else row_of(scores)
+        packed = {} if scores is None else user_scores_row(scores)
         with self.transaction("written") as connection:
             mine = (folds.c.run_id == run_id, folds.c.fold == result.fold)
             there, damaged = read_folds(connection.execute(folds.select().where(*mine)).all())

@@ -98,17 +98,8 @@ def in_child(
     """
     megabytes, seconds = limits.max_read_mb(), limits.max_read_seconds()
     task = (function, arguments, before, report is not None, megabytes, seconds)
-    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with (
-        _TURNS,
-        subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # of a library that ends its process
-            env=surroundings,
-        ) as process,
-    ):
+    # What a library says as it ends its process is not shown.
+    with _TURNS, started(_PROGRAM, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
@@ -152,14 +143,35 @@ def in_child(
         raise RuntimeError(f"reading {what} failed: {value[0].splitlines()[-1]}")
     if kind is None:
         raise error(
-            f"{what} ended the process that read it ({_ending(process.returncode)}): it is "
+            f"{what} ended the process that read it ({ending(process.returncode)}): it is "
             f"damaged, or needs more than {megabytes:,} MB of memory; get it again, or take a part"
         )
     found: T = value[0]
     return found
 
 
-def _ending(code: int) -> str:
+def started(
+    program: str, besides: dict[str, str] | None = None, *, stderr: int | None = None
+) -> subprocess.Popen[bytes]:
+    """A Python of its own that reads from and writes to this one.
+
+    Args:
+        program: Python; it may import what can be imported here.
+        stderr: as of `subprocess.Popen`.
+        besides: what its environment has beside that of this process.
+    """
+    path = os.pathsep.join(filter(None, sys.path))
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=os.environ | {"PYTHONPATH": path} | (besides or {}),
+    )
+
+
+def ending(code: int) -> str:
+    """How a process has ended, by its exit code: 'SIGKILL', 'exit code 1'."""
     with suppress(ValueError):
         return signal.Signals(-code).name
     return f"exit code {code}"

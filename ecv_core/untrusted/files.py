@@ -55,7 +55,6 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     to use from several processes.
 
     Args:
-        path: its folder is made if need be.
         for_others: whether other people of this machine may read it; else its owner alone may.
     Returns: the temporary file, empty, to be written to by name.
     Raises: OSError if it cannot be written.

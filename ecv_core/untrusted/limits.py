@@ -76,7 +76,7 @@ def max_upload_mb() -> int:
 
     Raises: InputError if the variable is no whole number from 1 to 100,000.
     """
-    return _asked("ECV_MAX_UPLOAD_MB", USUAL_UPLOAD_MB, "megabytes", 1, 100_000)
+    return whole_number("ECV_MAX_UPLOAD_MB", USUAL_UPLOAD_MB, "megabytes", 1, 100_000)
 
 
 def max_upload_bytes() -> int:
@@ -94,7 +94,7 @@ def max_read_mb() -> int:
 
     Raises: InputError if the variable is no whole number from 64 to 1,000,000.
     """
-    return _asked("ECV_MAX_READ_MB", USUAL_READ_MB, "megabytes", 64, 1_000_000)
+    return whole_number("ECV_MAX_READ_MB", USUAL_READ_MB, "megabytes", 64, 1_000_000)
 
 
 def max_read_seconds() -> int:
@@ -102,21 +102,22 @@ def max_read_seconds() -> int:
 
     Raises: InputError if the variable is no whole number from 1 to 100,000.
     """
-    return _asked("ECV_MAX_READ_SECONDS", USUAL_READ_SECONDS, "seconds", 1, 100_000)
+    return whole_number("ECV_MAX_READ_SECONDS", USUAL_READ_SECONDS, "seconds", 1, 100_000)
 
 
-def _asked(name: str, usual: int, unit: str, low: int, high: int) -> int:
+def whole_number(name: str, usual: int, unit: str, low: int, high: int) -> int:
+    """What a variable of the environment says, or what is usual.
+
+    Raises: InputError for what is no whole number from low to high.
+    """
     asked = os.environ.get(name, "").strip()
     if not asked:
         return usual
-    if not (
-        asked.isascii()
-        and asked.isdigit()
-        and len(asked) <= len(str(high))
-        and low <= int(asked) <= high
-    ):
+    digits = asked.isascii() and asked.isdigit() and len(asked) <= len(str(high))
+    if not (digits and low <= int(asked) <= high):
         raise InputError(
-            f"{name} must be a whole number of {unit} from {low} to {high}, but is '{asked}'"
+            f"{name} must be a whole number of {unit} from {low} to {high}, but is "
+            f"'{asked[:40]}'; without it, it is {usual}"
         )
     return int(asked)
 

@@ -15,8 +15,8 @@ from pages.shared.widgets.glossary import glossary_link
 with page():
     st.title("Which is best?", anchor=False)
     st.markdown(
-        f"All contenders meet on the same {glossary_link('fold', 'folds')} and users; whoever "
-        "cannot win any more is evaluated no further, which "
+        f"All contenders meet on the same {glossary_link('fold', 'folds')} and users, or samples; "
+        "whoever cannot win any more is evaluated no further, which "
         f"{glossary_link('energy-saved', 'saves energy')}."
     )
     preload_plots()

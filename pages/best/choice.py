@@ -14,7 +14,7 @@ from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.address.link import copy_link, link_warning
+from pages.shared.address.link import link_has, link_warning
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import escaped, store
 
@@ -66,7 +66,7 @@ def choose() -> str:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
-        copy_link({SELECTION: wanted})
+        link_has({SELECTION: wanted})
     return wanted
 
 

@@ -10,7 +10,6 @@ from statistics import fmean
 import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_title
-from ecv_core.energy.expected import on_its_own
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.jobs.rights.actor import Action
@@ -86,7 +85,7 @@ def _how_many(specs: Sequence[RunSpec], runs: Sequence[Run]) -> None:
     for spec in left:
         folds = results().folds(spec, own=True).values()
         missing_folds += spec.k - len(folds)
-        seconds += (spec.k - len(folds)) * fmean(on_its_own(fold)[0] for fold in folds)
+        seconds += (spec.k - len(folds)) * fmean(fold.seconds_alone for fold in folds)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("How many folds, at what risk?", icon=":material/tune:", key="how-many"):
             with sentences():

@@ -27,6 +27,7 @@ from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import dataset_title, metric_label
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
+from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
@@ -107,11 +108,21 @@ def show(
         then: draws the way to the next question, once it is decided.
     """
     st.html(_STYLE)
-    with st.container(key="best-verdict"):
+    with st.container(key="presented-verdict"), st.container(key="best-verdict"):
         st.markdown(f"**{escaped(sentence_of(chosen))}**")
     if then and chosen.decided:
         then()
     said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+    with st.container(key="presented-lanes"):
+        _lanes_played(chosen, said, autoplay=autoplay, slider=slider)
+    if not slider:
+        present_button()
+    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
+    if chosen.decided:
+        _for_paper(chosen)
+
+
+def _lanes_played(chosen: Shown, said: Sequence[str], *, autoplay: bool, slider: bool) -> None:
     count = len(chosen.played.rounds)
     if slider:
         _slider(count)
@@ -132,9 +143,6 @@ def show(
     with st.container(key="best-moment"):
         numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
     _figure(chosen, said)
-    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
-    if chosen.decided:
-        _for_paper(chosen)
 
 
 def _for_paper(chosen: Shown) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from ecv_core.analysis.selection.configurations import configurations_frame, varied
-from ecv_core.figures.tuning import by_parameter_figure, parallel_figure, value_text
+from ecv_core.figures.tuning import by_parameter_figure, value_text
 from ecv_core.figures.words import joined
 from ecv_core.records.parameters import ParamValue
 from pages.best.show import Shown
@@ -37,14 +37,6 @@ def space(chosen: Shown) -> None:
         f"{len(params)} configurations, {spent:,} of {most:,} folds. Scores are means of the folds "
         f"that each has run; the best so far is that of {shown}.{edge_words(params, best)}"
     )
-    if len(names) > 1:
-        plot(
-            lambda dark: parallel_figure(frame, names, metric, dark=dark),
-            version=version,
-            key="space-parallel",
-            alt=f"A line per configuration over {', '.join(names)}, folds and {metric}.",
-            table=lambda: frame,
-        )
     picked = names[0]
     if len(names) > 1:
         picked = pick_one("Score by", names, "space-parameter", words=_words)
@@ -52,7 +44,7 @@ def space(chosen: Shown) -> None:
         lambda dark: by_parameter_figure(frame, picked, metric, dark=dark),
         version=(*version, picked),
         key="space-parameter-figure",
-        alt=f"{metric} of each configuration with its 95 % interval over users, by {picked}.",
+        alt=f"{metric} of each configuration with its 95 % interval, by {picked}.",
         table=lambda: frame,
     )
 

@@ -9,13 +9,13 @@ import streamlit as st
 from ecv_core.analysis.selection.names import contender_name, parse_contender
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
 from ecv_core.figures.words import counted, metric_label, run_title
-from ecv_core.fold import check_needs, prepared
+from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.jobs.rights.actor import Action
-from ecv_core.models import ALGORITHMS, algorithm
+from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.recorded import recorded_runs
@@ -42,19 +42,24 @@ def space_contenders() -> tuple[Named, bool]:
 
     Raises: InputError for a value that cannot be, or a space of fewer than two configurations.
     """
-    entry, ready = dataset_picker()
-    names = [name for name, one in ALGORITHMS.items() if one.task is Task.TOP_N and one.parameters]
+    entry, ready = dataset_picker(tables=True)
+    task = entry.tasks[0]
+    names = [name for name in serving(task) if ALGORITHMS[name].parameters]
+    usual_of_task(names)
+    usual = names[0] if task.of_table else _ALGORITHM
+    if st.session_state.get("space_algorithm", usual) not in names:
+        del st.session_state["space_algorithm"]
     with st.container(horizontal=True):
         picked = st.selectbox(
             "Algorithm",
             names,
-            index=names.index(_ALGORITHM),
+            index=names.index(usual),
             format_func=lambda name: ALGORITHMS[name].title,
             key="space_algorithm",
             **KEPT,
             width=240,
         )
-        algorithm = ALGORITHMS[picked or _ALGORITHM]
+        algorithm = ALGORITHMS[picked or usual]
         declared = [*algorithm.spaces, "none"]
         key = f"space_of_{algorithm.id}"
         choice = st.selectbox(
@@ -74,7 +79,7 @@ def space_contenders() -> tuple[Named, bool]:
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help="`name=v1,v2`, of: " + ", ".join(one.name for one in algorithm.parameters),
     )
-    settings, folds_ready = fold_settings(entry.id, ready, Task.TOP_N)
+    settings, folds_ready = fold_settings(entry.id, ready, task)
     given = dict(_line(line) for line in (own or "").splitlines() if line.strip())
     if choice == "none" and not given:
         st.caption("Give values of your own, or take a declared space.")
@@ -84,7 +89,7 @@ def space_contenders() -> tuple[Named, bool]:
         return [], False
     spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings)
     check_needs(spec)
-    kept, left_out = within(wanted, algorithm, prepared(entry.id))
+    kept, left_out = within(wanted, algorithm, data_of(spec))
     for name, values in left_out.items():
         st.caption(f"Left out, for {entry.title} has fewer: {name} {', '.join(map(str, values))}.")
     size = size_of(kept)
@@ -180,9 +185,12 @@ def sensible_contenders(dataset: str, items: int) -> Named:
 
 
 def _algorithms() -> tuple[Named, bool]:
-    entry, ready = dataset_picker()
+    entry, ready = dataset_picker(tables=True)
     names = algorithm_picker(
-        key="contenders", default=SENSIBLE, what="Each is a contender, on the same folds."
+        entry.tasks,
+        key="contenders",
+        default=SENSIBLE,
+        what="Each is a contender, on the same folds.",
     )
     more = st.text_area(
         "More contenders, one a line",
@@ -193,7 +201,7 @@ def _algorithms() -> tuple[Named, bool]:
         help="An algorithm with other parameters: `algorithm:name=value,name=value`.",
     )
     usual_of_task(names)
-    task = algorithm(names[0]).task if names else Task.TOP_N
+    task = algorithm(names[0]).task if names else entry.tasks[0]
     picked, folds_ready = fold_settings(entry.id, ready, task)
     params = parameter_settings(names)
     wanted = [(name, params[name]) for name in names]

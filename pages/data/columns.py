@@ -35,6 +35,7 @@ LABELS = {
     "rating": "Rating",
     "timestamp": "Time",
     "basket": "Basket",
+    "target": "Target",
 }
 _HELP = {
     "user_id": "Who: a person, a customer, a session.",
@@ -44,6 +45,8 @@ _HELP = {
     "timestamp": "When. Splits by time need it.",
     "basket": "What was bought together, such as the number of an order. Algorithms for baskets "
     "need it.",
+    "target": "Of a table, what is to be told of a row: a class, or a number. Then every other "
+    "column is learnt from, and there is no user and no item.",
 }
 _UNIT_HELP = (
     "Dates may have a time after them, as in 2025-03-01 12:30, and names of months, as in 1 Mar "

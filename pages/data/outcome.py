@@ -55,7 +55,10 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
         about = _read(place, token, plain, layout)
     if about is None:
         return
-    _counts(about, token)
+    if about.task is None:
+        _counts(about, token)
+    else:
+        _samples(about)
     _keep(token, about)
 
 
@@ -136,6 +139,19 @@ def _counts(about: About, token: str) -> None:
             ),
             icon=":material/warning:",
         )
+
+
+def _samples(about: About) -> None:
+    st.header("What can be used", anchor=False)
+    target = escaped(about.columns["target"])
+    what = f"one of {about.classes} classes" if about.classes else "a number"
+    st.markdown(
+        f"**{about.raw_users:,}** of **{about.rows:,}** rows are samples with "
+        f"**{about.raw_items:,}** features. **{target}** is {what}: algorithms that "
+        f"{'classify' if about.classes else 'predict numbers'} will run on it."
+    )
+    for why, count in about.unused.items():
+        st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
 
 
 def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:

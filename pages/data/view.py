@@ -6,6 +6,7 @@ from collections import Counter
 
 import streamlit as st
 
+import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
@@ -37,8 +38,9 @@ def your_data() -> None:
         kept_datasets()
         return
     st.markdown(
-        "Drop a file of interactions, who had to do with what: see how it is read, correct it, and "
-        "keep it as a dataset. Then run any algorithm on it."
+        "Drop a file of interactions, who had to do with what, or a table with a column to tell "
+        "from the others: see how it is read, correct it, and keep it as a dataset. Then run any "
+        "algorithm on it."
     )
     if token:
         _worked_on(token)
@@ -52,14 +54,15 @@ def your_data() -> None:
 def _drop() -> None:
     count = st.session_state.get(_DROPPED, 0)
     file = st.file_uploader(
-        "A file of interactions",
+        "A file of interactions, or a table",
         key=f"own-file-{count}",
         max_upload_size=max_upload_mb(),
     )
     st.caption(
         "CSV, TSV, JSON lines or Parquet, or a ZIP or GZ of one; one row for each interaction, "
         "with a user and an item, and if you have them a rating, a time or a basket (what was "
-        f"bought together). Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
+        "bought together); or one row for each sample, with the target that is to be told. "
+        f"Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
         "dashboard."
     )
     if file is None:
@@ -207,10 +210,10 @@ def _dataset(name: str, about: About, used: int) -> None:
             if handling().refusal(Action.CHANGE_DATASETS, name) is None:
                 _change(name, used)
     columns = ", ".join(f"{LABELS[role].lower()} {of}" for role, of in about.columns.items())
-    st.markdown(
-        f"{about.users:,} users · {about.items:,} items · {about.interactions:,} interactions · "
-        f"density {density(about)}"
-    )
+    facts = datasets.entry(name).size_words()
+    if about.interactions:
+        facts.append(f"density {density(about)}")
+    st.markdown(" · ".join(facts))
     st.caption(
         f"From {escaped(about.source)} on {about.added_on}: {about.kept:,} of {about.rows:,} rows. "
         f"{escaped(columns[0].upper() + columns[1:])}. SHA-256 {about.sha256[:12]}..."

@@ -9,16 +9,15 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.decision import (
     ALL_FOLDS,
-    Candidate,
     FoldsAdvice,
     decide,
     fixed_folds,
 )
+from ecv_core.analysis.tradeoff.rules import RuleCurve
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
     options_frame,
-    same_cost_sentence,
     way_out_sentence,
 )
 from ecv_core.fold.spec import make_spec
@@ -85,10 +84,8 @@ def _decided(
     systems, limit = explored.tradeoff.systems, explored.within_percent
     candidates = [
         fixed_folds(systems, within_percent=limit),
-        Candidate(rule=PAPERS_RULE, curves=explored.tradeoff.curves),
-    ]
-    candidates += [
-        Candidate(rule=one.rule, curves=one.curves, sampled=one.sampled) for one in explored.others
+        RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(explored.tradeoff.curves))),
+        *explored.others,
     ]
     return decide(systems, candidates, within_percent=limit, share=share)
 
@@ -99,8 +96,7 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     head, _, result = text.partition(": ")
     st.markdown(f"### {head}: :primary[{result}]")
     lines = [
-        same_cost_sentence(found, explored.cost),
-        way_out_sentence(found, explored.cost),
+        way_out_sentence(found),
         checked_sentence(found),
     ]
     if found.best.rule != ALL_FOLDS and not found.best.checks:

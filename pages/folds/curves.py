@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from hashlib import sha256
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import Tradeoff, slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
-from ecv_core.analysis.tradeoff.rules import RuleCurve, registered_curves
+from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, registered_curves
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
@@ -124,10 +122,7 @@ def _others(
     rules: tuple[str, ...],
     _systems: list[Scores],
 ) -> list[RuleCurve]:
-    known: defaultdict[str, dict[int, Curve]] = defaultdict(dict)
-    for number, system in enumerate(_systems):
-        for rule, curve in curves_of_users(system, within_percent).items():
-            known[rule][number] = curve
+    known = by_rule(curves_of_users(system, within_percent) for system in _systems)
     return registered_curves(_systems, known, within_percent=within_percent)
 
 

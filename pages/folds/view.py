@@ -22,7 +22,7 @@ from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE
 from pages.folds.curves import Explored
-from pages.shared.address.link import chosen, copy_link
+from pages.shared.address.link import chosen, link_has
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list
@@ -35,10 +35,10 @@ _FILE = "the scores file: whoever opens it adds it again"
 
 
 def view_link(explored: Explored) -> None:
-    """Copies the link to what is chosen, defaults too: another place has other ones."""
+    """Says what the link has of what is chosen, defaults too: another place has other ones."""
     ids = st.session_state.get("runs") or []
     mine = [run_label(run) for run in run_list().rows() if run.run_id in ids] if ids else []
-    copy_link(
+    link_has(
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})
         | {ALPHA_KEY: [alpha_text(explored.usual)]},

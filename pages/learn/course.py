@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from time import monotonic
 
 import streamlit as st
 
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentences
 from pages.shared.widgets.component import component
 
@@ -111,8 +110,8 @@ CHAPTERS: dict[str, Chapter] = {
             id="predict",
             short="Game",
             question="Predict the stop",
-            idea="Folds of a real run arrive one by one. Vote: does the rule stop here, or does it "
-            "go on?",
+            idea="Three folds of a real run are in. Bet: after which fold does the rule stop, and "
+            "how far from the mean of all will it be?",
         ),
         Chapter(
             id="glossary",
@@ -128,28 +127,19 @@ FIRST = next(iter(CHAPTERS))
 
 
 PARAMETER = "chapter"
-_LEFT = "learn-left"
-"""In the session: the chapter that is open, those just left for it, and when."""
-_SECONDS_BEHIND = 10.0
-"""How long a browser may take to change its address."""
+_CHAPTER = "learn-chapter"
+"""Key of the control that says which chapter is open: of two quick picks the later one holds."""
 _STYLE = (Path(__file__).parent / "learn.css").read_text(encoding="utf-8")
-_STYLE_HERE = """
-.st-key-learn-to-CHAPTER button { border-bottom: 3px solid currentColor; border-radius: 0; }
-.st-key-learn-to-CHAPTER button p { font-weight: 700; }
-"""
-"""A button that is marked by its style keeps its key, and a press on it while the page is drawn."""
 
 
 _history = component(__file__, "ecv_history", html="", js="history.js")
 
 
 def course() -> None:
-    """The chapter that the address names, with the way to its neighbours."""
-    asked = _asked()
-    chapter = CHAPTERS.get(asked, CHAPTERS[FIRST])
-    here = _STYLE_HERE.replace("CHAPTER", chapter.id)
-    st.html(f"<style>{_STYLE}{here}</style>")
-    _way(chapter)
+    """The chapter that was picked, at first that of the address, with the way to its neighbours."""
+    asked = st.query_params.get(PARAMETER, FIRST)
+    st.html(f"<style>{_STYLE}</style>")
+    chapter = _way()
     if asked not in CHAPTERS:
         st.warning(
             f"There is no chapter '{escaped(asked)}'; this is the first. Pick another one above.",
@@ -160,13 +150,19 @@ def course() -> None:
         st.markdown(chapter.idea)
         with sentences():
             import_module(chapter.module).show()
-        copy_link({PARAMETER: chapter.id})
-    _history(key="learn-history", on_moved_change=_believe_the_address)
+        link_has({PARAMETER: chapter.id})
+    _history(key="learn-history", on_moved_change=_follow_the_address)
 
 
-def _way(chapter: Chapter) -> None:
+def _way() -> Chapter:
+    """Back, next and all chapters.
+
+    Returns: the one that is open.
+    """
     order = list(CHAPTERS)
-    at = order.index(chapter.id)
+    if _CHAPTER not in st.session_state:
+        _follow_the_address()
+    at = order.index(st.session_state[_CHAPTER])
     with st.container(key="learn-way", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             "Back",
@@ -188,39 +184,30 @@ def _way(chapter: Chapter) -> None:
             disabled=at == len(order) - 1,
             shortcut="Right",
         )
-        st.markdown(f"**{at + 1} of {len(order)}**", width="content")
-        for number, one in enumerate(CHAPTERS.values(), start=1):
-            st.button(
-                f"{number} {one.short}",
-                key=f"learn-to-{one.id}",
-                type="tertiary",
-                on_click=_open,
-                args=(one.id,),
-            )
+        st.pills(
+            "Chapter",
+            order,
+            format_func=lambda id: f"{order.index(id) + 1} {CHAPTERS[id].short}",
+            key=_CHAPTER,
+            required=True,
+            on_change=_tell_the_address,
+            label_visibility="collapsed",
+            width="content",
+        )
     st.progress((at + 1) / len(order))
+    return CHAPTERS[order[at]]
 
 
-def _asked() -> str:
-    """The chapter in the address, unless the browser has not yet put the one opened last there.
-
-    What is pressed or moved while a chapter is drawn comes with the address of the one before.
-    """
+def _follow_the_address() -> None:
+    """At first, and when the browser went back or forth: that changed its address, no press did."""
     asked = st.query_params.get(PARAMETER, FIRST)
-    opened, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
-    behind = asked in left and monotonic() - at < _SECONDS_BEHIND
-    return str(opened) if behind else asked
+    st.session_state[_CHAPTER] = asked if asked in CHAPTERS else FIRST
 
 
-def _believe_the_address() -> None:
-    """The browser went back or forth: that changed its address, and no press did."""
-    st.session_state.pop(_LEFT, None)
+def _tell_the_address() -> None:
+    st.query_params.from_dict({PARAMETER: st.session_state[_CHAPTER]})
 
 
 def _open(chapter_id: str) -> None:
-    asked = st.query_params.get(PARAMETER, FIRST)
-    _, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
-    if monotonic() - at >= _SECONDS_BEHIND:
-        left = ()
-    left = tuple(one for one in (*left, asked) if one != chapter_id)
-    st.session_state[_LEFT] = (chapter_id, left, monotonic())
-    st.query_params.from_dict({PARAMETER: chapter_id})
+    st.session_state[_CHAPTER] = chapter_id
+    _tell_the_address()

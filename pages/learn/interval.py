@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from ecv_core.figures.lessons import widths_figure, widths_steps
+from ecv_core.analysis.replay import replayed
+from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold_plot import efold_figure, larger
+from ecv_core.figures.palette import FIGURE_1_SCALE
+from ecv_core.figures.steps import Steps
 from ecv_core.lessons.folds import widths_frame
+from ecv_core.lessons.guide import CONFIDENCE
 from pages.learn.parts import Row, guide, guide_note
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
 
 SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
-_USUAL = 3
+_USUAL, _HEIGHT = 3, 400
 _LABELS = [
     ("Interval width", "2 x t x s / √n; the paper calls it c_n"),
     ("t: caution", "How many standard errors the interval reaches to each side"),
@@ -25,29 +32,59 @@ _LABELS = [
 
 
 def show() -> None:
-    """The slider, the formula in numbers, the whiskers."""
+    """The slider, the formula in numbers, figure 1 after so many folds."""
     run, scores, metric = guide()
     frame = widths_frame(scores)
-    listed = [float(score) for score in scores]
+    told = replayed(scores, range(len(scores)), CONFIDENCE)
+    span = _span(frame, scores)
     with st.container(key=_BOX):
-        _slider(len(listed))
+        _slider(len(told))
     values, notes, sentences = _formula(frame)
     numbers(SLIDER, key="learn-formula-said", sentences=sentences)
     plot(
-        lambda dark: widths_figure(frame, listed, metric=metric, dark=dark),
-        version=(run.run_id, *listed),
+        lambda dark: [
+            larger(
+                efold_figure(
+                    efold_frame(told[:n], None),
+                    k=len(told),
+                    metric=metric,
+                    stopped_at=None,
+                    confidence=CONFIDENCE,
+                    dark=dark,
+                    height=_HEIGHT,
+                    span=span,
+                ),
+                FIGURE_1_SCALE,
+            )
+            for n in frame["n"]
+        ],
+        version=(run.run_id, *scores.tolist()),
         key="learn-widths",
         name="interval widths",
-        table=lambda: frame,
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
-        steps=lambda: widths_steps(frame, listed),
+        steps=lambda: Steps(
+            variants=range(len(frame)),
+            alts=[
+                alt_text(efold_frame(told[:n], None), k=len(told), metric=metric, stopped_at=None)
+                for n in frame["n"]
+            ],
+        ),
     )
     numbers(SLIDER, key="learn-formula-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(
         f"{guide_note(run)} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
         "for 95 %, s the standard deviation of the scores."
     )
+
+
+def _span(frame: pd.DataFrame, scores: NDArray[np.float64]) -> tuple[float, float]:
+    """Of the axis: two scores have an interval so wide that it may leave the chart."""
+    centre = float(frame["mean"].iloc[-1])
+    later = frame[frame["n"] >= min(3, len(scores))]
+    ends = np.concatenate([later["low"], later["high"], scores])
+    reach = 1.1 * float(np.abs(ends - centre).max())
+    return centre - reach, centre + reach
 
 
 @st.fragment

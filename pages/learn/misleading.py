@@ -10,7 +10,7 @@ import streamlit as st
 from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.lessons import misses_figure, shared_figure, units_figure
+from ecv_core.figures.lessons import misses_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
@@ -68,7 +68,6 @@ def _chance() -> None:
         version=(run.run_id, found.order, *scores.tolist()),
         key="learn-chance",
         name="trap chance",
-        table=lambda: frame,
         alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
     )
     st.markdown(
@@ -102,7 +101,6 @@ def _looking() -> None:
         version=tuple(run.run_id for run in same),
         key="learn-misses",
         name="trap looking again",
-        table=lambda: frame,
         alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
         f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
         f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
@@ -154,26 +152,12 @@ def _coverages() -> list[StopCoverage]:
 
 def _unit() -> None:
     run, scores, _ = guide()
-    k = len(scores)
-    names = {
-        f"{scores.mean() * factor:.2g} ({words})": factor
-        for words, factor in (("a share", 1.0), ("out of 10", 10.0), ("percent", 100.0))
-    }
-    stops = scaled_stops(scores, ALPHA, list(names.values()))
+    stops = scaled_stops(scores, ALPHA, [1.0, 10.0, 100.0])
     takeaway(
-        f"**The same scores in another unit, and the rule changes its mind.** Alpha has the unit "
+        "**The same scores in another unit, and the rule changes its mind.** Alpha has the unit "
         f"of the score *squared*: alpha {alpha_text(ALPHA)} stops after **{stops[0]}** folds for "
-        f"scores written as shares, and after **{stops[-1]}** for the same scores in percent."
-    )
-    plot(
-        lambda dark: units_figure(list(names), stops, k=k, dark=dark),
-        version=(run.run_id, *stops, *names),
-        key="learn-units",
-        name="trap unit of alpha",
-        table=lambda: pd.DataFrame({"score": list(names), "folds_used": stops}),
-        alt=f"Folds used at alpha {alpha_text(ALPHA)} for the same scores in different units: "
-        + ", ".join(f"{name}: {stop}" for name, stop in zip(names, stops, strict=True))
-        + ".",
+        f"scores written as shares, after **{stops[1]}** for the same scores out of 10, and after "
+        f"**{stops[2]}** for them in percent."
     )
     st.markdown(
         "The same happens from one dataset to the next: where scores are small, the same alpha "
@@ -185,21 +169,12 @@ def _unit() -> None:
 
 
 def _shared() -> None:
-    _, scores, _ = guide()
-    k = len(scores)
+    k = len(guide()[1])
     share = 100 * shared_training(k)
     takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "
-        f"from **{share:.0f} %** the same data: the solid parts of the first two rows. Student's t "
-        "believes that every score is fresh evidence."
-    )
-    plot(
-        lambda dark: shared_figure(k, dark=dark),
-        version=k,
-        key="learn-shared",
-        name="trap shared training data",
-        alt=f"What each of {k} folds trains on: all parts of the data but its own. The first two "
-        f"share {k - 2} of their {k - 1} training parts.",
+        f"from **{share:.0f} %** the same data: {k - 2} of the {k - 1} parts that each of them "
+        "trains on. Student's t believes that every score is fresh evidence."
     )
     st.markdown(
         "So the interval says how folds *of this data* vary, not how another dataset would come "

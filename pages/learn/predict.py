@@ -1,4 +1,4 @@
-"""Chapter 9: folds of a hidden run arrive one by one; the audience votes, the rule decides."""
+"""Chapter 11: a hidden run's first folds; one bets on its stop and its mean, and is told."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ import streamlit as st
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
-from ecv_core.figures.products import round_figure
 from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of
-from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
-from pages.learn.rule import products_frame
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 
 PARAMETER = "round"
 _GAME = "learn-game"
 _HEIGHT = 380
+MOST = 3
+"""Points of a round: two for the fold of the stop, one for a fold beside it, one for the mean."""
+
+
+_STOP, _OFF = "learn-bet-stop", "learn-bet-off"
+_BRACKETS = {"below 0.5 %": 0.5, "0.5 to 1 %": 1.0, "1 to 2 %": 2.0, "2 % or more": math.inf}
+"""What one can bet on -> the percentage that the difference is below."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,25 +35,22 @@ class Game:
     """One visitor's game; it ends with the visit, the round's number is in the address."""
 
     number: int
-    shown: int = FIRST_VOTE
-    right: int = 0
-    votes: int = 0
+    points: int = 0
     rounds: int = 0
-    last: str = ""
-    """What became of the newest vote."""
+    """Those that are over."""
+    told: str = ""
+    """What became of this round's bet; empty before it."""
     warning: str = ""
 
 
 def show() -> None:
-    """The picture so far, the vote, or the truth."""
-    runs = complete_runs()
+    """The folds so far and the bet, or all of them and what became of it."""
     game = _game()
     if game.warning:
         st.warning(game.warning, icon=":material/link_off:")
-    now = round_of(runs, game.number)
-    over = game.shown > now.stop
-    with st.container(horizontal=True, vertical_alignment="center", key="learn-vote"):
-        if over:
+    now = round_of(complete_runs(), game.number)
+    if game.told:
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Next round",
                 icon=":material/skip_next:",
@@ -58,91 +59,87 @@ def show() -> None:
                 on_click=_next_round,
                 shortcut="N",
             )
-        else:
-            for label, stops, icon, key in (
-                ("It stops here", True, ":material/front_hand:", "S"),
-                ("It goes on", False, ":material/double_arrow:", "G"),
-            ):
-                st.button(
-                    label,
-                    icon=icon,
-                    type="primary",
-                    key=f"learn-vote-{key}",
-                    on_click=_vote,
-                    args=(stops, game.shown, now),
-                    shortcut=key,
-                )
-        st.markdown(_score(game))
-    st.markdown(f"{game.last} {_truth(now)}" if over else _question(game, now))
-    if over:
-        _truth_picture(now)
+            st.markdown(f"**{game.points} of {MOST * game.rounds}** points")
+        st.markdown(f"{game.told} {_truth(now)}")
     else:
-        _picture(now, game.shown)
+        _ask(now)
+    _picture(now, now.k if game.told else FIRST_VOTE)
     st.caption(
-        f"Round {now.number}: a recorded run, its folds in random order. Its name comes at the end."
+        f"Round {now.number}: a recorded run, its folds in random order. Its name comes at the "
+        f"end. The rule stops with alpha {alpha_text(now.alpha)}."
     )
 
 
-def _score(game: Game) -> str:
-    if not game.votes:
-        return "Show of hands, or alone. One point for every vote that is right."
-    return f"**{game.right} of {game.votes}** votes right · round **{game.rounds + 1}**"
+def _ask(now: GameRound) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
+        stop = st.segmented_control(
+            "Its interval is narrow and still after fold", range(FIRST_VOTE, now.k + 1), key=_STOP
+        )
+        off = st.segmented_control(
+            f"Its mean is then off that of all {now.k} by", list(_BRACKETS), key=_OFF
+        )
+        st.button(
+            "Bet",
+            type="primary",
+            icon=":material/casino:",
+            key="learn-bet-placed",
+            on_click=_bet,
+            args=(now,),
+            disabled=stop is None or off is None,
+            shortcut="B",
+        )
 
 
-def _question(game: Game, now: GameRound) -> str:
-    at, before = now.moments[game.shown - 1], now.moments[game.shown - 2]
-    assert at.interval is not None
-    assert before.interval is not None
-    said = f"{game.last} " if game.last else ""
-    return (
-        f"{said}After fold **{at.n}** the interval is **{_two(at.interval.width)}** wide; its "
-        f"change is {_two(abs(at.interval.width - before.interval.width))}. Is width x change at "
-        f"most alpha, **{alpha_text(now.alpha)}**, so that the rule stops?"
+def _bet(now: GameRound) -> None:
+    """Count a bet; a second click on the same button comes too late."""
+    game: Game = st.session_state[_GAME]
+    stop, off = st.session_state.get(_STOP), st.session_state.get(_OFF)
+    if game.told or game.number != now.number or stop is None or off is None:
+        return
+    right_off = off == bracket_of(_difference(now))
+    points = max(2 - abs(stop - now.stop), 0) + right_off
+    game.points += points
+    game.rounds += 1
+    game.warning = ""
+    game.told = (
+        f"You bet on fold **{stop}**, and the rule stopped after fold **{now.stop}**; on {off}, "
+        f"which is {':green[**right**]' if right_off else ':red[**wrong**]'}: **{points} of "
+        f"{MOST} points**."
     )
 
 
-def _two(value: float) -> str:
-    """Two significant digits, enough to multiply in the head: '0.018', '9e-5'."""
-    return f"{float(f'{value:.1e}'):g}" if value >= 1e-4 else alpha_text(float(f"{value:.1e}"))
+def bracket_of(percent: float) -> str:
+    """What one had to bet on for this difference."""
+    return next(words for words, below in _BRACKETS.items() if percent < below)
+
+
+def _difference(now: GameRound) -> float:
+    """Between the mean at the stop and that of all folds, in percent."""
+    return difference_percent(now.moments[now.stop - 1].mean, now.moments[-1].mean)
 
 
 def _picture(now: GameRound, shown: int) -> None:
-    """The products of the folds that were voted on, against alpha; the newest is the vote."""
-    frame = products_frame(now.moments)
-    frame.loc[frame["n"] >= shown, ["before", "width", "product"]] = math.nan
-    text = alpha_text(now.alpha)
-    plot(
-        lambda dark: round_figure(frame, now.alpha, text, dark=dark, height=_HEIGHT),
-        version=(now.number, now.run.run_id, shown),
-        key="learn-predict-vote",
-        table=lambda: frame,
-        name=f"round {now.number}",
-        alt=f"Interval width times its change after each fold before fold {shown}, on a "
-        f"logarithmic scale, all above the line alpha {text}.",
-    )
-
-
-def _truth_picture(now: GameRound) -> None:
+    """The folds that have arrived; the stop once all have."""
     k, metric = now.k, metric_label(now.run.spec)
-    frame = efold_frame(now.moments, now.stop)
+    stop = now.stop if shown == k else None
+    frame = efold_frame(now.moments[:shown], stop)
     plot(
         lambda dark: larger(
             efold_figure(
                 frame,
                 k=k,
                 metric=metric,
-                stopped_at=now.stop,
+                stopped_at=stop,
                 confidence=CONFIDENCE,
                 dark=dark,
                 height=_HEIGHT,
             ),
             FIGURE_1_SCALE,
         ),
-        version=(now.number, now.run.run_id),
+        version=(now.number, now.run.run_id, shown),
         key="learn-predict",
-        table=lambda: frame,
         name=f"round {now.number}",
-        alt=alt_text(frame, k=k, metric=metric, stopped_at=now.stop, title="A hidden run"),
+        alt=alt_text(frame, k=k, metric=metric, stopped_at=stop, title="A hidden run"),
     )
 
 
@@ -155,7 +152,7 @@ def _truth(now: GameRound) -> str:
     holds = at.interval.low <= whole <= at.interval.high
     return (
         f"{name} The rule said {at.mean:.4f} after {now.stop} folds; the truth, the mean of all "
-        f"{now.k}, is **{whole:.4f}**: a difference of **{difference_percent(at.mean, whole):.1f} "
+        f"{now.k}, is **{whole:.4f}**: a difference of **{_difference(now):.1f} "
         f"%**, and the interval {'holds' if holds else '**misses**'} it."
     )
 
@@ -187,40 +184,9 @@ def _round_number(asked: str | None) -> tuple[int, str]:
     )
 
 
-def _vote(stops: bool, at: int, now: GameRound) -> None:
-    """Count a vote on fold `at`; a second click on the same button comes too late."""
-    game: Game = st.session_state[_GAME]
-    if game.shown != at or game.number != now.number:
-        return
-    decided = at == now.stop
-    game.votes += 1
-    game.right += stops == decided
-    game.warning = ""
-    before, width = now.moments[at - 2].interval, now.moments[at - 1].interval
-    assert before is not None
-    assert width is not None
-    product = alpha_text(float(f"{least_alpha(before.width, width.width):.1e}"))
-    verdict = ":green[**Right.**]" if stops == decided else ":red[**Wrong.**]"
-    if now.moments[at - 1].decision.stop:
-        game.last = (
-            f"{verdict} {product} is at most {alpha_text(now.alpha)}: the rule **stops after "
-            f"fold {at}**."
-        )
-    else:
-        game.last = (
-            f"{verdict} {product} is above {alpha_text(now.alpha)}: the rule **goes on** after "
-            f"fold {at}."
-        )
-    game.shown += 1
-    if not decided and game.shown == now.k:
-        # The last fold ends every run, so there is nothing left to vote on.
-        game.last += f" Then all {now.k} folds are in, and that is the end."
-        game.shown += 1
-
-
 def _next_round() -> None:
     game: Game = st.session_state[_GAME]
     game.number = game.number % MAX_ROUND + 1
-    game.shown, game.last, game.warning = FIRST_VOTE, "", ""
-    game.rounds += 1
+    game.told, game.warning = "", ""
+    st.session_state[_STOP] = st.session_state[_OFF] = None
     st.query_params[PARAMETER] = str(game.number)

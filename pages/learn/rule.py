@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
+from ecv_core.figures.decisions import threshold_figure
+from ecv_core.figures.steps import Steps
 from ecv_core.figures.words import alpha_text
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import Moment
-from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.records.run import Moment, Run
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.parts import Row, guide, guide_note
-from pages.shared.address.link import step_from_link
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT
-from pages.shared.widgets.sliders import numbers, slider_watch
+from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
 
-SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
+SLIDER, KEY = "learn-alpha", "lesson_alpha"
 ALPHAS = list(axis_of(PAPERS_RULE).steps)
-USUAL = 1e-4
 _HEIGHT = 390
 _LABELS = [
     ("Interval width", "c_n"),
@@ -43,19 +43,28 @@ def show() -> None:
     frame = products_frame(played)
     stops = [int(stop) for stop in stops_at(played, np.array(ALPHAS))]
     texts = [alpha_text(alpha) for alpha in ALPHAS]
-    with st.container(key=_BOX):
-        alpha_slider(SLIDER, KEY, _BOX)
+    alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
     values, notes, sentences = _numbers(played, frame, stops, texts)
     numbers(SLIDER, key="learn-rule-numbers-said", sentences=sentences)
     plot(
-        lambda dark: products_figure(frame, dark=dark, height=_HEIGHT),
+        lambda dark: [
+            threshold_figure(
+                moments(EFold(alpha=alpha), run.folds_in_order, CONFIDENCE),
+                spec_of(run, alpha),
+                dark=dark,
+                height=_HEIGHT,
+                span=frame["product"].dropna().tolist(),
+            )
+            for alpha in ALPHAS
+        ],
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
         name="the rule fold by fold",
-        table=lambda: frame,
-        alt="Interval width times its last change, after each fold.",
+        alt="Interval width times its last change after each fold, against the line alpha.",
         slider=SLIDER,
-        steps=lambda: products_steps(frame, ALPHAS, texts, stops),
+        steps=lambda: Steps(
+            variants=range(len(ALPHAS)), alts=sentences, notes=[f"alpha {text}" for text in texts]
+        ),
     )
     numbers(SLIDER, key="learn-rule-numbers-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(
@@ -64,36 +73,28 @@ def show() -> None:
     )
 
 
-@with_columns(PRODUCTS_COLUMNS)
+def spec_of(run: Run, alpha: float) -> RunSpec:
+    """Of a telling of this run by the paper's rule."""
+    return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
+
+
+_COLUMNS = {
+    "n": "folds seen, 1 .. k",
+    "before": "c_(n-1), the interval width before this fold; missing below n = 3",
+    "width": "c_n; missing below n = 2",
+    "product": "c_n * |c_(n-1) - c_n|, the least alpha that stops here; missing below n = 3",
+}
+
+
+@with_columns(_COLUMNS)
 def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
-    """As `figures.products` wants it."""
+    """Width, its last change and their product after each fold."""
     widths = [one.interval.width if one.interval else math.nan for one in played]
     rows = []
     for n, width in enumerate(widths, start=1):
         before = widths[n - 2] if n >= 3 else math.nan
         rows.append((n, before, width, least_alpha(before, width)))
-    return pd.DataFrame(rows, columns=list(PRODUCTS_COLUMNS))
-
-
-@st.fragment
-def alpha_slider(name: str, key: str, box: str) -> None:
-    """A slider over ALPHAS that moves figures in the browser.
-
-    Args:
-        name: what figures know it by.
-        key: of the widget, and in the address.
-        box: key of the container that holds it.
-    """
-    step_from_link(key, ALPHAS, alpha_text)
-    alpha = st.select_slider(
-        "alpha: left is more certain, right saves more",
-        ALPHAS,
-        value=USUAL,
-        format_func=alpha_text,
-        key=key,
-        **KEPT,
-    )
-    slider_watch(name, container=box, step=ALPHAS.index(float(alpha)))
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
 def _numbers(played: list[Moment], frame: pd.DataFrame, stops: list[int], texts: list[str]) -> Row:

@@ -1,4 +1,4 @@
-"""What stopping would save in a year of many runs, and what that is like."""
+"""What stopping would save in a year of many runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy.at_scale import AtScale, Yearly, at_scale
-from ecv_core.energy.equivalents import Likeness, like
-from ecv_core.energy.meter import countries
+from ecv_core.energy.meter import carbon_source, countries
 from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
-from ecv_core.energy.sources import carbon_source
 from ecv_core.figures.words import (
     duration,
     processor_sentence,
@@ -201,24 +199,3 @@ def _year(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> N
             delta_color="off",
         )
     st.markdown(at_scale_sentence(work, saved, whole, stops))
-    if saved.kwh > 0:
-        st.markdown("That is like")
-        _likenesses(saved.kwh * 3.6e6, saved.kg_co2e * 1000)
-
-
-def _likenesses(joules: float, grams_co2e: float) -> None:
-    """The list, or a sentence where the amount is too small for any."""
-    found = like(joules, grams_co2e)
-    if not found:
-        st.markdown("- too little to compare with anything in a home.")
-        return
-    st.markdown("\n".join(f"- {_likeness_text(one)}" for one in found))
-    with st.popover("Sources", icon=":material/menu_book:"):
-        for one in found:
-            known = one.equivalent
-            st.markdown(f"**{known.text}** · {known.source} ([{known.year}]({known.url}))")
-
-
-def _likeness_text(one: Likeness) -> str:
-    """'about **1.4 min** of light from a 9 W LED lamp': two digits, it is no measurement."""
-    return f"about **{small_number(float(f'{one.amount:.1e}'))} {one.unit}** {one.equivalent.text}"

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
-from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
@@ -20,28 +18,29 @@ from ecv_core.figures.words import (
     half_named,
     metric_label,
     processor_sentence,
-    run_name,
     run_title,
 )
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
 from pages.replay.at_scale import at_scale_panel
-from pages.replay.choice import choose_run
-from pages.shared.address.link import copy_link
+from pages.replay.choice import choose_run, usual_run
+from pages.shared.address.link import link_has
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
-from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.live.events import RUNS, STEPS, topic
-from pages.shared.live.runs import Known, source_sentence, whole
-from pages.shared.live.state import manager, sentences, store
+from pages.shared.live.runs import source_sentence
+from pages.shared.live.state import escaped, manager, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import chart_table
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 NAME = "race"
-_GOAL_SECONDS = 12.0
-_FACTORS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
+_USUAL_SECONDS = 12.0
+"""That a race takes when it is played at the usual speed."""
 
 _race = component(
     __file__,
@@ -52,15 +51,17 @@ _race = component(
 )
 
 
-def race() -> None:
+def race(beside_title: DeltaGenerator) -> None:
     """Pick a run, watch it race, and see what stopping comes to.
 
     Raises: EcvError for a run that cannot be shown.
     """
-    run = choose_run(_first, active=True)
+    run = choose_run(usual_run, active=True)
     if run is None:
         return
     manager()
+    with beside_title:
+        present_button()
     if run.state.active:
         follow(
             _live,
@@ -74,58 +75,18 @@ def race() -> None:
     at_scale_panel(run)
 
 
-def race_frame(story: Story) -> pd.DataFrame:
-    """One row per fold of the k-fold lane: what it has spent, and what stopping has saved."""
-    stop = story.run.stopped_at
-    return pd.DataFrame(
-        {
-            "n": [tally.n for tally in story.tallies],
-            "e-fold goes on": [stop is None or tally.n < stop for tally in story.tallies],
-            "ran": [tally.ran for tally in story.tallies],
-            "mean": [None, *(m.mean for m in story.run.moments)]
-            + [None] * (len(story.tallies) - 1 - len(story.run.moments)),
-            "seconds": [tally.seconds for tally in story.tallies],
-            "energy Wh": [tally.joules / 3600 for tally in story.tallies],
-            "grams CO2e": [tally.grams_co2e for tally in story.tallies],
-            "saved seconds": [tally.saved_seconds for tally in story.tallies],
-            "saved Wh": [tally.saved_joules / 3600 for tally in story.tallies],
-            "saved grams CO2e": [tally.saved_grams for tally in story.tallies],
-        }
-    )
-
-
-def usual_speed(seconds: float) -> float:
-    """The factor at which so many seconds take about twelve."""
-    return min(_FACTORS, key=lambda factor: abs(seconds / factor - _GOAL_SECONDS))
-
-
-def _first(runs: list[Known]) -> Known:
-    """A typical one: of those that have stopped, the one with the median share of time saved.
-
-    Of the recorded ones where there are any, for they need not be read.
-    """
-    read = [run for run in runs if isinstance(run, Run)] or list(map(whole, runs))
-    stopped = [run for run in read if run.folds and run.stopped_at is not None] or read
-    return sorted(stopped, key=lambda run: (_saved_share(run), run_title(run)))[len(stopped) // 2]
-
-
-def _saved_share(run: Run) -> float:
-    last = story_of(run).tallies[-1]
-    return last.saved_seconds / last.seconds if last.seconds else 0.0
-
-
 def play_race(story: Story, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
     data = race_data(story, NAME)
-    total = story.tallies[-1].seconds
-    usual = usual_speed(total)
+    usual = _digits(max(story.tallies[-1].seconds, 0.1) / _USUAL_SECONDS)
+    factors = sorted({_digits(usual / 2), usual, _digits(2 * usual), 1.0})
     _race(key="race-lanes", data=data)
     player(
         NAME,
         version=story.run.run_id,
         texts=data["verdicts"],
         seconds=data["seconds"],
-        speeds=[(f"{factor:g} x real time", factor) for factor in _around(usual)],
+        speeds=[(f"{factor:g} x real time", factor) for factor in factors],
         speed=usual,
         step=asked_step(story.run.k),
         label="Folds of the k-fold lane",
@@ -133,8 +94,16 @@ def play_race(story: Story, *, autoplay: bool = False) -> None:
     )
 
 
+def _digits(factor: float) -> float:
+    """With two significant digits."""
+    return float(f"{factor:.2g}")
+
+
 def _again(story: Story) -> None:
-    play_race(story)
+    with st.container(key="presented-race"):
+        if presenting():
+            st.markdown(f"**{escaped(run_title(story.run))}**")
+        play_race(story)
     total = story.tallies[-1].seconds
     ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
@@ -147,32 +116,15 @@ def _again(story: Story) -> None:
         )
         + f" {processor_sentence(energy_of(story.run))}"
     )
-    energy_bar(story.run.folds, left_in_words([story.run]))
-    _data(story)
-
-
-def _around(usual: float) -> list[float]:
-    at = _FACTORS.index(usual)
-    return sorted({*_FACTORS[max(at - 2, 0) : at + 3], 1.0})
-
-
-def _data(story: Story) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Replay it fold by fold",
-            icon=":material/replay:",
-            key="to-replay",
-            type="tertiary",
-            on_click=show_view,
-            args=(FOLD_BY_FOLD,),
-        )
-        copy_link({"run": story.run.run_id})
-    chart_table(
-        lambda: race_frame(story),
-        key="race",
-        name=f"race of {run_name(story.run)}",
-        alt=f"The race of {run_title(story.run)}.",
+    st.button(
+        "Replay it fold by fold",
+        icon=":material/replay:",
+        key="to-replay",
+        type="tertiary",
+        on_click=show_view,
+        args=(FOLD_BY_FOLD,),
     )
+    link_has({"run": story.run.run_id})
 
 
 def _live(run_id: str) -> None:
@@ -188,8 +140,9 @@ def _live(run_id: str) -> None:
             part = run.progress.step / run.progress.steps if run.progress.steps else 0.0
         expected = story.tallies[-1].seconds / story.run.k if done else None
         live = {"done": done, "elapsed": elapsed, "expected": expected, "part": part}
-        st.badge("live", icon=":material/sensors:", color="blue")
-        _race(key="race-live", data=race_data(story, NAME) | {"live": live})
+        with st.container(key="presented-race"):
+            st.badge(f"live: {run_title(run)}", icon=":material/sensors:", color="blue")
+            _race(key="race-live", data=race_data(story, NAME) | {"live": live})
         if not run.spec.full:
             st.caption(
                 "This run ends where its rule says stop; what it saves is then estimated. Start a "
@@ -336,35 +289,28 @@ def _running(story: Story, n: int) -> str:
 
 
 def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
+    """Each in one unit for the whole race, so that the number can run without jumping."""
     found = []
     if story.metered:
-        found.append(_counter("Energy saved", "Wh", [t.saved_joules / 3600 for t in told]))
-        found.append(_counter("Emissions saved", "g", [t.saved_grams for t in told], " CO2e"))
-    found.append(_time_counter([t.saved_seconds for t in told]))
-    return found
+        energy = [tally.saved_joules / 3600 for tally in told]
+        grams = [tally.saved_grams for tally in told]
+        for label, unit, values in (
+            ("Energy saved", "Wh", energy),
+            ("Emissions saved", "g CO2e", grams),
+        ):
+            if 0 < values[-1] < 0.1:
+                unit, values = f"m{unit}", [1000 * value for value in values]
+            found.append(_counter(label, unit, values, ESTIMATED_DIGITS))
+    seconds = [tally.saved_seconds for tally in told]
+    unit, per = ("min", 60.0) if seconds[-1] >= 60 else ("s", 1.0)
+    return [*found, _counter("Time saved", unit, [value / per for value in seconds], 3)]
 
 
-def _counter(label: str, unit: str, values: list[float], of: str = "") -> dict[str, Any]:
-    """One unit for the whole race, so that the number can run without jumping."""
-    if 0 < values[-1] < 0.1:
-        unit, values = f"m{unit}", [1000 * value for value in values]
-    return {
-        "label": label,
-        "unit": unit + of,
-        "values": values,
-        "decimals": _decimals(values[-1], ESTIMATED_DIGITS),
-    }
+def _counter(label: str, unit: str, values: list[float], significant: int) -> dict[str, Any]:
+    decimals = _decimals(values[-1], significant)
+    return {"label": label, "unit": unit, "values": values, "decimals": decimals}
 
 
-def _time_counter(values: list[float]) -> dict[str, Any]:
-    unit, per = ("min", 60.0) if values[-1] >= 60 else ("s", 1.0)
-    return _counter_of("Time saved", unit, [value / per for value in values])
-
-
-def _counter_of(label: str, unit: str, values: list[float]) -> dict[str, Any]:
-    return {"label": label, "unit": unit, "values": values, "decimals": _decimals(values[-1])}
-
-
-def _decimals(most: float, significant: int = 3) -> int:
+def _decimals(most: float, significant: int) -> int:
     """So many significant digits of the last value."""
     return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1

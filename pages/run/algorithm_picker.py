@@ -30,6 +30,7 @@ Chosen = dict[str, dict[str, ParamValue]]
 
 
 def algorithm_picker(
+    tasks: Sequence[Task] = Task.TOP_N.together,
     key: str = "algorithm",
     default: Sequence[str] = (DEFAULT,),
     what: str = "Each one is a run of its own; several run one after another and show together.",
@@ -37,14 +38,21 @@ def algorithm_picker(
     """Ids of the picked algorithms, in the registry's order; may be empty.
 
     Args:
+        tasks: what they are to do.
         key: of the widget, and in the address.
-        default: what is picked at first.
+        default: what is picked at first, of those that recommend.
         what: becomes of several, for the help.
     """
     label_from_link(key, ALGORITHM_LABELS)
+    names = [name for name, known in ALGORITHMS.items() if known.task in tasks]
+    if tasks[0].of_table:
+        default = names[: len(default)]
+    before = st.session_state.get(key)
+    if before and not set(before) <= set(names):  # of another dataset, for another task
+        st.session_state[key] = [name for name in before if name in names] or list(default)
     picked = st.pills(
         "Algorithms",
-        list(ALGORITHMS),
+        names,
         format_func=ALGORITHM_LABELS.__getitem__,
         selection_mode="multi",
         default=list(default),
@@ -52,10 +60,12 @@ def algorithm_picker(
         **KEPT,
         help=f"{what}\n\n"
         + "\n".join(
-            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+            f"- **{ALGORITHMS[name].title}** (`{name}`): {ALGORITHMS[name].summary}"
+            for name in names
         ),
     )
-    st.caption(_TASKS)
+    if len(tasks) > 1:
+        st.caption(_TASKS)
     for name in picked:
         st.caption(f"**{ALGORITHMS[name].title}.** {ALGORITHMS[name].summary}")
     return [name for name in ALGORITHMS if name in picked]

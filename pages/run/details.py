@@ -14,7 +14,6 @@ from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.report.pictures import efold_picture
-from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.training import (
     HELD_OUT,
@@ -53,7 +52,7 @@ def fold_table(run: Run) -> None:
     reals = {
         name: number(name, "%.4f")
         for name in frame.column_names
-        if name not in ("n", "fold", "users", "used", "source")
+        if name not in ("n", "fold", "users", "samples", "used", "source")
     }
     estimates = {
         name: number(name, "%.2g")
@@ -118,7 +117,8 @@ def downloads(run: Run) -> None:
             icon=":material/download:",
             key=f"json-{run.run_id}",
             on_click="ignore",
-            help="Everything but the scores of single users; another e-fold can import it.",
+            help=f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
+            "import it.",
         )
 
 
@@ -141,8 +141,8 @@ def figure_1(shown: Run) -> Callable[[], Figure]:
 def _report(shown: Run) -> str:
     run = newest(shown)
     origin = origins(store()).get(run.run_id)
-    known = provenance([run.spec.dataset], origin.made_with if origin else None)
-    return run_report(run, known, origin=imported_sentence(run.run_id))
+    made_with = origin.made_with if origin else None
+    return run_report(run, made_with, origin=imported_sentence(run.run_id))
 
 
 def _document(shown: Run) -> str:
@@ -256,7 +256,7 @@ def fold_frame(run: Run) -> pd.DataFrame:
             "other work %": pd.Series([_others(f) for f in run.folds], dtype=float),
             "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
             "source": [fold.energy.source for fold in run.folds],
-            "users": [fold.users for fold in run.folds],
+            f"{run.spec.task.unit}s": [fold.users for fold in run.folds],
         }
     )
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core import models
-from ecv_core.evaluation import METRICS, SAMPLED_WARNING, Kind
-from ecv_core.fold.spec import usual_metric, usual_split
+from ecv_core import models, splits
+from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import ParamValue
@@ -50,6 +50,10 @@ SYMBOLS_OF_RATINGS = (
     r"$H$: the held-out pairs of user and item; $r$: the rating given; $\hat{r}$: the rating "
     "predicted, clipped to the scale."
 )
+SYMBOLS_OF_SAMPLES = (
+    r"$H$: the held-out samples; $y$: what is so; $\hat{y}$: what is predicted; $Y$: the classes."
+)
+_SYMBOLS = {Task.TOP_N: SYMBOLS, Task.RATINGS: SYMBOLS_OF_RATINGS}
 
 STORED = "stored-folds"
 """In the session: (dataset, SHA-256, k) of the fold file whose run was opened for a new one."""
@@ -73,7 +77,7 @@ def usual_of_task(names: list[str]) -> None:
     known = any(key in state or key in st.query_params for key in ("metric", "split"))
     if task is (before or Task.TOP_N) or (before is None and known):
         return
-    state["metric"], state["split"] = usual_metric(task), usual_split(task)
+    state["metric"], state["split"] = task.usual_metric, task.usual_split
 
 
 def fold_settings(
@@ -91,16 +95,17 @@ def fold_settings(
     left, middle, right = st.columns(3)
     usual_k(_asked_split())
     k = setting_widget("k", left)
-    metric = metric_select(middle, **about("metric"))
-    ranked = METRICS[metric].kind is not Kind.RATINGS
+    metric = metric_select(middle, task.together, **about("metric"))
+    ranked = METRICS[metric].task is Task.TOP_N
     n = setting_widget("n", right) if ranked else SETTINGS["n"].default
     score = score_settings(metric)
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=_asked_split() != next(iter(SPLITS)),  # so that a link's split is seen
+        expanded=_asked_split()
+        not in (next(iter(SPLITS)), task.usual_split),  # so that a link's split is seen
     ):
-        split = strategy_select([*SPLITS, IMPORTED])
+        split = strategy_select([*splits.serving(task), *[IMPORTED] * (not task.of_table)])
         params: dict[str, ParamValue] = {}
         if split != IMPORTED:
             strategy = SPLITS[split]
@@ -170,22 +175,27 @@ def _imported(dataset: str, file_id: str, task: str, _file: UploadedFile) -> tup
         return handling().import_folds(dataset, path, Task(task))
 
 
-def metric_select(place: DeltaGenerator, **about: Any) -> str:  # noqa: ANN401
-    """The metric's id; `about` is the widget's label, key and help."""
-    listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in CHOICES)
+def metric_select(
+    place: DeltaGenerator,
+    tasks: Sequence[Task] = Task.TOP_N.together,
+    **about: Any,  # noqa: ANN401
+) -> str:
+    """The metric's id, of some tasks; `about` is the widget's label, key and help."""
+    names = [name for name in CHOICES if METRICS[name].task in tasks]
+    listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in names)
     about["help"] = f"{about['help']}\n\n{listed}"
-    picked = place.selectbox(options=CHOICES, format_func=lambda name: METRICS[name].title, **about)
-    return picked or CHOICES[0]
+    picked = place.selectbox(options=names, format_func=lambda name: METRICS[name].title, **about)
+    return picked or names[0]
 
 
 def score_settings(metric: str) -> dict[str, Any]:
     """The metric's definition and the widgets of the ranking protocol, folded away at first.
 
-    Predicted ratings have no such protocol: every held-out rating counts.
+    What is predicted has no such protocol: every held-out rating or sample counts.
 
     Returns: what was picked, as arguments of `make_spec`.
     """
-    if METRICS[metric].kind is Kind.RATINGS:
+    if METRICS[metric].task is not Task.TOP_N:
         with st.expander("How predictions are scored", icon=":material/leaderboard:"):
             _definition(metric)
         return {}
@@ -223,5 +233,5 @@ def _definition(metric: str) -> None:
     if not known.formula:
         return
     st.latex(known.formula)
-    symbols = SYMBOLS_OF_RATINGS if known.kind is Kind.RATINGS else SYMBOLS
-    st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}")
+    symbols = _SYMBOLS.get(known.task, SYMBOLS_OF_SAMPLES)
+    st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}".rstrip())

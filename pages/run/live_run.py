@@ -39,7 +39,7 @@ from pages.run.details import (
 )
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.run_actions import run_actions
-from pages.shared.address.link import copy_link
+from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
@@ -210,13 +210,14 @@ def _run(following: bool, read: list[list[Run]]) -> None:
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            st.title(run_title(run), anchor=False, width="content")
+            with st.container(key="presented-title", width="content"):
+                st.title(run_title(run), anchor=False, width="content")
             state_badge(run.state)
         with st.container(
             horizontal=True, vertical_alignment="center", width="content", key="run-actions"
         ):
             run_actions(run, runs)
-            copy_link()
+            present_button()
     _results(run, runs)
     _details(run, runs)
 
@@ -249,7 +250,9 @@ def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict
 
 def _results(run: Run, runs: list[Run]) -> None:
     damaged_folds([run])
-    show(_told("verdict", run, lambda run: {"html": verdict_html(run)}), key="said", room="verdict")
+    told = _told("verdict", run, lambda run: {"html": verdict_html(run)})
+    with st.container(key="presented-verdict"):
+        show(told, key="said", room="verdict")
     _note(run, runs)
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
@@ -260,7 +263,7 @@ def _results(run: Run, runs: list[Run]) -> None:
     elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
         st.warning(sentence(InputError(said)), icon=":material/database_off:")
     left, right = st.columns([3, 1.2], gap="medium")
-    with left:
+    with left, st.container(key="presented-figure"):
         _figure(run, runs)
     with right:
         room = "facts" if energy_may_come(run) else None

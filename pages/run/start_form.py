@@ -59,11 +59,11 @@ from pages.run.stop_settings import (
     slider_steps,
     stop_settings,
 )
-from pages.shared.address.link import copy_link, label_from_link, link_warning, step_from_link
+from pages.shared.address.link import label_from_link, link_has, link_warning, step_from_link
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
 
@@ -232,11 +232,11 @@ def start_form() -> None:
     with left.container(border=True, height="stretch"):
         st.header("What to evaluate", anchor=False)
         data_place = st.container()
-        names = algorithm_picker()
+        names = algorithm_picker(picked_dataset().tasks)
         usual_of_task(names)
-        task = ALGORITHMS[names[0]].task if names else Task.TOP_N
+        task = ALGORITHMS[names[0]].task if names else picked_dataset().tasks[0]
         with data_place:
-            entry, ready = dataset_picker(task)
+            entry, ready = dataset_picker(task, tables=True)
         picked, folds_ready = fold_settings(entry.id, ready, task)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
@@ -284,7 +284,8 @@ def start_form() -> None:
             st.markdown(_summary(specs, names, trouble))
         else:
             st.markdown(not_ready(entry))
-        copy_link(without=_FILE if picked["split"] == IMPORTED else "")
+    if picked["split"] == IMPORTED:
+        link_has(without=_FILE)
     with expectation_place:
         expectation(specs if ready else [])
         anew = _anew(specs if ready else [])

@@ -40,7 +40,7 @@ from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.store.run_file import read_run
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, undo
-from pages.shared.address.link import copy_link, label_from_link
+from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
@@ -98,12 +98,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
     if done and done[0] == file.file_id and any(r.run_id == done[1] for r in run_list().rows()):
         return str(done[1]), bool(done[2])
     found = read_run(file.getvalue(), file.name)
-    run_id, new = acting().import_run(
-        found.run,
-        sha256=found.sha256,
-        file_name=file.name,
-        made_with=found.made_with,
-    )
+    run_id, new = acting().import_run(found)
     if new:
         st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
     st.session_state[_DONE] = (file.file_id, run_id, new)
@@ -140,7 +135,6 @@ def history() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
         actions(picked, rows)
         import_run()
-        copy_link()
     undo()
     if shown:
         frame = runs_frame(shown, groups)

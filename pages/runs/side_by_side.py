@@ -27,7 +27,6 @@ from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
-from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
@@ -44,7 +43,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
-    copy_link()
     plot(
         lambda dark: compare_figure(frame, dark=dark),
         version=(
@@ -271,7 +269,7 @@ def _found(runs: Sequence[NamedRun]) -> Found:
     )
 
 
-@st.cache_data(show_spinner="Comparing user by user ...", max_entries=32)
+@st.cache_data(show_spinner="Comparing one by one ...", max_entries=32)
 def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 

@@ -8,10 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core import splits
-from ecv_core.analysis.split_tables.parts import leakages
-from ecv_core.analysis.split_tables.roles import Axis, Period, axes, period, roles, spread
+from ecv_core.analysis.split_tables.roles import Period, period, roles, spread
 from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.fold import folds_of, prepared
 from ecv_core.records.interactions import Folds
@@ -19,11 +17,6 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import FoldParts, Leakage
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
-
-
-def content_of(dataset: str) -> str:
-    """What changes with the dataset's content: part of what results are kept by."""
-    return datasets.source_key(dataset)
 
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs=_SPECS)
@@ -35,11 +28,11 @@ def toy_of(spec: RunSpec) -> ToySplit:
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def spread_of(content: str, spec: RunSpec, fold: int, axis: Axis) -> pd.DataFrame:
-    """Where the parts of a fold lie."""
+def spread_of(content: str, spec: RunSpec, fold: int) -> pd.DataFrame:
+    """When the interactions of each part of a fold were; of a dataset with timestamps."""
     interactions = prepared(spec.dataset)
     found = roles(splits.strategy(spec.split), interactions, _folds(content, spec), fold)
-    return spread(interactions, found, axis)
+    return spread(interactions, found)
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
@@ -60,18 +53,6 @@ def parts_of(content: str, spec: RunSpec, fold: int) -> FoldParts:
 def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
     """How much of a fold's training lies after what it helps to predict."""
     return splits.leakage(prepared(spec.dataset), _folds(content, spec), fold)
-
-
-@st.cache_data(show_spinner="Splitting by every strategy ...", max_entries=16)
-def all_leakages(content: str, dataset: str, seed: int) -> pd.DataFrame:
-    """The leakage of every strategy that the dataset can serve."""
-    return leakages(prepared(dataset), seed)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def axes_of(content: str, dataset: str) -> tuple[Axis, ...]:
-    """What the dataset can be spread over."""
-    return axes(prepared(dataset))
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=_SPECS)

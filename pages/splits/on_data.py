@@ -6,62 +6,40 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import parts_frame
-from ecv_core.analysis.split_tables.roles import Axis
-from ecv_core.figures.splits import leakage_figure, spread_figure
-from ecv_core.figures.words import counted
+from ecv_core.figures.splits import spread_figure
+from ecv_core.figures.words import counted, dataset_title
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
-from ecv_core.splits import FoldParts, Leakage
+from ecv_core.splits import FoldParts
 from ecv_core.splits.part_counts import day
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped
-from pages.shared.widgets.choices import switch
+from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.tables import csv_button, file_name, number, table
-from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
-
-_LABELS = {
-    Axis.TIME: "Over time",
-    Axis.HISTORY: "Within each history",
-}
+from pages.splits.computed import leakage_of, parts_of, period_of, spread_of
 
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
-    """Heading, choice of the axis, sentence and figure."""
-    st.header(f"On {escaped(spec.dataset)}", anchor=False)
-    axis = _axis(content, spec.dataset)
+    """Heading, sentence, and the parts over time where the dataset has timestamps."""
+    st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
     words = _sentence(content, spec, fold)
     st.markdown(words)
-    if axis is None:
+    if prepared(spec.dataset).timestamps is None:
+        st.caption(f"{escaped(spec.dataset)} has no timestamps, so there is no picture over time.")
         return
-    frame = spread_of(content, spec, fold, axis)
+    frame = spread_of(content, spec, fold)
     found = period_of(content, spec, fold)
     plot(
         lambda dark: spread_figure(
-            frame,
-            over=axis.value,
-            cut=None if found is None else found.test_from,
-            dark=dark,
+            frame, cut=None if found is None else found.test_from, dark=dark
         ),
-        version=(content, spec.to_json(), fold, axis.value),
+        version=(content, spec.to_json(), fold),
         key="split-spread",
-        alt=f"{_LABELS[axis]}: {words.replace('**', '')}",
-        name=f"{spec.split} on {spec.dataset}, fold {fold}, {axis.value}",
+        alt=f"Over time: {words.replace('**', '')}",
+        name=f"{spec.split} on {spec.dataset}, fold {fold}, time",
         table=lambda: frame,
     )
-
-
-def _axis(content: str, dataset: str) -> Axis | None:
-    """What is picked; None where nothing is known of an order."""
-    labels = {_LABELS[axis]: axis for axis in axes_of(content, dataset)}
-    if st.session_state.get("over") not in labels:
-        st.session_state.pop("over", None)
-    if Axis.TIME not in labels.values():
-        st.caption(f"{escaped(dataset)} has no timestamps, so there is no picture over time.")
-    if not labels:
-        return None
-    return labels[switch("Show the parts", list(labels), "over", label_visibility="collapsed")]
 
 
 def _sentence(content: str, spec: RunSpec, fold: int) -> str:
@@ -79,36 +57,31 @@ def _sentence(content: str, spec: RunSpec, fold: int) -> str:
     )
 
 
-_AT_ONCE = 1_500_000
-"""Interactions times folds up to which every fold is counted without being asked."""
 _MOST_FOLDS = 100
+"""In a file; each takes some seconds for large data."""
 
 
 def parts_section(content: str, spec: RunSpec, fold: int) -> None:
     """Table, what training does not know, CSV."""
     st.header("What is in each part", anchor=False)
-    size = len(prepared(spec.dataset))
-    every = spec.k == 1 or (size * spec.k <= _AT_ONCE and spec.k <= _MOST_FOLDS)
-    frame = _frame(content, spec, range(spec.k) if every else (fold,))
     counts = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
     table(
-        frame,
+        _frame(content, spec, (fold,)),
         counts | {"percent": number("%", "%.1f")},
         placeholder="",
         key="split-parts",
         alt=f"Users, items and interactions of every part of {spec.split} on {spec.dataset}",
     )
-    found = parts_of(content, spec, fold)
-    st.markdown(_unknown_words(found, fold))
+    st.markdown(_unknown_words(parts_of(content, spec, fold), fold))
     st.caption(
         f"A {glossary_link('validation-part')} is for choosing settings. Training holds the "
         f"{glossary_link('fold-in')} of tested users, where the strategy has one; a user without "
         f"any training is a {glossary_link('cold-user')}."
     )
-    most = min(spec.k, _MOST_FOLDS)
+    folds = range(min(spec.k, _MOST_FOLDS))
     csv_button(
-        "CSV" if every else f"CSV of all {most} folds",
-        lambda: _frame(content, spec, range(most)),
+        "CSV" if spec.k == 1 else f"CSV of all {len(folds)} folds",
+        lambda: _frame(content, spec, folds),
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
     )
@@ -129,14 +102,8 @@ def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.Da
     return parts_frame({index: parts_of(content, spec, index) for index in folds})
 
 
-_COMPARED_AT_ONCE = 250_000
-"""Interactions up to which all strategies are compared without being asked."""
-_PER_SECOND = 100_000
-"""Interactions that all strategies together get through in a second, roughly."""
-
-
 def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
-    """The number with its sentence, beside the comparison of strategies."""
+    """The number with its sentence."""
     st.header("Does the future leak into training?", anchor=False)
     found = leakage_of(content, spec, fold)
     if found is None:
@@ -146,14 +113,6 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
             icon=":material/schedule:",
         )
         return
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        _numbers(found)
-    with right:
-        _comparison(content, spec)
-
-
-def _numbers(found: Leakage) -> None:
     share, whose = (
         (found.anyone, "of any user")
         if found.anyone is not None
@@ -169,61 +128,29 @@ def _numbers(found: Leakage) -> None:
             "interaction",
         ),
     )
-    if not share:
-        st.markdown(
-            "**Nothing leaks**: no training interaction lies after what it helps to predict."
-            if found.anyone is not None
-            else "**No future of the same user leaks**: no training interaction of a user lies "
-            "after what "
-            "is tested of that user."
-        )
-    else:
+    if share:
         st.markdown(
             f"Of every 100 pairs of a training and a test interaction {whose}, "
             f"**{100 * share:.0f}** have the training interaction later: the model is told what "
             "it could not have known then."
         )
-    rest = (
-        ("of the same item", found.item, "the model knows of a hit before it becomes one"),
-        ("of the same user", found.own, "the profile holds what the user did later"),
-        ("test interactions with any leak", found.tests, ""),
-    )
-    lines = [
-        f"- {name}: **{_percent(value)}**" + (f", {meaning}" if meaning and value else "")
-        for name, value, meaning in rest
-        if value is not None
-    ]
-    st.markdown("\n".join(lines))
+    else:
+        st.markdown(
+            f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
+            "predict."
+        )
     if found.anyone is None:
         st.caption(
             "Times do not compare between users here, so what others did later is not known."
         )
-
-
-def _comparison(content: str, spec: RunSpec) -> None:
-    size = len(prepared(spec.dataset))
-    if size > _COMPARED_AT_ONCE and not st.toggle(
-        f"Compare all strategies (about {max(size // _PER_SECOND, 1)} seconds)",
-        key="compare_leakage",
-        **KEPT,
-    ):
         return
-    frame = all_leakages(content, spec.dataset, spec.seed)
-    by_name = frame.pivot_table(index="split", columns="helps", values="percent").max(axis=1)
-    free = [name for name, percent in by_name.items() if percent == 0]
-    alt = (
-        f"Leakage of {len(by_name)} strategies on {spec.dataset}: up to {by_name.max():.0f} %; "
-        f"none under {', '.join(map(str, free)) or 'no strategy'}."
+    rest = (
+        ("pairs of the same item", found.item),
+        ("pairs of the same user", found.own),
+        ("test interactions with any leak", found.tests),
     )
-    plot(
-        lambda dark: leakage_figure(frame, chosen=spec.split, dark=dark),
-        version=(content, spec.dataset, spec.seed, spec.split),
-        key="split-leakage",
-        alt=alt,
-        name=f"leakage on {spec.dataset}",
-        table=lambda: frame,
-    )
-    st.caption("Each with its usual parameters, fold 0. Left is better; zero is none.")
+    said = (f"{_percent(value)} of {name}" for name, value in rest if value is not None)
+    st.caption(f"It is {', '.join(said)}.")
 
 
 def _percent(share: float | None) -> str:

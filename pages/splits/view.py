@@ -12,7 +12,7 @@ from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS, Strategy, strategy
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import copy_link
+from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
 from pages.shared.widgets.glossary import explained
@@ -29,7 +29,7 @@ from pages.shared.widgets.setting_widgets import (
     strategy_select,
     usual_k,
 )
-from pages.splits.computed import check_split, content_of
+from pages.splits.computed import check_split
 from pages.splits.on_data import leakage_section, on_data, parts_section
 from pages.splits.toy import fold_slider, toy_picture
 
@@ -49,7 +49,7 @@ def how_it_splits() -> None:
     if not ready:
         st.info(not_ready(datasets.entry(spec.dataset)), icon=":material/cloud_download:")
         return
-    content = content_of(spec.dataset)
+    content = datasets.source_key(spec.dataset)
     try:
         with st.spinner("Splitting ..."):
             check_split(content, spec)
@@ -76,7 +76,7 @@ def take_along(spec: RunSpec) -> None:
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
         split_download(spec, key="split-recbole", label="ZIP for RecBole", form="recbole")
-        copy_link(address_of(spec))
+        link_has(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
         "them says strategy, seed, filtering and what is in each part."

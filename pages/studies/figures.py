@@ -1,10 +1,11 @@
-"""The headline numbers, figures 2, 3 and 4, which follow the alpha slider, and every score."""
+"""The headline, figures 2, 3 and 4 and the rules, which follow the alpha slider; every score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from math import factorial, sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
+from ecv_core.analysis.tradeoff.rules import CELLS, JOULES
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.heatmap import (
@@ -30,165 +32,116 @@ from ecv_core.figures.heatmap import (
 )
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import setting_words
+from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import Run
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import PAPERS_RULE
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.sliders import SLIDER, numbers, usual_alpha
+from pages.shared.widgets.sliders import SLIDER, numbers
+from pages.shared.widgets.tables import chart_table
 
-_WIDE = "study-figures"
-_BESIDE = 10
-"""Algorithms up to which two heatmaps are wide enough side by side on a laptop."""
 _COLUMN, _RANK_COLUMN = 42, 62
 """Pixels of a column that can still be read."""
 
 
-def headline(done: Summary, papers: Sequence[int]) -> None:
-    """Difference, folds and energy beside the paper's, as a sentence and four numbers.
+def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
+    """Folds, energy and difference, in a sentence.
 
     Args:
         done: the study.
-        papers: numbers of the paper's own cells, where there are others too.
+        specs: of its runs, in its order.
     """
     cells, k = len(done.tradeoff.systems), done.k
     over = "the one run" if cells == 1 else f"{cells} runs"
-    labels = [
-        ("Difference", f"Expected difference to the k-fold mean, averaged over {over}."),
-        ("Folds used", f"Mean stop over all orders of the folds, averaged over {over}."),
-        ("Energy used", f"Of all k folds, averaged over {over}."),
-        (
-            "Share of total energy",
-            "Of the sum of joules of the runs beside which the machine did nothing else: large "
-            "data and slow models dominate.",
-        ),
-    ]
-    values, notes, sentences = [], [], []
-    columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
-    rows = done.headline[[*columns, "joules_percent"]].to_numpy(dtype=np.float64).tolist()
-    of_runs = joules_words(done.headline)
-    alone = _alone(done, papers)
-    for (off, stop, energy, by_folds, bill), text, own in zip(rows, done.texts, alone, strict=True):
-        billed = bill == bill  # NaN where some cell has no energy
-        values.append(
-            [
-                f"{off:.2f} %",
-                f"{stop:.2f}",
-                f"{energy:.1f} %",
-                f"{bill:.1f} %" if billed else "-",
-            ]
-        )
-        by_count = f"by fold count {by_folds:.1f} %"
-        notes.append(
-            [
-                f"paper {PAPER_DIFFERENCE_PERCENT} %",
-                f"of {k} · paper {PAPER_STOP}",
-                f"{by_count} · paper {PAPER_COST_PERCENT} %",
-                of_runs,
-            ]
-        )
+    columns = ["mean_stop", "energy_percent", "joules_percent", "difference_percent"]
+    sentences = []
+    papers = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
+    alone = done.headline_of(papers) if 0 < len(papers) < cells else None
+    for at, (text, row) in enumerate(
+        zip(done.texts, done.headline[columns].to_numpy(dtype=np.float64), strict=True)
+    ):
+        stop, energy, joules, off = row
+        of_all = "" if np.isnan(joules) else f" ({joules:.0f} % of all joules added up)"
+        own = ""
+        if alone is not None:
+            fewer = alone.iloc[at]
+            own = (
+                f"Over the {len(papers)} of the paper's algorithms it is "
+                f"{fewer['mean_stop']:.2f} folds, {fewer['energy_percent']:.0f} % and "
+                f"{fewer['difference_percent']:.2f} %."
+            )
         sentences.append(
             f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
-            f"{energy:.0f} % of the energy on average over {over}, and ends "
-            f"{off:.2f} % from the {k}-fold mean. {own}The paper reports "
-            f"{PAPER_STOP} folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
+            f"{energy:.0f} % of the energy on average over {over}{of_all}, and ends "
+            f"{off:.2f} % from the {k}-fold mean. {own}"
         )
-    numbers(
-        SLIDER,
-        key="study-numbers",
-        labels=labels,
-        values=values,
-        notes=notes,
-        sentences=sentences,
+    numbers(SLIDER, key="study-numbers", sentences=sentences)
+
+
+def difference_section(done: Summary, scores: pd.DataFrame) -> None:
+    """Figure 2. `scores` are of all runs, of those that ended at their stop too."""
+    _heatmap(
+        done,
+        "difference_percent",
+        difference_scale(done.cells),
+        scores,
+        title="Difference to the k-fold mean in percent",
+        what="difference",
+        hover="difference %{text} %",
     )
-    st.caption(f"{_how_known(done)} The paper: {PAPER_LINK}.")
+    st.caption(
+        f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
+        f"{glossary_link('k-fold-mean', 'k-fold mean')}, in percent; smaller is better. "
+        f"{_of_cells(done, scores)}"
+    )
 
 
-def _alone(done: Summary, papers: Sequence[int]) -> list[str]:
-    """Per alpha what the paper's cells say without the others; empty where none are to tell."""
-    if not papers:
-        return [""] * len(done.alphas)
-    rows = done.headline_of(papers)[["mean_stop", "energy_percent", "difference_percent"]]
-    return [
-        f"Over the {len(papers)} of the paper's algorithms it is {stop:.2f} folds, {energy:.0f} % "
-        f"and {off:.2f} %. "
-        for stop, energy, off in rows.to_numpy(dtype=np.float64).tolist()
-    ]
+def stops_section(done: Summary, scores: pd.DataFrame) -> None:
+    """Figure 3."""
+    _heatmap(
+        done,
+        "mean_stop",
+        stop_scale(done.k),
+        scores,
+        title="Mean stop",
+        what="stop",
+        hover=f"stops after %{{text}} of {done.k} folds",
+    )
+    st.caption(
+        f"Figure 3 of the paper: the mean {glossary_link('stop')}; fewer folds, less "
+        f"{glossary_link('energy', 'energy')}. {_of_cells(done, scores)}"
+    )
 
 
-def joules_words(frame: pd.DataFrame) -> str:
-    """Of how many runs a share of joules is; `frame` as `headline_frame` makes it."""
-    runs = int(frame["joules_runs"].iloc[0])
-    return f"of the joules of {counted(runs, 'run')}" if runs else "some runs have no energy"
-
-
-def usual_of(done: Summary) -> float:
-    """The alpha to start with."""
-    return usual_alpha(done.alphas, done.tradeoff.average)
-
-
-def figures(done: Summary, scores: pd.DataFrame) -> None:
-    """Figures 2 and 3, side by side where both can be read without scrolling; figure 4 below.
-
-    Args:
-        done: the study.
-        scores: of all its runs, and of those that ended at their stop.
-    """
+def _of_cells(done: Summary, scores: pd.DataFrame) -> str:
     early = early_of(scores)
     seen = (early["dataset"].isin(done.cells["dataset"])) & (
         early["algorithm"].isin(done.cells["algorithm"])
     )
-    columns = done.cells["algorithm"].nunique()
-    beside = columns <= _BESIDE
-    note = f" {EARLY_WORDS}" if seen.any() and not beside else ""
-    with st.container(key=_WIDE):
-        left, right = st.columns(2, gap="medium") if beside else (st.container(), st.container())
-        with left:
-            st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
-            st.caption(
-                f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
-                f"{glossary_link('k-fold-mean', 'k-fold mean')}. Smaller is better. "
-                f"A click on a cell opens its run.{note}"
-            )
-            _heatmap(
-                done,
-                "difference_percent",
-                difference_scale(done.cells),
-                scores,
-                what="difference",
-                hover="difference %{text} %",
-            )
-        with right:
-            st.header("Folds used", anchor=False)
-            st.caption(
-                f"Figure 3 of the paper: the mean {glossary_link('stop')}. Fewer folds, less "
-                f"{glossary_link('energy', 'energy')}. A click on a cell opens its run."
-            )
-            _heatmap(
-                done,
-                "mean_stop",
-                stop_scale(done.k),
-                scores,
-                what="stop",
-                hover=f"stops after %{{text}} of {done.k} folds",
-            )
-    if seen.any() and beside:  # below both, so that their rows stay level
-        st.caption(EARLY_WORDS)
-    _ranks(done, scores)
+    return "A click on a cell opens its run." + f" {EARLY_WORDS}" * bool(seen.any())
 
 
 def _heatmap(
-    done: Summary, value: str, scale: CellScale, scores: pd.DataFrame, *, what: str, hover: str
+    done: Summary,
+    value: str,
+    scale: CellScale,
+    scores: pd.DataFrame,
+    *,
+    title: str,
+    what: str,
+    hover: str,
 ) -> None:
-    titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
     plot(
         lambda dark: heatmap_figure(
             done.cells, value=value, scale=scale, hover=hover, marks=marks(scores), dark=dark
         ),
         version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
-        alt=f"{titles[what]}, datasets by algorithms.",
+        alt=f"{title}, datasets by algorithms.",
         slider=SLIDER,
         steps=lambda: heatmap_steps(
             done.cells,
@@ -196,7 +149,7 @@ def _heatmap(
             done.texts,
             value=value,
             label=partial(_number, scale.digits),
-            title=titles[what],
+            title=title,
         ),
         name=f"study {what}",
         opens=addresses(scores),
@@ -205,8 +158,8 @@ def _heatmap(
     )
 
 
-def _ranks(done: Summary, scores: pd.DataFrame) -> None:
-    st.header(f"Do the algorithms keep their ranks? e-fold (and {done.k}-fold)", anchor=False)
+def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
+    """Whether the algorithms keep their ranks: figure 4."""
     if done.ranks.empty:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
         return
@@ -240,16 +193,14 @@ def _number(digits: int, value: float) -> str:
     return f"{value:.{digits if value < 9.95 else min(digits, 1)}f}"
 
 
-def _how_known(done: Summary) -> str:
+def made_up(done: Summary, runs: Sequence[Run]) -> None:
+    """How the numbers are known, and what the energy of these runs is made up of."""
     sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
-    return (
+    st.caption(
         "Exact over every order of the folds, none of it sampled; each run counts the same. "
-        f"Energy: {', '.join(sources)}."
+        f"Energy: {', '.join(sources)}. The paper ({PAPER_LINK}) reports {PAPER_STOP} folds, "
+        f"{PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
     )
-
-
-def made_up(runs: Sequence[Run]) -> None:
-    """What the energy of these runs is made up of, and how many are in no sum."""
     own = with_own_joules(runs)
     energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))
 
@@ -267,7 +218,6 @@ _SCORE_COLUMN = 56
 
 def scores_section(scores: pd.DataFrame) -> None:
     """Which algorithm is best where: every score, those that ended at their stop too."""
-    st.header("Which algorithm is best where?", anchor=False)
     if words := scores_words(scores):
         st.markdown(words)
     why = f" {EARLY_WORDS}" if len(early_of(scores)) else ""
@@ -306,3 +256,80 @@ def addresses(scores: pd.DataFrame) -> dict[str, str]:
         f"{algorithm}|{dataset}": f"replay?run={run}"
         for algorithm, dataset, run in scores[["algorithm", "dataset", "run_id"]].to_numpy()
     }
+
+
+def rules_section(done: Summary, frame: pd.DataFrame) -> None:
+    """Which rule gives most for the energy: what each needs for e-fold's difference."""
+    group = JOULES if JOULES in set(frame["weighting"]) else CELLS
+    here = frame[frame["weighting"] == group]
+    rules = list(dict.fromkeys(here["rule"]))
+    values, notes = rules_steps(here, done.alphas, rules)
+    numbers(
+        SLIDER,
+        key="study-rules",
+        labels=[(rule, "The energy that it needs for e-fold's difference.") for rule in rules],
+        values=values,
+        notes=notes,
+        sentences=verdicts(here, done.alphas, done.texts, group),
+    )
+    st.caption(
+        "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "
+        "table has its difference at e-fold's energy too, and energy as a mean over runs beside "
+        "the sum of joules, where large data and slow models dominate. Between two settings the "
+        "rule uses a mix: 3.4 folds are 3 folds in 60 % of the runs and 4 in the rest, whose "
+        "expected cost and difference lie on the straight line between both, so every "
+        "interpolated point is achievable. e-fold, fixed and precision are exact over every order; "
+        "rules that need the whole history, as std-stagnation does, are sampled (± is the "
+        "standard error)."
+    )
+    chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
+
+
+def rules_steps(
+    frame: pd.DataFrame, alphas: list[float], rules: list[str]
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Per alpha the energy of each rule, and the setting of it, or over how many runs."""
+    most = int(frame["cells"].max())
+    keyed = {(row["alpha"], row["rule"]): row for row in frame.to_dict("records")}
+    values, notes = [], []
+    for alpha in alphas:
+        rows = [keyed[alpha, rule] for rule in rules]
+        values.append([_rule_energy(row) for row in rows])
+        notes.append([_rule_setting(row, most) for row in rows])
+    return values, notes
+
+
+def _rule_energy(row: Mapping[Hashable, Any]) -> str:
+    error = row["equal_difference_error"]
+    sampled = f" ± {error:.1f}" if error else ""
+    return f"{row['equal_difference_energy_percent']:.1f} %{sampled}"
+
+
+def _rule_setting(row: Mapping[Hashable, Any], most: int) -> str:
+    words = setting_words(row["rule"], row["equal_difference_setting"])
+    if row["cells"] == most:
+        return words
+    return (
+        f"{words}; {row['cells']:.0f} of {most} runs, of which e-fold needs "
+        f"{row['energy_percent']:.1f} %"
+    )
+
+
+def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
+    """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence."""
+    here = frame[frame["weighting"] == group]
+    most = here["cells"].max()
+    energy = here[here["cells"] == most].pivot(
+        index="alpha", columns="rule", values="equal_difference_energy_percent"
+    )
+    off = here[here["rule"] == PAPERS_RULE].set_index("alpha")["difference_percent"]
+    bill = "of the total energy" if group == JOULES else "of the energy"
+    found = []
+    for alpha, text in zip(alphas, texts, strict=True):
+        ranked = energy.loc[alpha].sort_values(kind="stable")
+        needs = ", ".join(f"{rule} {share:.0f} %" for rule, share in ranked.items())
+        found.append(
+            f"For a difference of {off.loc[alpha]:.2f} %, that of e-fold with alpha {text}, the "
+            f"rules need this much {bill}: {needs}."
+        )
+    return found

@@ -1,6 +1,6 @@
 """Many runs as one study: datasets x algorithms, or splits x algorithms."""
 
-from pages.shared.address.navigation import ALGORITHMS, METRICS, RANKS, head, page
+from pages.shared.address.navigation import ALGORITHMS, METRICS, PAPERS, RANKS, head, page
 from pages.shared.charts.plot import preload_plots
 
 with page():
@@ -9,6 +9,7 @@ with page():
             ALGORITHMS: "Does it hold everywhere?",
             RANKS: "Does another split change the ranking?",
             METRICS: "Which metric can tell settings apart?",
+            PAPERS: "Do the papers' numbers come out here?",
         }
     )
     preload_plots()
@@ -20,6 +21,10 @@ with page():
         from pages.studies.metrics_view import metrics_and_parameters
 
         metrics_and_parameters()
+    elif view == PAPERS:
+        from pages.studies.papers_view import papers_beside_ours
+
+        papers_beside_ours()
     else:
         from pages.studies.swaps_view import ranks_under_splits
 

@@ -1,4 +1,4 @@
-"""Runs -> one dataset, a metric, splits to compare; and the form that starts a study of them."""
+"""Runs -> one dataset, a metric, splits to compare."""
 
 from __future__ import annotations
 
@@ -19,32 +19,15 @@ from ecv_core.analysis.rank_swaps.swaps import (
     swaps,
 )
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.figures.words import algorithm_title, counted, dataset_title, in_order, titles_of
-from ecv_core.jobs.plans.study import n_splits
-from ecv_core.jobs.rights.actor import Action
-from ecv_core.models import ALGORITHMS, serving
+from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titles_of
+from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from ecv_core.records.spec import Task
-from ecv_core.splits import SPLITS
-from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_under_splits
 from pages.shared.address.link import label_from_link
-from pages.shared.live.acting import why_not
 from pages.shared.live.state import results, sentences
 from pages.shared.widgets.choices import pick_one, pick_several
-from pages.studies.live import (
-    ON_THIS_MACHINE,
-    RECORDED,
-    USUAL_PARAMETERS,
-    StudyPicker,
-    cells_of,
-    live_grid,
-    on_this_machine,
-    planned_cells,
-    some_of,
-    work_words,
-)
+from pages.studies.own import RECORDED, cells_of, pick_study, show_progress
 
 _DATASET, _METRIC, _REFERENCE, _SPLITS = (
     "swaps_dataset",
@@ -157,33 +140,15 @@ def _with_several_splits(runs: Sequence[Run]) -> list[str]:
     return sorted(in_order(found), key=lambda dataset: -found[dataset])
 
 
-def _counts(study: PlanRecord) -> str:
-    datasets = ", ".join(dict.fromkeys(run.spec.dataset for run in study.content.runs))
-    algorithms = len({run.spec.algorithm for run in study.content.runs})
-    return f"{datasets} · {counted(algorithms, 'algorithm')} x {n_splits(study)} splits"
-
-
-STUDIES = StudyPicker(
-    parameter="swaps_study",
-    title="Runs",
-    recorded="Recorded runs",
-    help="The recorded ones come with e-fold; your own are those started below.",
-    shows=lambda study: n_splits(study) > 1,
-    counts=_counts,
-    elsewhere="this study has only one split, so no ranks can swap between splits. "
-    "It is in the view Datasets and algorithms.",
-)
-
-
 def source_runs() -> list[Run]:
-    """The complete runs of the study that the address names, with a picker where there are more."""
-    study_id = STUDIES.pick()
+    """The complete runs of the study that is picked."""
+    study_id = pick_study()
     if study_id == RECORDED:
         return recorded_split_runs()
     cells = cells_of(study_id)
     unfinished = any(cell.run is None or not cell.run.whole for cell in cells)
     with st.expander("The runs of this study", icon=":material/grid_on:", expanded=unfinished):
-        live_grid(study_id, cells, STUDIES)
+        show_progress(study_id, cells)
     return [cell.run for cell in cells if cell.run is not None and cell.run.whole]
 
 
@@ -192,47 +157,3 @@ def recorded_split_runs() -> list[Run]:
     with sentences():
         return [run for run in recorded_under_splits() if run.whole]
     return []
-
-
-_ALGORITHMS = ("popular", "item-knn", "user-knn", "ease")
-_USUAL_SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-global")
-_LEAST = 2
-
-
-def start_form(shown: Sequence[Run]) -> None:
-    """Draw the form; on Start, queue what is not known yet and show the study.
-
-    Args:
-        shown: runs on the page; without any the form is open.
-    """
-    with (
-        st.container(key="new-swaps"),
-        st.expander("Compare splits yourself", icon=":material/add:", expanded=not shown),
-    ):
-        if why := why_not(Action.START_MANY):
-            st.markdown(f":material/lock: {why}")
-            return
-        ready = on_this_machine()
-        dataset = st.pills(
-            "Dataset",
-            list(ready),
-            format_func=ready.__getitem__,
-            default=next(iter(ready)),
-            required=True,
-            key="swaps_new_dataset",
-            persist_state="session",
-            help=ON_THIS_MACHINE,
-        )
-        titles = titles_of(serving(Task.TOP_N), algorithm_title)
-        of_splits = {name: name for name in SPLITS}
-        algorithms = some_of(
-            "Algorithms", titles, _ALGORITHMS, "swaps_new_algorithms", USUAL_PARAMETERS
-        )
-        names = some_of("Splits", of_splits, _USUAL_SPLITS, "swaps_new_splits", USUAL_PARAMETERS)
-        enough = len(algorithms) >= _LEAST and len(names) >= _LEAST
-        cells = planned_cells([str(dataset)], algorithms, names, full=True) if enough else []
-        said = work_words(cells, recorded_split_runs()) if enough else _TOO_FEW
-        STUDIES.start("Start the comparison", cells, said, key="start-swaps")
-
-
-_TOO_FEW = "Pick at least two algorithms and two splits."

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff.rules import Known
+from ecv_core.analysis.tradeoff.rules import Known, by_rule
 from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.scales import difference_scale, stop_scale
@@ -23,43 +22,40 @@ from ecv_core.figures.study_summary import (
 )
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
-from pages.shared.address.link import chosen, copy_link, link_warnings_again
+from ecv_core.store.recorded import recorded_runs, recorded_stopped
+from pages.shared.address.link import chosen, link_has, link_warnings_again
+from pages.shared.address.navigation import RANKS
 from pages.shared.charts.precision_curves import curves_of_users
+from pages.shared.live.state import sentences
+from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
-from pages.shared.widgets.sliders import alpha_slider
-from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
-from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
-from pages.studies.tables import rules_table
+from pages.shared.widgets.sliders import alpha_slider, usual_alpha
+from pages.studies.figures import (
+    difference_section,
+    headline,
+    made_up,
+    ranks_section,
+    rules_section,
+    scores_section,
+    stops_section,
+)
+from pages.studies.own import (
+    RECORDED,
+    cells_of,
+    compares_splits,
+    pick_study,
+    show_progress,
+    start_form,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def take_away(done: Summary, runs: Sequence[Run], alpha: float) -> None:
-    """What a paper takes at this alpha, and a link to what is chosen.
-
-    The link has what is at its default too: another place has other cells.
-    """
-    cells = done.cells[done.cells["alpha"] == alpha]
-    pictures = {
-        "Difference": partial(
-            cells_picture, cells, "difference_percent", scale=difference_scale(cells)
-        ),
-        "Folds used": partial(cells_picture, cells, "mean_stop", scale=stop_scale(done.k)),
-    }
-    if not done.ranks.empty:
-        ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
-        pictures["Ranks"] = partial(ranks_picture, ranks, kept)
-    title = f"{counted(len(done.tradeoff.systems), 'run')}, alpha {alpha_text(alpha)}"
-    copy_link(
-        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
-    )
-    for_paper(
-        lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
-        key="study",
-        pictures=pictures,
-        title=title,
-        specs=[run.spec for run in runs],
-    )
+_NOT_YET = "The figures come as soon as a run has all its folds."
 
 
 def study() -> None:
@@ -69,25 +65,95 @@ def study() -> None:
     """
     link_warnings_again()
     recorded = recorded_study()
-    study_id = STUDIES.pick()
-    chosen = choose_runs(study_id, recorded)
-    shown = [*chosen.whole, *chosen.early]
-    scores = scores_frame(shown)
-    if chosen.whole:
-        done = studied(systems_of(chosen.whole))
-        alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen.whole))
-        headline(done, chosen.papers)
-        figures(done, scores)
-        made_up(chosen.whole)
-        rules_table(done, rules_of(done))
-    if shown:
-        scores_section(scores)
-    with (
-        st.container(key="new-study"),
-        # Another study is another form, so that it closes when one has been started.
-        st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"),
-    ):
+    study_id = pick_study()
+    runs, specs = recorded, [run.spec for run in recorded]
+    if study_id != RECORDED:
+        cells = cells_of(study_id)
+        show_progress(study_id, cells)
+        runs = [cell.run for cell in cells if cell.run and (cell.run.whole or cell.early)]
+        specs = [cell.spec for cell in cells]
+    if study_id != RECORDED and compares_splits(study_id):
+        st.info(f"This study compares splits: it is in the view **{RANKS}**.")
+    elif runs:
+        _show(runs, specs)
+    elif study_id == RECORDED:
+        st.info("No recorded runs came with this copy; start a study of your own below.")
+    else:
+        st.info(_NOT_YET)
+    with st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"):
         start_form(recorded)
+
+
+def recorded_study() -> list[Run]:
+    """The whole recorded runs, and of the other cells those that ended at their stop.
+
+    A damaged file is a sentence, and the others still count.
+    """
+    whole: list[Run] = []
+    with sentences():
+        whole = [run for run in recorded_runs() if run.whole]
+        return whole + recorded_stopped()
+    return whole
+
+
+def _show(runs: Sequence[Run], specs: Sequence[RunSpec]) -> None:
+    words, widgets = picked_line("Choose", key="picked-study")
+    with widgets:
+        chosen = pick_runs(runs, specs, prefix="study_")
+    whole = [run for run in chosen if run.whole]
+    early = (
+        f", {len(chosen) - len(whole)} of them ended early †" if len(chosen) > len(whole) else ""
+    )
+    words.markdown(runs_words(chosen) + early)
+    scores = scores_frame(chosen)
+    if whole:
+        done = studied(systems_of(whole))
+        usual = usual_alpha(done.alphas, done.tradeoff.average)
+        alpha_slider(done.alphas, usual, partial(_parts, done, whole, scores))
+    elif chosen:
+        st.info(_NOT_YET)
+        scores_section(scores)
+
+
+def _parts(done: Summary, runs: Sequence[Run], scores: pd.DataFrame, alpha: float) -> None:
+    """The answer at this alpha and its picture; the rest behind tabs, made when they are opened."""
+    headline(done, [run.spec for run in runs])
+    parts: dict[str, Callable[[], None]] = {
+        "Difference": partial(difference_section, done, scores),
+        "Folds used": partial(stops_section, done, scores),
+        "Ranks": partial(ranks_section, done, scores),
+        "Rules": lambda: rules_section(done, rules_of(done)),
+        "Scores": partial(scores_section, scores),
+    }
+    tabs = st.tabs(list(parts), key="study-part", on_change="rerun")
+    for tab, draw in zip(tabs, parts.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw()
+    link_has(
+        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(alpha)]},
+    )
+    made_up(done, runs)
+    for_paper(
+        lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
+        key="study",
+        pictures=_pictures(done, alpha),
+        title=f"{counted(len(runs), 'run')}, alpha {alpha_text(alpha)}",
+        specs=[run.spec for run in runs],
+    )
+
+
+def _pictures(done: Summary, alpha: float) -> dict[str, Callable[[], Figure]]:
+    cells = done.cells[done.cells["alpha"] == alpha]
+    off, stops = difference_scale(cells), stop_scale(done.k)
+    pictures: dict[str, Callable[[], Figure]] = {
+        "Difference": partial(cells_picture, cells, "difference_percent", scale=off),
+        "Folds used": partial(cells_picture, cells, "mean_stop", scale=stops),
+    }
+    if not done.ranks.empty:
+        ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
+        pictures["Ranks"] = partial(ranks_picture, ranks, kept)
+    return pictures
 
 
 def studied(systems: list[Scores]) -> Summary:
@@ -102,11 +168,10 @@ def studied(systems: list[Scores]) -> Summary:
 
 def rules_of(done: Summary) -> pd.DataFrame:
     """The comparison of rules; some only over the runs whose users' scores are known."""
-    curves: defaultdict[str, dict[int, Curve]] = defaultdict(dict)
     with st.spinner("Working out the rules that look at users ..."):
-        for number, system in enumerate(done.tradeoff.systems):
-            for rule, curve in curves_of_users(system, WITHIN_PERCENT).items():
-                curves[rule][number] = curve
+        curves = by_rule(
+            curves_of_users(system, WITHIN_PERCENT) for system in done.tradeoff.systems
+        )
     with_users = tuple((rule, tuple(found)) for rule, found in curves.items())
     return _rules(done.version, with_users, tuple(RULES), done, curves)
 

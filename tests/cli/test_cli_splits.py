@@ -84,14 +84,13 @@ def test_a_split_that_cannot_be_is_one_line_and_exit_code_2(
     assert open_store().runs() == []
 
 
-@pytest.mark.parametrize("form", ["csv", "recbole"])
 @pytest.mark.parametrize("name", ["user-fold-in", "temporal-windows", "leave-last-item"])
 def test_a_run_on_the_exported_split_has_the_scores_of_the_run_that_made_it(
-    name: str, form: str, tmp_path: Path
+    name: str, tmp_path: Path
 ) -> None:
     archive, first, second = (tmp_path / file for file in ("split.zip", "1.json", "2.json"))
     split = ["--split", name, "-k", "2", "--seed", "9"]
-    assert cli.main(["folds", "synthetic", str(archive), *split, "--format", form]) == 0
+    assert cli.main(["folds", "synthetic", str(archive), *split]) == 0
     assert run(*split, "--rule", "never", "--json", str(first)) == 0
     words = ["--folds", str(archive), "--seed", "9", "--rule", "never"]
     assert run(*words, "--json", str(second)) == 0

@@ -1,65 +1,13 @@
-"""`study` on the command line: the summary of what is recorded, and wrong ways to ask."""
+"""`study` on the command line: what is recorded and kept, and wrong ways to ask."""
 
 import json
 
 import pytest
 
 from ecv_core.cli import main
-from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import RunState
-from ecv_core.store.document import run_document
 from ecv_core.store.plans import STUDY, stored_plans
 from ecv_core.store.recorded import FOLDER
 from ecv_core.store.store import open_store
-from tests.fake_folds import fold_result
-
-SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    store = open_store()
-    place = tmp_path / "recorded"
-    place.mkdir()
-    for shift, algorithm in enumerate(["popular", "ease"]):
-        spec = make_spec(dataset="synthetic", algorithm=algorithm, k=5, full=True)
-        run_id = store.create([spec], owner="me")[0]
-        for fold, score in enumerate(SCORES):
-            store.add_fold(run_id, fold_result(fold, score + shift / 10), stopped_at=None)
-        store.finish(run_id, RunState.FINISHED)
-        document = run_document(store.run(run_id))
-        (place / f"synthetic--{algorithm}.json").write_text(json.dumps(document))
-    return place
-
-
-def test_the_summary_says_headline_cells_ranks_and_rules(folder, capsys):
-    # With alpha 1 every order stops after its third fold: 60 % of the folds, all of equal energy.
-    assert main(["study", "--summary", "--alpha", "1", "--folder", str(folder)]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("2 runs at alpha ")
-    assert "3.00 folds (paper 4.15), 60.0 % of the energy" in out
-    assert "synthetic\tease\t1\t1" in out
-    assert "synthetic\tpopular\t2\t2" in out
-    assert "synthetic\t2\t100\t0\t100\t0\t120" in out  # all 120 orders keep order and winner
-    assert "cells\tfixed\t2\t60\t" in out
-
-
-def test_the_summary_has_runs_that_their_rule_ended_in_no_average(folder, capsys):
-    whole = folder / "synthetic--ease.json"
-    document = json.loads(whole.read_text())
-    document["folds"], document["moments"] = document["folds"][:3], document["moments"][:3]
-    document |= {"run_id": "0123456789ab", "stopped_at": 3}
-    (folder / "stopped").mkdir()
-    (folder / "stopped" / "synthetic--item-knn.json").write_text(
-        json.dumps(document | {"spec": document["spec"] | {"algorithm": "item-knn", "full": False}})
-    )
-    assert main(["study", "--summary", "--alpha", "1", "--folder", str(folder)]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("2 runs at alpha ")
-    # 0.40, 0.44, 0.41; ease has 0.42 over all five folds.
-    assert "synthetic\titem-knn\tnDCG@10\t0.4167\t" in out
-    assert "\te-fold, alpha 1e-4\t3\t5\t99.21\t0123456789ab" in out
-    assert "synthetic\tease\tnDCG@10\t0.42\t\t\t0.95\te-fold, alpha 1e-4\t5\t5\t100\t" in out
 
 
 def test_runs_that_end_at_their_stop_are_recorded_apart(tmp_path, capsys):
@@ -89,15 +37,9 @@ def test_runs_that_end_at_their_stop_are_recorded_apart(tmp_path, capsys):
             "the precision rule needs a tolerance, for example 0.03 for 3 %",
         ),
         (["--rule", "e-fold", "--tolerance", "0.02"], "--tolerance belongs to --rule precision"),
-        (
-            ["--summary", "--rule", "precision", "--tolerance", "0.02"],
-            "--rule does not go with --summary",
-        ),
         (["--splits", "user-split", "--rule", "e-fold"], "--rule does not go with --splits"),
-        (["--space", "default", "--rule", "e-fold"], "--rule does not go with --space"),
         (["--rule", "fixed"], "--rule fixed would stop every run after the same fold"),
-        (["--summary", "--alpha", "0"], "alpha must be a positive number, but is 0.0"),
-        (["--summary", "--folder", "nowhere"], "no complete run is recorded in nowhere"),
+        (["--alpha", "0.1"], "a parameter of a rule asks for --rule too"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(arguments, words, capsys):

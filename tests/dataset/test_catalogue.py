@@ -18,7 +18,8 @@ PAPER = {
     "ml-1m": (6_040, 3_416, 999_611),
 }
 
-OURS = {"synthetic", *PAPER, "ta-feng", "ml-10m"}
+TABLES = {"breast-cancer", "iris", "wine", "digits", "diabetes", "friedman"}
+OURS = {"synthetic", *PAPER, "ta-feng", "ml-10m"} | TABLES
 
 
 def test_has_the_default_dataset_the_six_of_the_paper_and_one_with_baskets(data_folder: Path):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import struct
 import tempfile
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from ecv_core.energy import idle, memory
+from ecv_core.energy import memory
 from ecv_core.energy.load import Load
-from ecv_core.energy.meter import FakeMeter, intensity_words
+from ecv_core.energy.meter import idle_watts, intensity_words
 from ecv_core.records.run import Energy
 from tests.energy.test_load import energy, fold
+from tests.fake_folds import FakeMeter
 
 
 def structure(kind: int, size: int | None = None, texts: tuple[str, ...] = ()) -> bytes:
@@ -79,8 +81,8 @@ def machine(monkeypatch, tmp_path):
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
-    monkeypatch.setattr(idle.time, "sleep", sleep)
-    monkeypatch.setattr("ecv_core.energy.idle.Load.now", now)
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr("ecv_core.energy.load.Load.now", now)
     return state
 
 
@@ -88,18 +90,18 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
     machine, tmp_path, monkeypatch
 ):
     meter = FakeMeter([energy(joules=14.0), energy(joules=18.0)])
-    assert idle.idle_watts(meter, "usual") == (7.0, "cpu-load")  # in 2 s
+    assert idle_watts(meter, "usual") == (7.0, "cpu-load")  # in 2 s
     slept = machine["slept"]
-    assert idle.idle_watts(FakeMeter(), "usual") == (7.0, "cpu-load")
+    assert idle_watts(FakeMeter(), "usual") == (7.0, "cpu-load")
     assert machine["slept"] == slept  # nothing is measured again
-    assert idle.idle_watts(meter, "other watts") == (9.0, "cpu-load")
+    assert idle_watts(meter, "other watts") == (9.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-machine-*.json")
     assert json.loads(path.read_text())["found"] == {
         "idle usual": [7.0, "cpu-load"],
         "idle other watts": [9.0, "cpu-load"],
     }
     monkeypatch.setattr(psutil, "boot_time", lambda: 1.0)
-    assert idle.idle_watts(FakeMeter([energy(joules=12.0)]), "usual") == (6.0, "cpu-load")
+    assert idle_watts(FakeMeter([energy(joules=12.0)]), "usual") == (6.0, "cpu-load")
 
 
 @pytest.mark.parametrize(
@@ -111,12 +113,12 @@ def test_where_the_machine_is_busy_or_has_no_meter_nothing_is_remembered(
     machine, tmp_path, busy, found
 ):
     machine["busy"] = busy
-    assert idle.idle_watts(FakeMeter([found]), "usual") is None
+    assert idle_watts(FakeMeter([found]), "usual") is None
     assert not list(tmp_path.glob("*"))
 
 
 def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
-    assert idle.idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
+    assert idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-machine-*.json")
     Path(path).write_text('{"boot": ')
-    assert idle.idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")
+    assert idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")

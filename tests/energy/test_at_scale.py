@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.energy.at_scale import AtScale, at_scale
-from ecv_core.energy.sources import carbon_source
+from ecv_core.energy.meter import carbon_source
 from ecv_core.records.errors import InputError
 
 # 200 W for a minute a fold

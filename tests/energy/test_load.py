@@ -13,10 +13,11 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core.energy.load import Load, own_seconds
-from ecv_core.energy.meter import FakeMeter, WatchedMeter
+from ecv_core.energy.meter import WatchedMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, other_work_words
+from tests.fake_folds import FakeMeter
 
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 

@@ -12,8 +12,6 @@ import pytest
 from ecv_core.energy.meter import (
     SOURCES,
     CodeCarbonMeter,
-    FakeMeter,
-    NoMeter,
     countries,
     country,
     country_in_words,
@@ -107,14 +105,6 @@ def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
         assert ("not measured" in words) == (how == "estimated"), source
         assert words.startswith("told") == (how == "told"), source
         assert replace(Energy.none(), source=source).measured == (how == "measured")
-
-
-def test_the_fake_hands_out_what_it_was_given_and_no_meter_nothing() -> None:
-    given = Energy(joules=1, cpu_joules=1, gpu_joules=0, ram_joules=0, grams_co2e=0, source="rapl")
-    fake = FakeMeter([given])
-    for meter in (fake, NoMeter()):
-        meter.start()
-    assert [fake.stop(), fake.stop(), NoMeter().stop()] == [given, Energy.none(), Energy.none()]
 
 
 def test_the_table_of_countries_is_codecarbons():

@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import get_scorer, make_scorer  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
-from ecv_core.estimators.per_sample import Held, values  # noqa: E402
-from ecv_core.estimators.scoring import Scoring, sample_scores  # noqa: E402
+from ecv_core.evaluation.per_sample import Held, values  # noqa: E402
+from ecv_core.evaluation.scoring import Scoring, sample_scores  # noqa: E402
 from ecv_core.records.errors import InputError  # noqa: E402
 
 RNG = np.random.default_rng(7)

@@ -7,7 +7,7 @@ from ecv_core.evaluation import METRICS, Kind, check_metric, column_title
 from ecv_core.evaluation.full import LIST_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import WITHOUT_CUTOFF
+from ecv_core.records.spec import WITHOUT_CUTOFF, Task
 
 DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 
@@ -25,6 +25,8 @@ def test_keys_are_the_metrics_own_ids():
         (Kind.RANKS, {"auc"}),
         (Kind.PROBABILITIES, {"log-loss"}),
         (Kind.RATINGS, {"mae", "rmse"}),
+        (Kind.CLASSES, Task.CLASSES.metrics),
+        (Kind.NUMBERS, Task.NUMBERS.metrics),
     ],
 )
 def test_every_metric_has_its_kernel_and_every_kernel_its_metric(kind, kernels):
@@ -42,7 +44,8 @@ def test_every_metric_but_those_of_all_lists_has_a_value_per_user():
 
 def test_errors_and_inequality_are_the_ones_where_lower_is_better():
     lower = {name for name, metric in METRICS.items() if not metric.higher_is_better}
-    assert lower == {"log-loss", "mae", "rmse", "gini"}
+    errors = {"mean-absolute-error", "root-mean-squared-error", "cross-entropy"}
+    assert lower == {"log-loss", "mae", "rmse", "gini"} | errors
 
 
 @pytest.mark.parametrize(
@@ -54,16 +57,16 @@ def test_columns_are_titled_as_papers_write_them(name, title):
 
 
 OF_LISTS = {"epc", "efd", "coverage", "gini"}  # metrics of the lists that users would get
-OF_RATINGS = {"mae", "rmse"}
+NOT_OF_RANKS = {"mae", "rmse"} | Task.CLASSES.metrics | Task.NUMBERS.metrics
 
 
 @pytest.mark.parametrize(
     ("sampled", "log_odds", "refused"),
     [
-        (False, False, OF_RATINGS | {"log-loss"}),
-        (False, True, OF_RATINGS),
-        (True, False, OF_RATINGS | {"log-loss"} | OF_LISTS),
-        (True, True, OF_RATINGS | OF_LISTS),
+        (False, False, NOT_OF_RANKS | {"log-loss"}),
+        (False, True, NOT_OF_RANKS),
+        (True, False, NOT_OF_RANKS | {"log-loss"} | OF_LISTS),
+        (True, True, NOT_OF_RANKS | OF_LISTS),
     ],
 )
 def test_metric_that_applies_is_let_through(sampled, log_odds, refused):

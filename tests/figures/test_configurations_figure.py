@@ -1,9 +1,9 @@
-"""A search space in pictures: by parameter, as parallel lines."""
+"""A search space as a picture: scores by parameter."""
 
 import numpy as np
 import pandas as pd
 
-from ecv_core.figures.tuning import by_parameter_figure, parallel_figure
+from ecv_core.figures.tuning import by_parameter_figure
 
 FRAME = pd.DataFrame(
     {
@@ -24,11 +24,3 @@ def test_values_are_in_order_of_size_and_beside_each_other() -> None:
     assert np.allclose(points.error_y.array, [0.05, 0.1, 0.1, 0.1, 0.05])
     assert np.allclose(points.error_y.arrayminus, [0.05, 0.1, 0.1, 0.1, 0.05])
     assert points.customdata[0].tolist() == ["factors 8, epochs 1, rate 0.1", 1]
-
-
-def test_parallel_lines_end_in_folds_and_score() -> None:
-    (lines,) = parallel_figure(FRAME, ["factors", "epochs"], "nDCG@10", dark=True).data
-    assert [one.label for one in lines.dimensions] == ["factors", "epochs", "folds", "nDCG@10"]
-    assert list(lines.dimensions[0]["values"]) == [0, 0, 2, 2, 1]
-    assert list(lines.dimensions[0].ticktext) == ["8", "32", "128"]
-    assert list(lines.dimensions[2]["values"]) == [1, 2, 10, 10, 3]

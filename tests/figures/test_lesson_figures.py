@@ -4,56 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ecv_core.figures.decisions import ABOVE, LIMIT, LINE, PICTURES, REACHED, STOP, threshold_figure
 from ecv_core.figures.lessons import (
-    LIT,
     SAVED,
-    SEEN,
     USED,
     grades_figure,
     misses_figure,
     savings_figure,
     savings_steps,
-    shared_figure,
-    units_figure,
     wander_figure,
-    widths_figure,
-    widths_steps,
 )
-from ecv_core.figures.products import (
-    ABOVE,
-    BELOW,
-    PICTURES,
-    STOP,
-    products_figure,
-    products_steps,
-    threshold_figure,
-)
-from ecv_core.lessons.folds import draws_frame, widths_frame
+from ecv_core.lessons.folds import draws_frame
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from tests.fake_folds import fold_result
-
-PRODUCTS = pd.DataFrame(
-    {
-        "n": [1, 2, 3, 4, 5],
-        "before": [np.nan, np.nan, 0.2, 0.1, 0.05],
-        "width": [np.nan, 0.2, 0.1, 0.05, 0.04],
-        "product": [np.nan, np.nan, 0.01, 0.0025, 0.0004],
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "stop", "above", "below"),
-    [(1e-1, 3, [], [3, 4, 5]), (3e-3, 4, [3], [4, 5]), (1e-5, 5, [3, 4, 5], [])],
-)
-def test_points_up_to_alpha_are_filled_and_the_first_is_the_stop(alpha, stop, above, below):
-    steps = products_steps(PRODUCTS, [alpha], ["a"], [stop])
-    (patch,) = steps.patches
-    assert patch[ABOVE]["x"] == above
-    assert patch[BELOW]["x"] == below
-    assert patch[STOP]["x"] == ([stop, stop] if below else [])
-    assert ("never says stop" in steps.alts[0]) == (not below)
 
 
 def test_energy_used_and_saved_are_shares_of_each_datasets_energy():
@@ -69,16 +33,6 @@ def test_energy_used_and_saved_are_shares_of_each_datasets_energy():
     assert steps.patches[0][USED]["x"] == [30, 50]  # a: 30 of 100 J
     assert steps.patches[0][SAVED]["x"] == [70, 50]
     assert "a 70 %, b 50 %" in steps.alts[0]
-
-
-def test_the_lit_interval_is_that_of_the_folds_seen():
-    scores = [0.2, 0.4, 0.6, 0.5]
-    frame = widths_frame(np.array(scores))
-    steps = widths_steps(frame, scores)
-    assert len(steps.patches) == 3
-    assert steps.patches[1][SEEN]["y"] == scores[:3]
-    low, high = steps.patches[1][LIT]["y"]
-    assert (low + high) / 2 == pytest.approx(0.4)
 
 
 def test_the_best_model_is_named_not_only_coloured():
@@ -103,27 +57,39 @@ def test_every_picture_can_be_drawn_light_and_dark(dark):
         }
     )
     figures = [
-        products_figure(PRODUCTS, dark=dark),
         savings_figure(["a"], dark=dark),
-        widths_figure(widths_frame(np.array(scores)), scores, metric="nDCG@10", dark=dark),
         wander_figure(draws_frame(np.array(scores), 3), metric="nDCG@10", dark=dark),
         misses_figure(misses, k=4, dark=dark),
-        units_figure(["a", "b"], [3, 4], k=4, dark=dark),
-        shared_figure(4, dark=dark),
     ]
     for figure in figures:
         assert len(figure.data) >= 1
         assert figure.layout.font.size >= 19  # the last row reads it
 
 
-def test_the_number_that_decides_is_drawn_against_the_setting_of_the_rule():
-    spec = RunSpec(dataset="d", algorithm="a", k=5, rule_params=(("alpha", 1e-3),))
+# The products after folds 3 and 4 of tests/stopping/test_rules.py, worked out there by hand.
+THIRD, FOURTH = 0.0101572, 0.000615788
+
+
+@pytest.mark.parametrize(
+    ("alpha", "above", "reached", "stop"),
+    [(2e-2, [], [3, 4], 3), (1e-3, [3], [4], 4), (1e-5, [3, 4], [], None)],
+)
+def test_numbers_up_to_the_line_are_filled_and_the_first_is_the_stop(alpha, above, reached, stop):
+    spec = RunSpec(dataset="d", algorithm="a", k=6, rule_params=(("alpha", alpha),))
     folds = [fold_result(at, score) for at, score in enumerate([0.30, 0.32, 0.31, 0.31])]
     figure = threshold_figure(moments(rule_for(spec), folds, 0.95), spec)
-    # The products of tests/stopping/test_rules.py, worked out there by hand.
-    assert figure.data[0].y[:2] == (None, None)
-    assert figure.data[0].y[2:] == pytest.approx([0.0101572, 0.000615788], rel=1e-4)
-    assert figure.layout.shapes[0].y0 == 1e-3
-    assert figure.layout.annotations[0].text == "alpha 1e-3"
-    assert figure.layout.yaxis.type == "log"
+    assert list(figure.data[LINE].x) == [3, 4]
+    assert figure.data[LINE].y == pytest.approx([THIRD, FOURTH], rel=1e-4)
+    assert list(figure.data[ABOVE].x) == above
+    assert list(figure.data[REACHED].x) == reached
+    assert list(figure.data[LIMIT].y) == [alpha, alpha]
+    assert figure.data[LIMIT].text[1] == RULES["e-fold"].axis.in_words(alpha)
+    assert [tuple(one.x) for one in figure.data[STOP:]] == ([(stop, stop)] if stop else [])
+    low, high = figure.layout.yaxis.range
+    assert low <= np.log10(min(FOURTH, alpha))
+    assert high >= np.log10(max(THIRD, alpha))
+    assert figure.layout.font.size >= 19  # the last row reads it
+
+
+def test_every_picture_that_a_rule_names_is_there():
     assert {one.picture for one in RULES.values()} <= {"", *PICTURES}

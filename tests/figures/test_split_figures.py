@@ -8,7 +8,6 @@ from ecv_core.analysis.split_tables.toy import Leak, ToySplit
 from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.splits import (
     STACK,
-    leakage_figure,
     spread_figure,
     timeline_figure,
     timeline_steps,
@@ -103,7 +102,7 @@ SPREAD = pd.DataFrame(
 
 
 def test_bars_over_time_stand_at_dates_with_the_cut_between_them():
-    figure = spread_figure(SPREAD, over="time", cut=86_400)
+    figure = spread_figure(SPREAD, cut=86_400)
     assert trace(figure, "test").y == (0, 5)
     assert [f"{day:%Y-%m-%d %H}" for day in trace(figure, "training").x] == [
         "1970-01-01 12",
@@ -114,27 +113,6 @@ def test_bars_over_time_stand_at_dates_with_the_cut_between_them():
 
 def test_times_that_are_no_dates_stay_numbers():
     strange = SPREAD.assign(low=SPREAD["low"] * 1e9, high=SPREAD["high"] * 1e9)
-    figure = spread_figure(strange, over="time", cut=86_400 * 10**9)
+    figure = spread_figure(strange, cut=86_400 * 10**9)
     assert figure.layout.xaxis.type == "linear"
     assert trace(figure, "training").x[0] == 43_200 * 1e9
-
-
-def test_no_cut_is_drawn_where_the_axis_is_not_time():
-    figure = spread_figure(SPREAD, over="history", cut=86_400)
-    assert not figure.layout.shapes
-    assert trace(figure, "training").y == (3, 4)
-
-
-def test_leakage_has_a_row_per_strategy_and_sets_the_chosen_one_off():
-    frame = pd.DataFrame(
-        [("a", "anyone", 50.0), ("a", "own", 49.0), ("b", "anyone", 0.0), ("b", "own", 0.0)],
-        columns=["split", "helps", "percent"],
-    )
-    figure = leakage_figure(frame, chosen="b")
-    assert figure.layout.yaxis.ticktext == ("a", "<b>b</b>")
-    assert trace(figure, "anyone's").x == (50, 0)
-    assert [round(y) for y in trace(figure, "of the same user").y] == [0, 1]
-    more = leakage_figure(pd.concat([frame, frame.assign(split="c")]))
-    assert leakage_figure(frame).layout.height < more.layout.height
-    symbols = [one.marker.symbol for one in figure.data]
-    assert len(set(symbols)) == len(symbols) == 2

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ecv_core.energy.expected import KnownCosts
-from ecv_core.energy.meter import FakeMeter
 from ecv_core.figures.words import shared_words
 from ecv_core.fold import run_fold
 from ecv_core.fold.shared import Costs, run_shared_fold, shares_with
@@ -23,7 +22,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.listing import RunList
 from ecv_core.store.run_file import read_run
 from ecv_core.store.store import open_store
-from tests.fake_folds import fold_result
+from tests.fake_folds import FakeMeter
 
 GRIDS = {
     "item-knn": ("neighbours", (40, 5, 100)),
@@ -105,8 +104,8 @@ def costs_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Found]:
                 now += seconds
                 costs.lap(part)
             costs.done(energy(sum(lap.values())))
-            fold = costs.put(fold_result(0, 0.5))
-            found.append((fold.energy.joules, fold.shared.alone_joules))
+            fold = costs.borne()
+            found.append((fold["energy"].joules, fold["shared"].alone_joules))
         return found
 
     return costs_of

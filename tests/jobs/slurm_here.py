@@ -9,7 +9,10 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
@@ -76,8 +79,13 @@ class Slurm:
         self._said("scancel", "--user=root")
 
     def end(self) -> None:
-        """Everything that was started here."""
+        """Everything that was started here, a worker of a node that was killed too."""
         self.cancel_all()
+        for process in psutil.process_iter(["cmdline"]):
+            with suppress(psutil.Error):
+                ours = process.environ().get("SLURM_CONF") == self.surroundings["SLURM_CONF"]
+                if ours and "distributed.cli.dask_worker" in (process.info["cmdline"] or ()):
+                    process.kill()
         for pid in self._folder.glob("*.pid"):
             try:
                 os.kill(int(pid.read_text()), signal.SIGTERM)

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ecv_core.jobs.book import Book
+from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster import choose
 from ecv_core.jobs.computing import Results
 from ecv_core.jobs.driver import drive
@@ -67,9 +67,9 @@ def quick_there(specs: Sequence[RunSpec], index: int, progress: Progress) -> Res
     yield 0, fold_result(index, SCORES[index])
 
 
-def run_on(store: Store, executor: Executor) -> Run:
+def run_on(store: Store, executor: Executor, says: Says | None = None) -> Run:
     try:
-        drive(RunPlan(SPEC), Book(store), executor)
+        drive(RunPlan(SPEC), Book(store, says=says), executor)
     finally:
         executor.close()
     return store.runs()[0]
@@ -179,8 +179,8 @@ def test_a_cancel_gives_the_nodes_back_within_ten_seconds(
         store.request_cancel(store.runs()[0].run_id)
 
     threading.Thread(target=cancel, daemon=True).start()
-    executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=asleep, also=also)
-    assert run_on(store, executor).state is RunState.CANCELLED
+    executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=asleep)
+    assert run_on(store, executor, Says(progress=also)).state is RunState.CANCELLED
     given_back(slurm)
     assert time.monotonic() - asked[0] < 10
 
@@ -202,8 +202,8 @@ def test_who_waits_for_a_node_says_so_and_a_cancel_takes_the_job_out_of_the_queu
         store.request_cancel(store.runs()[0].run_id)
 
     threading.Thread(target=cancel_once_it_waits, daemon=True).start()
-    executor = choose.executor_on("slurm", nodes=1, site=str(site), also=heard)
-    done = run_on(store, executor)
+    executor = choose.executor_on("slurm", nodes=1, site=str(site))
+    done = run_on(store, executor, Says(progress=heard))
     assert done.state is RunState.CANCELLED
     assert any(phase.startswith("wait for a node since ") for phase in told)
     while len(slurm.jobs()) > 1:

@@ -34,6 +34,7 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.recorded import record, recorded_path
 from ecv_core.store.results import aid_spec
+from ecv_core.store.run_file import RunFile
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error
 from tests.jobs.threads import Threads
@@ -474,7 +475,7 @@ def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
     other = open_store(f"sqlite:///{tmp_path / 'other'}.sqlite")
     asked = spec(rule="never", metric="gini")  # which no user has one of, so that none is missed
     known = run(other, asked, computing(drawn))
-    import_run(store, known, sha256="0", file_name="theirs.json", made_with={})
+    import_run(store, RunFile(run=known, sha256="0", name="theirs.json", made_with={}))
     record(known, recorded_path(tmp_path, "synthetic", "popular"))
     counting = Counting()
     drive(RunPlan(asked), Book(store, recorded=True), Here(counting))

@@ -13,14 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from ecv_core.cli import main
-from ecv_core.energy.meter import CodeCarbonMeter, FakeMeter, WatchedMeter, country
+from ecv_core.energy.meter import CodeCarbonMeter, WatchedMeter, country
 from ecv_core.energy.savings import energy_facts
 from ecv_core.figures.words import readings_words
 from ecv_core.jobs import metering
 from ecv_core.jobs.metering import Command, SampledMeter, Sampler, Shelly, checked, device, named
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import HOW, Energy, Reading
-from tests.fake_folds import fold_result
+from tests.fake_folds import FakeMeter, fold_result
 
 EVERY = 0.1
 ESTIMATE = Energy(

@@ -16,8 +16,6 @@ from ecv_core.stopping import RULES
 class RangeOfTwo:
     """Stops when the newest score is within 0.015 of the lowest so far."""
 
-    order_free = True
-
     def decide(self, results: Sequence[ecv.FoldResult]) -> ecv.Decision:
         scores = [result.score for result in results]
         near = len(scores) > 1 and scores[-1] - min(scores[:-1]) <= 0.015

@@ -15,7 +15,13 @@ import pytest
 import ecv_core as ecv
 from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.frames import tradeoff_frame
-from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves, rules_frame
+from ecv_core.analysis.tradeoff.rules import (
+    DRAWS,
+    Line,
+    compared_curves,
+    registered_curves,
+    rules_frame,
+)
 from ecv_core.figures.tradeoff import tradeoff_figure
 from ecv_core.figures.words import setting_words
 from ecv_core.records.errors import InputError
@@ -45,15 +51,6 @@ class Result:
     score: float
 
 
-def test_an_order_free_rule_is_exact_as_brute_force_says(range_of_two):
-    shares, difference = by_brute_force(range_of_two, SCORES)
-    found = ecv.orders(SCORES, range_of_two)
-    assert found.orders is None
-    assert dict(found.stop_distribution) == pytest.approx(shares)
-    assert found.mean_difference_percent == pytest.approx(difference)
-    assert 0 < shares[2] < 1  # or the test would say little
-
-
 def test_any_other_rule_is_sampled_and_near_brute_force(rising):
     shares, difference = by_brute_force(rising, SCORES)
     found = ecv.orders(SCORES, rising, draws=4000, seed=3)
@@ -61,12 +58,6 @@ def test_any_other_rule_is_sampled_and_near_brute_force(rising):
     off = abs(found.mean_difference_percent - difference)
     assert off < 5 * found.standard_errors["mean_difference_percent"]
     assert found.stop_distribution[2] == pytest.approx(shares[2], abs=0.04)
-
-
-def test_a_rule_that_says_order_free_and_is_not_is_refused(rising):
-    rising.order_free = True
-    with pytest.raises(InputError, match="says that it is order_free, but after the folds"):
-        ecv.orders(SCORES, rising)
 
 
 @pytest.mark.parametrize(
@@ -122,15 +113,14 @@ def systems():
 
 def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     ecv.register_rule(range_of_two)
-    lines = {line.rule: line for line in other_lines(systems)}
+    lines = {one.rule: one for one in compared_curves(systems)}
     assert list(lines) == ["fixed", "e-fold-relative", "std-stagnation", "range-of-two"]
-    line = lines["range-of-two"]
-    for row, system in enumerate(systems):
-        alone = ecv.orders(system.folds, range_of_two)
-        assert line.cost_percent[row].tolist() == pytest.approx([alone.cost_percent, 100])
-        assert line.difference_percent[row].tolist() == pytest.approx(
-            [alone.mean_difference_percent, 0]
-        )
+    for number, system in enumerate(systems):
+        alone = ecv.orders(system.folds, range_of_two, draws=DRAWS, seed=number)
+        line = Line.of(lines["range-of-two"], np.eye(2)[number])
+        assert line.cost.tolist() == pytest.approx([alone.cost_percent, 100])
+        own = lines["range-of-two"].curves[number]
+        assert own.mean_difference_percent.tolist() == [alone.mean_difference_percent]
     explored = tradeoff(systems, within_percent=2.0)
     frame = rules_frame(explored, list(lines.values()), [float(explored.alphas[10])])
     assert list(frame["rule"]) == ["e-fold", *lines]
@@ -143,13 +133,16 @@ def test_it_is_on_the_chart_of_all_alphas(range_of_two, rising, systems):
     assert {one.rule: one.sampled for one in curves} == {
         "e-fold-relative": False,
         "std-stagnation": True,
-        "range-of-two": False,
+        "range-of-two": True,
         "rising": True,
     }
     explored = tradeoff(systems, within_percent=2.0)
     figure = tradeoff_figure(tradeoff_frame(explored, curves))
     drawn = {trace.name: trace for trace in figure.data}
-    alone = [ecv.orders(one.folds, range_of_two).cost_percent for one in systems]
+    alone = [
+        ecv.orders(one.folds, range_of_two, draws=DRAWS, seed=number).cost_percent
+        for number, one in enumerate(systems)
+    ]
     assert drawn["range-of-two"].x[0] == pytest.approx(np.mean(alone))
     assert "rising" in drawn
 
@@ -162,7 +155,7 @@ def test_a_rule_whose_users_scores_are_missing_is_left_out(systems):
             raise InputError("fold 0 was recorded without users' scores")
 
     ecv.register_rule(NeedsUsers())
-    assert "needs-users" not in [line.rule for line in other_lines(systems)]
+    assert "needs-users" not in [one.rule for one in compared_curves(systems)]
     assert "needs-users" not in [one.rule for one in registered_curves(systems, within_percent=2)]
 
 

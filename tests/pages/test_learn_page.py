@@ -1,15 +1,15 @@
 """The Learn page: every chapter opens, the way through them, the game, odd addresses."""
 
 import re
-import time
 
 import pytest
 
 from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.rounds import round_of
-from pages.learn import course
+from ecv_core.stopping.interval import difference_percent
 from pages.learn.course import CHAPTERS
+from pages.learn.predict import bracket_of
 from pages.learn.rule import ALPHAS
 
 
@@ -55,8 +55,7 @@ def test_every_chapter_opens_without_an_error(learn, chapter):
     assert CHAPTERS[chapter].idea in words(app)
     assert not app.error
     assert not app.warning
-    charts = chapter not in ("folds", "ndcg", "glossary", "choosing", "predict")
-    assert [one.label for one in app.get("download_button")] == ["CSV"] or not charts
+    assert components(app)
 
 
 def test_what_is_sent_while_a_chapter_is_drawn_does_not_bring_the_one_before_back(learn):
@@ -70,24 +69,6 @@ def test_what_is_sent_while_a_chapter_is_drawn_does_not_bring_the_one_before_bac
     app.query_params["chapter"] = "interval"
     app.run()
     assert chapter_of(app) == "misleading"
-
-
-def test_a_browser_that_had_time_to_change_its_address_means_what_it_says(learn, monkeypatch):
-    app = learn(chapter="interval")
-    app.button(key="learn-next").click().run()
-    monkeypatch.setattr(course, "monotonic", lambda: time.monotonic() + 60)
-    app.query_params["chapter"] = "interval"
-    app.run()
-    assert chapter_of(app) == "interval"
-
-
-def test_every_chapter_has_one_button_whichever_is_open(learn):
-    app = learn(chapter="interval")
-    before = [one.key for one in app.button]
-    app.button(key="learn-to-rule").click().run()
-    assert [one.key for one in app.button if one.key.startswith("learn-to-")] == [
-        key for key in before if key.startswith("learn-to-")
-    ]
 
 
 def test_without_a_chapter_the_story_begins(learn):
@@ -117,7 +98,7 @@ def test_next_goes_through_all_chapters_and_back_returns(learn):
 
 def test_a_chapter_can_be_opened_by_its_name(learn):
     app = learn(chapter="folds")
-    app.button(key="learn-to-rule").click().run()
+    app.button_group(key="learn-chapter").set_value("rule").run()
     assert chapter_of(app) == "rule"
 
 
@@ -174,23 +155,38 @@ def test_the_alpha_of_the_address_is_that_of_the_slider(learn):
     assert 1e-4 in ALPHAS
 
 
-def test_a_vote_scores_a_point_if_the_rule_agrees(learn):
+def bet(app, fold, off):
+    pills = {one.key: one for one in app.get("button_group")}
+    pills["learn-bet-stop"].set_value(fold).run()
+    pills = {one.key: one for one in app.get("button_group")}
+    pills["learn-bet-off"].set_value(off).run()
+    app.button(key="learn-bet-placed").click().run()
+    assert not app.exception
+
+
+def test_a_bet_has_two_points_for_the_fold_and_one_for_the_mean(learn):
     runs = complete_runs()
     now = next(one for one in (round_of(runs, n) for n in range(1, 50)) if 3 < one.stop < 7)
+    off = bracket_of(difference_percent(now.moments[now.stop - 1].mean, now.moments[-1].mean))
     app = learn(chapter="predict", round=str(now.number))
-    for _ in range(3, now.stop):
-        app.button(key="learn-vote-G").click().run()
-        assert "**Right.**" in words(app)
-    app.button(key="learn-vote-S").click().run()
-    assert not app.exception
-    votes = now.stop - 2
-    assert f"**{votes} of {votes}** votes right" in words(app)
-    assert f"stops after fold {now.stop}" in words(app)
+    bet(app, now.stop, off)
+    assert "**3 of 3 points**" in words(app)
+    assert f"stopped after fold **{now.stop}**" in words(app)
     title = f"{algorithm_title(now.run.spec.algorithm)} on {dataset_title(now.run.spec.dataset)}"
     assert f"It was **{title}**" in words(app)
     app.button(key="learn-next-round").click().run()
     assert in_address(app, "round") == str(now.number + 1)
-    assert f"**{votes} of {votes}** votes right" in words(app)  # the score is kept
+    stop = round_of(runs, now.number + 1).stop
+    bet(app, stop + 1 if stop < 10 else 9, "2 % or more")
+    assert "**4 of 6** points" in words(app)  # the score is kept; the fold beside it has one
+
+
+@pytest.mark.parametrize(
+    ("percent", "words_of"),
+    [(0.0, "below 0.5 %"), (0.5, "0.5 to 1 %"), (1.99, "1 to 2 %"), (2.0, "2 % or more")],
+)
+def test_a_difference_is_in_one_bracket(percent, words_of):
+    assert bracket_of(percent) == words_of
 
 
 def test_the_run_is_not_named_before_the_end(learn):
@@ -201,21 +197,12 @@ def test_the_run_is_not_named_before_the_end(learn):
     assert "It was" not in shown
 
 
-def test_a_wrong_vote_scores_nothing(learn):
-    now = round_of(complete_runs(), 7)
-    app = learn(chapter="predict", round="7")
-    app.button(key="learn-vote-G" if now.stop == 3 else "learn-vote-S").click().run()
-    assert "**0 of 1** votes right" in words(app)
-    assert "**Wrong.**" in words(app)
-
-
-def test_a_round_that_never_stops_ends_with_its_last_fold(learn):
+def test_a_round_that_never_stops_says_so(learn):
     runs = complete_runs()
     number = next(n for n in range(1, 500) if round_of(runs, n).stop == 10)
     app = learn(chapter="predict", round=str(number))
-    for _ in range(3, 10):
-        app.button(key="learn-vote-G").click().run()
-    assert not app.exception
+    bet(app, 3, "2 % or more")
+    assert "**0 of 3 points**" in words(app)
     assert "All 10 folds were used" in words(app)
     assert app.button(key="learn-next-round")
 
@@ -226,7 +213,7 @@ def test_a_wrong_round_is_said_and_another_begins(learn, number):
     (warning,) = app.warning
     assert "Rounds are numbered from 1 to 9999" in warning.value
     assert re.fullmatch(r"\d+", in_address(app, "round"))
-    app.button(key="learn-vote-G").click().run()
+    bet(app, 3, "2 % or more")
     assert not app.warning
 
 

@@ -9,7 +9,7 @@ from ecv_core.energy.at_scale import AtScale, at_scale
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from pages.replay.at_scale import Stops, at_scale_sentence, stops_of
-from pages.replay.race import race_data, race_frame, story_of, usual_speed
+from pages.replay.race import race_data, story_of
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
@@ -105,28 +105,16 @@ def test_a_run_that_has_only_begun_has_lanes_too(a_run):
     assert data["lanes"][1]["end"] is None
 
 
-def test_the_table_behind_the_race(a_run):
-    run = a_run(SCORES[:4], stopped_at=3, k=5)
-    frame = race_frame(story_of(run))
-    assert frame["n"].tolist() == [0, 1, 2, 3, 4, 5]
-    assert frame["ran"].tolist() == [True] * 5 + [False]
-    assert frame["e-fold goes on"].tolist() == [True] * 3 + [False] * 3
-    assert frame["saved Wh"].tolist() == pytest.approx([0, 0, 0, 0, 0.01, 0.02])
-    assert frame["mean"].isna().tolist() == [True, False, False, False, False, True]
-
-
-@pytest.mark.parametrize(("seconds", "factor"), [(12, 1), (112, 10), (0.5, 0.1), (4000, 500)])
-def test_any_race_takes_about_twelve_seconds(seconds, factor):
-    assert usual_speed(seconds) == factor
-
-
-def test_a_typical_run_is_raced_first_not_the_most_favourable(app, a_run):
-    a_run(SCORES, stopped_at=5, k=5)
+def test_a_race_takes_about_twelve_seconds(app, a_run):
     a_run(SCORES, stopped_at=3, k=5)
-    median = a_run(SCORES, stopped_at=4, k=5)
-    a_run(state=RunState.CANCELLED)  # has not stopped, so that it is no example
     open_race(app)
-    assert app.selectbox(key="run-choice").value == median.run_id
+    (player,) = [
+        data
+        for one in app.get("bidi_component")
+        if "speeds" in (data := json.loads(one.proto.json))
+    ]
+    assert 5 * 2.0 / player["speed"] == pytest.approx(12, rel=0.02)
+    assert ["1 x real time", 1.0] in player["speeds"]
 
 
 def test_a_recorded_run_races_on_the_first_visit(app, recorded, a_run, store):
@@ -193,7 +181,6 @@ def test_a_year_is_worked_out_from_this_run(app, a_run):
         "Computing time": "5.78 h",
     }
     assert "Germany: 381 g CO2e per kWh in 2023" in words(app)
-    assert "about **12 h** of light from a 9 W LED lamp" in words(app)
 
 
 def test_the_folds_used_of_the_address_count_until_another_run_is_picked(app, a_run):

@@ -17,11 +17,10 @@ from streamlit.testing.v1 import AppTest
 import ecv_core as ecv
 from ecv_core.analysis.comparison import differences, names
 from ecv_core.analysis.replay import replay
-from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves
+from ecv_core.analysis.tradeoff.rules import Line, compared_curves, registered_curves
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import describe_runs
-from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import rule_words, setting_words
 from ecv_core.fold.spec import make_spec
@@ -122,8 +121,7 @@ def test_its_words_are_made_of_its_parameters(run: Run) -> None:
 
 
 def test_reports_and_texts_for_papers_say_them(run: Run) -> None:
-    known = provenance(["synthetic"], {})
-    assert "width 0.06, patience 2" in run_report(run, known)
+    assert "width 0.06, patience 2" in run_report(run, {})
     text = describe_runs([run], {}).methods
     assert "the rule 'Steady width': Stops when the interval has been at most so wide" in text
     assert "Its parameters were patience = 2 and width = 0.06." in text
@@ -133,11 +131,12 @@ def test_it_is_a_line_and_a_curve_over_its_axis() -> None:
     import numpy as np
 
     system = Scores(name="a", dataset="d", metric="m", folds=np.array(SCORES))
-    (line,) = (one for one in other_lines([system]) if one.rule == ID)
-    assert line.cost_percent[0, -1] == pytest.approx(100)
-    assert np.all(np.diff(line.cost_percent[0]) >= 0)
+    (compared,) = (one for one in compared_curves([system]) if one.rule == ID)
+    line = Line.of(compared, np.ones(1))
+    assert line.cost[-1] == pytest.approx(100)
+    assert np.all(np.diff(line.cost) >= 0)
     (curve,) = (one for one in registered_curves([system], within_percent=2.0) if one.rule == ID)
-    assert {0.0125, 0.05, 0.1} <= set(curve.curve.settings.tolist()) <= {*line.settings, 0.0}
+    assert {0.0125, 0.05, 0.1} <= set(curve.average.settings.tolist()) <= {*line.settings, 0.0}
 
 
 def test_the_form_asks_for_both_and_the_link_keeps_them(app: AppTest, store: Store) -> None:

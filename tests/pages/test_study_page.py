@@ -10,7 +10,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.plans import STUDY, stored_plans
 from pages.shared.live.state import manager
-from pages.studies.live import grid_html, progress_words
+from pages.studies.own import progress_words, runs_frame
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -50,14 +50,18 @@ def start(app, algorithms):
     assert not app.exception
 
 
+def press(app, label):
+    next(one for one in app.button if one.label == label).click().run()
+    assert not app.exception
+
+
 def test_a_first_visitor_sees_the_recorded_study(app, record):
     record("ml-100k", "popular")
     record("ml-100k", "item-knn", 0.5)
     open_study(app)
     assert app.select_slider(key="explore_alpha").value == 1e-4
     assert "**2 runs**: 1 dataset, 2 algorithms" in texts(app)
-    assert not app.selectbox(key="new_rule").disabled
-    assert not [one for one in app.selectbox if one.key == "study-choice"]  # nothing to choose yet
+    assert not [one for one in app.selectbox if one.key == "study"]  # nothing to choose yet
 
 
 def test_without_recorded_runs_the_page_says_so_and_a_study_can_be_started(app):
@@ -76,7 +80,7 @@ def test_a_started_study_is_queued_as_one_and_named_in_the_address(app, store):
     open_study(app)
     start(app, ["popular", "ease"])
     (study,) = stored_plans(store, STUDY)
-    assert study.plan_id in app.query_params["study"]
+    assert app.selectbox(key="study").value == study.plan_id
     runs = store.runs()
     assert {run.spec.algorithm for run in runs} == {"popular", "ease"}
     assert len({run.group for run in runs}) == 1
@@ -85,22 +89,18 @@ def test_a_started_study_is_queued_as_one_and_named_in_the_address(app, store):
     assert "**0 of 2** runs are finished · 0 of 20 folds" in texts(app)
 
 
-def test_recorded_cells_are_reused_unless_asked_not_to(app, record, store):
+def test_recorded_cells_are_reused(app, record, store):
     record("synthetic", "popular")
     open_study(app)
     start(app, ["popular", "ease"])
     assert [run.spec.algorithm for run in store.runs()] == ["ease"]
     assert "1 reused from earlier runs" in texts(app)
-    app.toggle(key="new_anew").set_value(True).run()
-    app.button(key="start-study").click().run()
-    assert [run.spec.algorithm for run in store.runs()] == ["ease", "popular", "ease"]
-    assert len(stored_plans(store, STUDY)) == 2
 
 
 def test_an_unknown_study_in_the_address_is_a_sentence_and_the_recorded_one_is_shown(app, record):
     record("ml-100k", "popular")
     open_study(app, study="nope")
-    assert "There is no study 'nope' here" in app.warning[0].value
+    assert "there is no nope to choose here" in app.warning[0].value
     assert "**1 run**: 1 dataset, 1 algorithm" in texts(app)
 
 
@@ -109,7 +109,7 @@ def test_cancel_all_and_resume(app, store):
     start(app, ["popular", "ease"])
     app.button(key="cancel-study").click().run()
     assert {run.state for run in store.runs()} == {RunState.CANCELLED}
-    app.button(key="resume-study").click().run()
+    press(app, "Resume")
     assert {run.state for run in store.runs()} == {RunState.QUEUED}
     assert not app.exception
 
@@ -119,7 +119,7 @@ def test_a_study_that_ended_early_offers_its_remaining_folds(app, store, a_run):
     study_id = begin(store, manager(), [Cell(spec=run.spec)])
     open_study(app, study=study_id)
     assert "The figures come as soon" in texts(app)
-    app.button(key="complete-study").click().run()
+    press(app, "Run the remaining folds")
     assert store.run(run.run_id).state is RunState.QUEUED
 
 
@@ -131,7 +131,6 @@ def test_own_complete_cells_are_drawn_while_others_are_still_to_come(app, store,
     assert app.select_slider(key="explore_alpha").value == 1e-4
     pills = {one.key: one.value for one in app.get("button_group")}
     assert pills["study_algorithms"] == ["popular", "ease"]
-    assert "Figure 4 needs a dataset with at least two complete algorithms" in texts(app)
 
 
 def test_a_removed_study_keeps_its_runs(app, store, a_run):
@@ -142,7 +141,8 @@ def test_a_removed_study_keeps_its_runs(app, store, a_run):
     assert not app.exception
     assert stored_plans(store, STUDY) == []
     assert store.run(done.run_id).run_id == done.run_id
-    assert "study" not in app.query_params
+    assert not app.warning
+    assert "No recorded runs came with this copy" in texts(app)
 
 
 @pytest.mark.parametrize(("key", "value", "words"), [("new_seed", -1, "seed"), ("new_k", 0, "k ")])
@@ -154,16 +154,18 @@ def test_a_setting_that_cannot_be_is_a_sentence(app, key, value, words):
     assert app.button(key="start-study").disabled
 
 
-def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
+def test_the_table_says_state_folds_score_and_error(store, a_run):
     half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
     failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")
     study_id = begin(store, _Still(), [Cell(spec=half.spec), Cell(spec=failed.spec)])
     cells = look(store, study_id)
-    html = grid_html(cells)
-    assert "cancelled" in html
-    assert "5 of 10 folds" in html
-    assert f"nDCG@10 {sum(SCORES[:5]) / 5:.4f}" in html
-    assert "out of &lt;memory&gt;" in html
+    rows = runs_frame(cells).set_index("algorithm")
+    half = rows.loc["Popularity"]
+    assert half["state"] == "cancelled"
+    assert half["folds"] == "5 of 10"
+    assert half["done"] == 0.5
+    assert half["score"] == pytest.approx(sum(SCORES[:5]) / 5)
+    assert rows.loc["EASE", "note"] == "out of <memory>"
     assert "**0 of 2** runs are finished · 5 of 20 folds" in progress_words(cells)
 
 

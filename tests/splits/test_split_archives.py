@@ -1,4 +1,4 @@
-"""Any split travels: what was exported is read back, and others' files in the same forms are."""
+"""Any split travels: what was exported is read back, and others' files in the same form are."""
 
 import io
 import json
@@ -9,8 +9,9 @@ import pytest
 
 from ecv_core.records.errors import FoldsError, InputError
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.splits import SPLITS, split
-from ecv_core.splits.exchange.archive import FORMS, read_split, split_archive
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, serving, split
+from ecv_core.splits.exchange.archive import read_split, split_archive
 from ecv_core.splits.exchange.files import store_folds, stored_folds_path
 
 USED = (Part.TRAIN, Part.VALIDATION, Part.TEST)
@@ -47,11 +48,10 @@ def packed(**files):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", SPLITS)
-def test_what_was_exported_is_read_back(timed, name, form):
+@pytest.mark.parametrize("name", serving(Task.TOP_N))
+def test_what_was_exported_is_read_back(timed, name):
     folds = split(timed, name, min(3, SPLITS[name].most_k), 5)
-    again = read_split(split_archive(timed, folds, form=form), timed)
+    again = read_split(split_archive(timed, folds), timed)
     assert (again.strategy, again.k, again.seed) == ("imported", folds.k, None)
     for index in range(folds.k):
         before, after = folds.parts(index), again.parts(index)
@@ -59,10 +59,9 @@ def test_what_was_exported_is_read_back(timed, name, form):
             np.testing.assert_array_equal(before == part, after == part)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_validation_travels_too_and_more_than_ten_folds_stay_in_order(timed, form):
+def test_validation_travels_too_and_more_than_ten_folds_stay_in_order(timed):
     folds = split(timed, "leave-one-out", 12, 5, {"validation": True})
-    again = read_split(split_archive(timed, folds, form=form), timed)
+    again = read_split(split_archive(timed, folds), timed)
     for index in range(12):
         np.testing.assert_array_equal(folds.parts(index), again.parts(index))
 
@@ -135,26 +134,6 @@ def test_rows_in_any_order_and_left_out_ones_are_read(small):
     assert folds.parts(0).tolist() == [Part.TRAIN, Part.VALIDATION, Part.UNUSED, Part.TEST]
 
 
-def test_another_programs_benchmark_files_are_read(small):
-    inter = {
-        "data.part1.inter": "item_id:token\tuser_id:token\nx\ta\n",
-        "data.part2.inter": "user_id:token\titem_id:token\na\ty\n",
-        "data.part3.inter": "user_id:token\titem_id:token\trating:float\nb\tz\t1\n",
-    }
-    folds = read_split(packed(**inter), small)
-    assert folds.parts(0).tolist() == [Part.TRAIN, Part.VALIDATION, Part.UNUSED, Part.TEST]
-
-
-def test_folders_of_equal_name_apart_from_a_number_are_folds_in_order(small):
-    head = "user_id:token\titem_id:token\n"
-    files = {}
-    for number, tested in ((10, "b\tz\n"), (9, "a\ty\n")):
-        files[f"run{number}/data.part1.inter"] = head + "a\tx\n"
-        files[f"run{number}/data.part3.inter"] = head + tested
-    folds = read_split(packed(**files), small)
-    assert [folds.parts(index).tolist().index(Part.TEST) for index in range(2)] == [1, 3]
-
-
 GOOD = "user_id,item_id,part\na,x,train\nb,z,test\n"
 
 
@@ -177,14 +156,6 @@ GOOD = "user_id,item_id,part\na,x,train\nb,z,test\n"
         ({"fold-0.csv": "user_id,item_id\na,x\n"}, "has no column part"),
         ({"fold-0.csv": ""}, "is empty; its first line must be user_id,item_id,part"),
         ({"folds.csv": "user_id,item_id,fold\na,x,0\n"}, "misses 3 of the 4 interactions"),
-        (
-            {"d.part1.inter": "user_id:token\titem_id:token\na\tx\n"},
-            "has no part3 beside d.part1.inter",
-        ),
-        (
-            {"d.part1.inter": "user\titem\na\tx\n", "d.part3.inter": "user\titem\nb\tz\n"},
-            "has no column user_id:token",
-        ),
     ],
 )
 def test_an_archive_that_is_no_split_of_the_data_is_refused(small, files, words):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Need, Part
-from ecv_core.splits import SPLITS, Past, fold_matrices, split
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, Past, fold_matrices, serving, split
 
 SETTINGS = {
     "user-k-fold": {},
@@ -55,10 +56,10 @@ def tried(interactions, name, k, seed, settings):
 
 
 def test_every_strategy_is_under_test():
-    assert set(SETTINGS) == set(SPLITS)
+    assert set(SETTINGS) == set(serving(Task.TOP_N))
 
 
-@pytest.mark.parametrize("name", SPLITS)
+@pytest.mark.parametrize("name", serving(Task.TOP_N))
 @given(data=st.data(), sizes=histories, seed=st.integers(0, 2**32 - 1))
 def test_promises_hold_in_every_fold(make_interactions, name, data, sizes, seed):
     known = SPLITS[name]
@@ -109,7 +110,7 @@ def test_promises_hold_in_every_fold(make_interactions, name, data, sizes, seed)
                 assert set(kind[test | validation]) <= set(kind[train])
 
 
-@pytest.mark.parametrize("name", SPLITS)
+@pytest.mark.parametrize("name", serving(Task.TOP_N))
 def test_same_seed_same_split_and_a_fold_does_not_depend_on_those_drawn_before(
     make_interactions, name
 ):
@@ -187,7 +188,7 @@ def test_windows_follow_each_other_without_overlap_or_gap(make_interactions, dat
         assert interactions.timestamps[earlier].max() < interactions.timestamps[later].min()
 
 
-@pytest.mark.parametrize("name", SPLITS)
+@pytest.mark.parametrize("name", serving(Task.TOP_N))
 def test_the_matrices_of_a_fold_are_its_parts(make_interactions, name):
     rng = np.random.default_rng(2)
     times = rng.permutation(150)

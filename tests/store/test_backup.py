@@ -1,8 +1,7 @@
-"""All runs as one file while others write, and back; whatever is no such file is refused."""
+"""All runs as one file while others write."""
 
 from __future__ import annotations
 
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -13,7 +12,7 @@ from ecv_core import cli
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.backup import back_up, restore
+from ecv_core.store.backup import back_up
 from ecv_core.store.store import Store, open_store
 from tests.databases import PostgresServer
 from tests.fake_folds import fold_result
@@ -33,18 +32,15 @@ def scores(store: Store) -> dict[str, list[float]]:
     return {run.run_id: [fold.score for fold in run.folds] for run in store.runs()}
 
 
-def test_what_was_backed_up_comes_back_and_what_was_there_is_kept(tmp_path: Path) -> None:
+def test_a_copy_has_what_was_there_and_opens_as_a_database(tmp_path: Path) -> None:
     store = open_store()
     first = finished(store, 0.5, 0.25)
     copy = tmp_path / "copy.sqlite"
     assert back_up(store, copy) == 1
-    second = finished(store, 0.75)
-    store.delete(first)
-    runs, before = restore(store, copy)
-    assert runs == 1
-    assert scores(store) == {first: [0.5, 0.25]}  # the store that was open all the time
-    assert scores(open_store(f"sqlite:///{before}")) == {second: [0.75]}
-    assert sorted(path.name for path in tmp_path.glob("*copy*")) == ["copy.sqlite"]
+    finished(store, 0.75)
+    assert scores(open_store(f"sqlite:///{copy}")) == {first: [0.5, 0.25]}
+    assert back_up(store, copy) == 2  # in the place of the older copy
+    assert sorted(path.name for path in tmp_path.glob("*.part")) == []
 
 
 def test_a_copy_is_of_one_moment_while_others_write(tmp_path: Path) -> None:
@@ -69,39 +65,6 @@ def test_a_copy_is_of_one_moment_while_others_write(tmp_path: Path) -> None:
             assert run.state is not RunState.FINISHED or len(run.folds) == 5
 
 
-def test_nothing_is_restored_while_a_run_is_going(tmp_path: Path) -> None:
-    store = open_store()
-    back_up(store, tmp_path / "copy.sqlite")
-    run_id = store.create([SPEC], owner="me")[0]
-    with pytest.raises(InputError, match=f"run {run_id} is still going; cancel it"):
-        restore(store, tmp_path / "copy.sqlite")
-    assert list(scores(store)) == [run_id]
-
-
-def test_what_is_no_copy_is_refused_and_nothing_changes(tmp_path: Path) -> None:
-    store = open_store()
-    kept = finished(store, 0.5)
-    copy = tmp_path / "copy.sqlite"
-    back_up(store, copy)
-    bad = {
-        "text": b"no database" * 400,
-        "cut": copy.read_bytes()[:-5000],
-        "empty": b"",
-    }
-    for name, content in bad.items():
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=f"{name} is (no copy|damaged)"):
-            restore(store, tmp_path / name)
-    with sqlite3.connect(copy) as connection:
-        connection.execute("INSERT INTO ecv_schema VALUES (99)")
-    connection.close()
-    with pytest.raises(InputError, match="written by a newer version"):
-        restore(store, copy)
-    with pytest.raises(InputError, match="there is no file"):
-        restore(store, tmp_path / "nothing")
-    assert list(scores(store)) == [kept]
-
-
 def test_the_database_is_not_its_own_copy_and_a_full_place_leaves_the_old_one(
     tmp_path: Path,
 ) -> None:
@@ -123,11 +86,8 @@ def test_another_database_has_tools_of_its_own(postgres: PostgresServer, tmp_pat
     postgres.forget()
 
 
-def test_both_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished(open_store(), 0.5)
     copy = tmp_path / "copy.sqlite"
     assert cli.main(["backup", str(copy)]) == 0
     assert f"{copy}: 1 run, " in capsys.readouterr().out
-    assert cli.main(["restore", str(copy)]) == 0
-    assert "1 run is here now; those of before are in " in capsys.readouterr().out
-    assert cli.main(["restore", str(tmp_path / "none")]) == 2

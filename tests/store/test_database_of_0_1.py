@@ -11,7 +11,8 @@ import pytest
 
 from ecv_core.jobs.plans import study
 from ecv_core.records.run import RunState
-from ecv_core.store.imports import import_run, origins
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.imports import origins
 from ecv_core.store.plans import STUDY, stored_plans
 from ecv_core.store.results import Results
 from ecv_core.store.run_file import read_run
@@ -149,10 +150,28 @@ def test_its_runs_are_found_by_what_decides_their_scores(store):
     assert results.runs(replace(first.spec, seed=first.spec.seed + 1)) == []
 
 
-def test_what_was_imported_then_is_not_imported_again(store):
-    document = json.loads(EXPORTED.read_text())
-    document["run_id"] = "another-name"
-    document["spec"]["seed"] = 5  # as the run that was imported was changed
-    found = read_run(json.dumps(document).encode(), "again.json")
-    kept = import_run(store, found.run, sha256=found.sha256, file_name="again.json", made_with={})
-    assert kept == ("from-elsewhere", False)
+def test_every_run_is_found_by_the_key_of_its_scores(store, path, rows):
+    with sqlite3.connect(path) as connection:
+        keys = dict(connection.execute("SELECT run_id, score_key FROM runs").fetchall())
+        (plan,) = connection.execute(
+            "EXPLAIN QUERY PLAN SELECT run_id FROM runs WHERE score_key = 'a'"
+        ).fetchall()
+    connection.close()
+    assert keys == {
+        run_id: RunSpec.from_json(row["spec"]).score_key for run_id, (row, _) in rows.items()
+    }
+    assert "USING INDEX" in plan[-1]
+
+
+def test_what_is_damaged_does_not_keep_it_shut(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE runs SET spec = '{' WHERE sequence = 1")
+        connection.execute("UPDATE studies SET cells = '{'")
+    connection.close()
+    store = open_store(f"sqlite:///{path}")
+    assert stored_plans(store, STUDY) == []
+    assert len(store.runs()) == 7
+    with sqlite3.connect(path) as connection:
+        empty = connection.execute("SELECT sequence FROM runs WHERE score_key IS NULL").fetchall()
+    connection.close()
+    assert empty == [(1,)]

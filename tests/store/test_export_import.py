@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ecv_core import evaluation, models, splits, stopping
 from ecv_core.energy.meter import SOURCES, countries
-from ecv_core.fold.spec import make_spec, usual_metric
+from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import (
@@ -108,7 +108,7 @@ def specs(draw, rule: str, split: str, task: Task):
     algorithm = models.ALGORITHMS[draw(st.sampled_from(models.serving(task)))]
     owners = {"split_params": splits.SPLITS[split], "rule_params": stopping.RULES[rule]}
     if draw(st.booleans()):
-        asked = {"algorithm": "my model", "tracked": True, "metric": usual_metric(task)}
+        asked = {"algorithm": "my model", "tracked": True, "metric": task.usual_metric}
         asked["params"] = draw(st.dictionaries(st.from_regex("[a-z]{1,9}", fullmatch=True), said))
     else:
         asked = {"algorithm": algorithm.id}

@@ -1,7 +1,5 @@
 """Fold scores are found wherever they are: here, imported, recorded, in any run that has them."""
 
-import gzip
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +11,8 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.imports import import_run
 from ecv_core.store.recorded import record, recorded_path, recorded_under_splits
 from ecv_core.store.results import Results
-from ecv_core.store.store import Store, open_store
+from ecv_core.store.run_file import RunFile
+from ecv_core.store.store import Store
 from tests.fake_folds import SCORES, fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
@@ -103,7 +102,7 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     store.finish(run.run_id, RunState.FINISHED)
     store.delete(run.run_id)
     brought = replace(run, run_id="elsewhere", folds=run.folds[:4], moments=run.moments[:4])
-    import_run(store, brought, sha256="1", file_name="a.json", made_with={})
+    import_run(store, RunFile(run=brought, sha256="1", name="a.json", made_with={}))
     computed(store, SPEC, 1)
     results = Results(store, folder=folder)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]
@@ -180,45 +179,3 @@ def test_joules_are_costs_once_every_fold_has_some(store: Store) -> None:
     scores = Results(store).scores(some, users=False)
     assert scores.costs is None
     assert np.isnan(scores.joules[2])
-
-
-OLDER = Path(__file__).parent / "runs-schema-4.sqlite.gz"
-KEPT = "SELECT run_id, spec FROM runs WHERE run_id NOT IN (SELECT run_id FROM removed)"
-
-
-def test_a_database_of_schema_4_opens_with_every_run_under_its_key(tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    path.write_bytes(gzip.decompress(OLDER.read_bytes()))
-    with sqlite3.connect(path) as connection:
-        specs = dict(connection.execute(KEPT).fetchall())
-    connection.close()
-    store = open_store(f"sqlite:///{path}")
-    with sqlite3.connect(path) as connection:
-        keys = dict(connection.execute("SELECT run_id, score_key FROM runs").fetchall())
-        plan = connection.execute(
-            "EXPLAIN QUERY PLAN SELECT run_id FROM runs WHERE score_key = 'a'"
-        ).fetchall()
-    connection.close()
-    assert len(specs) == 13
-    for run_id, spec in specs.items():
-        assert keys[run_id] == RunSpec.from_json(spec).score_key
-    assert "USING INDEX" in plan[0][-1]
-    (popular,) = [run for run in store.runs() if run.spec.only_folds == (1,)]
-    results = Results(store, recorded=False)
-    assert sorted(results.folds(popular.spec)) == [0, 1, 2]
-    (cancelled,) = [run for run in store.runs() if run.state is RunState.CANCELLED]
-    assert results.runs(cancelled.spec) == [cancelled]
-
-
-def test_a_damaged_spec_does_not_keep_an_older_database_shut(tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    path.write_bytes(gzip.decompress(OLDER.read_bytes()))
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE runs SET spec = '{' WHERE sequence = 1")
-    connection.close()
-    store = open_store(f"sqlite:///{path}")
-    with sqlite3.connect(path) as connection:
-        empty = connection.execute("SELECT sequence FROM runs WHERE score_key IS NULL").fetchall()
-    connection.close()
-    assert empty == [(1,)]
-    assert Results(store, recorded=False).runs(store.runs()[0].spec)

@@ -58,6 +58,33 @@ class Curve:
     coverage: NDArray[np.float64]
     cost_percent: NDArray[np.float64]
     within: NDArray[np.float64] | None = None
+    standard_errors: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Of drawn numbers, by field; empty when exact."""
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], settings: Sequence[float]) -> Curve:
+        """What was worked out setting by setting, at least one."""
+        k = outcomes[0].k
+        within = [one.within for one in outcomes if one.within is not None]
+        drawn = dict.fromkeys(name for one in outcomes for name in one.standard_errors)
+        return cls(
+            k=k,
+            settings=np.array(settings),
+            stop_distribution=np.array(
+                [[one.stop_distribution.get(n, 0.0) for n in range(1, k + 1)] for one in outcomes]
+            ),
+            mean_difference_percent=np.array([one.mean_difference_percent for one in outcomes]),
+            difference_quantiles=np.array(
+                [[one.difference_quantiles[share] for share in QUANTILES] for one in outcomes]
+            ),
+            coverage=np.array([one.coverage for one in outcomes]),
+            cost_percent=np.array([one.cost_percent for one in outcomes]),
+            within=np.array(within) if within else None,
+            standard_errors={
+                name: np.array([one.standard_errors.get(name, 0.0) for one in outcomes])
+                for name in drawn
+            },
+        )
 
     @property
     def mean_stop(self) -> NDArray[np.float64]:
@@ -183,8 +210,6 @@ of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)
 
 _BLOCK = 2**16
 """Numbers per block of the walk: few enough to stay in the processor's cache."""
-MAX_POINTS = 6000
-"""Rows of a whole curve; 10 folds have at most 5,110 breakpoints."""
 
 
 class Orders:
@@ -222,29 +247,20 @@ class Orders:
         """What the rule does at one setting."""
         return self.curve([setting], within_percent=within_percent).at(setting)
 
-    def curve(
-        self, settings: ArrayLike | None = None, *, within_percent: float | None = None
-    ) -> Curve:
+    def curve(self, settings: ArrayLike, *, within_percent: float | None = None) -> Curve:
         """What the rule does at many settings.
 
         Args:
-            settings: ascending. By default 0 and every breakpoint, so that the curve is complete;
-                where these are more than MAX_POINTS, as many of them, evenly chosen.
+            settings: ascending.
             within_percent: the difference to count as close enough.
         """
-        if settings is None:
-            chosen = self.breakpoints()
-            if len(chosen) > MAX_POINTS:
-                chosen = chosen[np.linspace(0, len(chosen) - 1, MAX_POINTS).astype(np.intp)]
-        else:
-            chosen = np.asarray(settings, dtype=np.float64)
+        chosen = np.asarray(settings, dtype=np.float64)
         lattice = self.subsets.lattice
         measures = Measures.of(self.subsets, self.half_widths, self.costs, within_percent)
         width = max(1, _BLOCK // max(len(steps[0]) for steps in lattice.before[1:]))
         parts = [chosen[start : start + width] for start in range(0, len(chosen), width)]
-        return _joined(
-            [measures.curve(part, _walk(lattice, self._thresholds, part)) for part in parts]
-        )
+        curves = [measures.curve(part, _walk(lattice, self._thresholds, part)) for part in parts]
+        return joined(curves, chosen, np.concatenate)
 
     def breakpoints(self) -> NDArray[np.float64]:
         """0 and the settings at which anything changes for some order; ascending, finite."""
@@ -327,17 +343,31 @@ def _walk(
     return stops
 
 
-def _joined(parts: Sequence[Curve]) -> Curve:
-    within = [part.within for part in parts if part.within is not None]
+def joined(
+    curves: Sequence[Curve],
+    settings: NDArray[np.float64],
+    join: Callable[[list[NDArray[np.float64]]], NDArray[np.float64]],
+) -> Curve:
+    """One curve from all that several say; without standard errors.
+
+    Args:
+        curves: k may differ, then `stop_distribution` has the most folds.
+        settings: of the curve.
+        join: what makes one array of those of the curves, one row per setting each.
+    """
+    k = max(curve.k for curve in curves)
+    within = [curve.within for curve in curves if curve.within is not None]
     return Curve(
-        k=parts[0].k,
-        settings=np.concatenate([part.settings for part in parts]),
-        stop_distribution=np.concatenate([part.stop_distribution for part in parts]),
-        mean_difference_percent=np.concatenate([part.mean_difference_percent for part in parts]),
-        difference_quantiles=np.concatenate([part.difference_quantiles for part in parts]),
-        coverage=np.concatenate([part.coverage for part in parts]),
-        cost_percent=np.concatenate([part.cost_percent for part in parts]),
-        within=np.concatenate(within) if within else None,
+        k=k,
+        settings=settings,
+        stop_distribution=join(
+            [np.pad(curve.stop_distribution, ((0, 0), (0, k - curve.k))) for curve in curves]
+        ),
+        mean_difference_percent=join([curve.mean_difference_percent for curve in curves]),
+        difference_quantiles=join([curve.difference_quantiles for curve in curves]),
+        coverage=join([curve.coverage for curve in curves]),
+        cost_percent=join([curve.cost_percent for curve in curves]),
+        within=join(within) if len(within) == len(curves) else None,
     )
 
 

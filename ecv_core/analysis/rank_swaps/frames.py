@@ -230,41 +230,23 @@ def headline(swaps: Swaps, reference: str) -> str:
     Raises: InputError for a reference that is not among the splits.
     """
     pairs = pairs_frame(swaps, reference)
-    count = len(swaps.pairs)
-    swapped = pairs[pairs["swaps"]]
     others = len(swaps.splits) - 1
-    beside = "the other split" if others == 1 else f"any of the {others} other splits"
+    between = f"between {reference} and {'the other split' if others == 1 else f'{others} others'}"
+    swapped = pairs[pairs["swaps"]]
     if swapped.empty:
-        where = "the other split" if others == 1 else f"each of the {others} other splits"
-        pairs_of = "the one pair" if count == 1 else f"all {count} pairs"
-        return (
-            f"No pair of algorithms swaps: {where} has {pairs_of} in the order of {reference}, or "
-            "level."
-        )
+        return f"No pair of algorithms swaps {between}."
     best = swapped.sort_values("both_percent", ascending=False, kind="stable").iloc[0]
     each = swapped.groupby(["ahead", "behind"], sort=False)["both_percent"].max()
-    verb = "swaps" if len(each) == 1 else "swap"
-    many = "pair" if count == 1 else "pairs"
     text = (
         f"Under {best['split']}, {best['behind']} beats {best['ahead']}; under {reference} it is "
-        f"the other way round. {len(each)} of {count} {many} of algorithms {verb} between "
-        f"{reference} and {beside}"
+        f"the other way round. Pairs of algorithms that swap {between}: {len(each)} of "
+        f"{len(swaps.pairs)}"
     )
-    return text + _sure(each)
-
-
-def _sure(shares: pd.Series[float]) -> str:
-    if shares.isna().all():
-        return "; without the users' scores nobody knows which of them are chance."
-    sure = int((shares >= SURE_PERCENT).sum())
-    samples = f"in at least {SURE_PERCENT:g} % of the bootstrap samples"
-    if len(shares) == 1:
-        return f", {samples}." if sure else f", but not {samples}, so it may be chance."
-    if sure == len(shares):
-        return f", all of them {samples}."
-    if not sure:
-        return f", none of them {samples}, so each may be chance."
-    return f", {sure} of them {samples}."
+    if each.isna().all():
+        return f"{text}; without the users' scores nobody knows which of them are chance."
+    sure = int((each >= SURE_PERCENT).sum())
+    rest = "" if sure == len(each) else "; the others may be chance"
+    return f"{text}, {sure} of them in at least {SURE_PERCENT:g} % of the bootstrap samples{rest}."
 
 
 def _listed(names: list[str]) -> str:

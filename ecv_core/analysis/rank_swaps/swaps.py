@@ -150,7 +150,7 @@ def user_cube(
 
 
 def resampled_scores(
-    cubes: Sequence[NDArray[np.float32]], *, resamples: int = RESAMPLES, seed: int = 0
+    cubes: Sequence[NDArray[np.float32]], *, resamples: int = RESAMPLES
 ) -> list[NDArray[np.float64]]:
     """Each algorithm's mean over folds of its mean over users, for users drawn with replacement.
 
@@ -159,7 +159,6 @@ def resampled_scores(
     Args:
         cubes: one per split, as `user_cube` makes it: shape (algorithms, folds, users).
         resamples: how many bootstrap samples.
-        seed: of the draws.
     Returns: per split, shape (algorithms, resamples); a fold none of whose users is drawn does not
         count, and NaN is left where that is so in every fold.
     Source: Efron (1979), with the user as the unit.
@@ -167,7 +166,7 @@ def resampled_scores(
     if not cubes:
         return []
     rows = np.concatenate([part for cube in cubes for part in _sums_and_users(cube)])
-    drawn = bootstrap_means(rows, resamples=resamples, seed=seed)
+    drawn = bootstrap_means(rows, resamples=resamples)
     found, at = [], 0
     for cube in cubes:
         algorithms, folds, _ = cube.shape

@@ -12,6 +12,7 @@ from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Scores
+from ecv_core.stopping.interval import t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +46,6 @@ def configurations_frame(
     contenders: Sequence[Scores],
     params: Sequence[Mapping[str, ParamValue]],
     folds: Sequence[int],
-    *,
-    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """What is known of each configuration, in their order.
 
@@ -54,10 +53,9 @@ def configurations_frame(
         contenders: one for each configuration.
         params: the parameters in which they differ, as `varied` gives them.
         folds: that each has needed.
-        confidence: of the interval.
     Returns: a column per parameter; `score`, the mean of the folds that ran, NaN for none; `low`
-        and `high`, an interval of it over users (Student's t of each user's mean), NaN where scores
-        per user are not known; `folds`.
+        and `high`, a 95 % interval of it over users (Student's t of each user's mean), NaN where
+        scores per user are not known; `folds`.
     """
     import pandas as pd
 
@@ -66,19 +64,17 @@ def configurations_frame(
         low = high = np.nan
         ran = np.flatnonzero(~np.isnan(one.folds))
         if one.users is not None and len(ran):
-            low, high = _interval(one.users[ran].astype(np.float64), confidence)
+            low, high = _interval(one.users[ran].astype(np.float64))
         score = float(one.folds[ran].mean()) if len(ran) else np.nan
         rows.append({**own, "score": score, "low": low, "high": high, "folds": needed})
     return pd.DataFrame(rows)
 
 
-def _interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
+def _interval(values: np.ndarray) -> tuple[float, float]:
     """Of the mean over users; shape of the values (folds, users), NaN where a user has none."""
-    from scipy.special import stdtrit
-
     seen = ~np.isnan(values).all(axis=0)
     users = np.nanmean(values[:, seen], axis=0)
     if len(users) < 2:
         return np.nan, np.nan
-    half = stdtrit(len(users) - 1, 0.5 + confidence / 2) * users.std(ddof=1) / np.sqrt(len(users))
+    half = t_quantile(len(users) - 1, 0.95) * users.std(ddof=1) / np.sqrt(len(users))
     return float(users.mean() - half), float(users.mean() + half)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.analysis.selection.replay import OverOrders, Played
@@ -87,7 +87,9 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
     within = f", within a budget of {terms.budget.text}" if terms.budget else ""
     worse = [names[one] for one in verdict.order if one in verdict.worse]
     alike = [names[one] for one in verdict.order if one not in (*verdict.worse, verdict.winner)]
-    claim = f"On new data {listed(worse)} {_are(worse)} worse. " if worse else ""
+    claim = (
+        f"On new data {listed(worse)} {'is' if len(worse) == 1 else 'are'} worse. " if worse else ""
+    )
     if alike:
         claim += f"No difference on new data is claimed to {listed(alike)}. "
     question = "which contender is best" if terms.certain else "which contender to use"
@@ -96,10 +98,6 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         f"until {asked}{within} ({sum(played.folds_used)} of {k * len(names)} folds). "
         f"{names[verdict.winner]} was chosen. {claim}".strip()
     )
-
-
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
@@ -363,16 +361,7 @@ def lanes(
     at = {place: rank for rank, place in enumerate(order)}
     rows.sort(key=lambda row: (row[0], at[row[1]]))
     return pd.DataFrame(
-        {
-            "step": [step for step, _, _ in rows],
-            "contender": [titles[place] for _, place, _ in rows],
-            "state": [lane.state for _, _, lane in rows],
-            "folds": [lane.folds for _, _, lane in rows],
-            "behind": [lane.behind for _, _, lane in rows],
-            "low": [lane.low for _, _, lane in rows],
-            "high": [lane.high for _, _, lane in rows],
-            "says": [lane.says for _, _, lane in rows],
-        }
+        [{"step": step, "contender": titles[place], **asdict(lane)} for step, place, lane in rows]
     )
 
 

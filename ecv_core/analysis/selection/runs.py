@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ecv_core.analysis.selection.contenders import aligned
 from ecv_core.records.run import Run, Scores
@@ -13,17 +12,15 @@ from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 
 
-def recorded_contenders(folder: Path | None = None) -> dict[str, list[Scores]]:
+def recorded_contenders() -> dict[str, list[Scores]]:
     """Dataset -> its recorded runs as contenders; only datasets with at least two of them.
 
-    Args:
-        folder: of recorded runs; by default the project's.
     Raises: InputError for a damaged file.
     """
     by_dataset: defaultdict[str, list[Run]] = defaultdict(list)
-    for run in recorded_runs(folder):
+    for run in recorded_runs():
         by_dataset[run.spec.dataset].append(run)
-    results = Results(None, folder=folder)
+    results = Results(None)
     return {
         dataset: contenders_of(runs, results)
         for dataset, runs in by_dataset.items()

@@ -1,10 +1,10 @@
-"""A fold -> what each interaction is for, how that is spread, and where time is cut."""
+"""A fold -> what each interaction is for, when those of each part were, and where time is cut."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 
 import numpy as np
 import pandas as pd
@@ -41,19 +41,7 @@ _WORDS = {
     InteractionRole.UNUSED: "unused",
     InteractionRole.UNKNOWN: "unknown",
 }
-_OF_PART = np.array(
-    [
-        {
-            Part.TRAIN: InteractionRole.TRAIN,
-            Part.VALIDATION: InteractionRole.VALIDATION,
-            Part.TEST: InteractionRole.TEST,
-            Part.UNUSED: InteractionRole.UNUSED,
-            Part.UNKNOWN: InteractionRole.UNKNOWN,
-        }[part]
-        for part in Part
-    ],
-    dtype=np.int8,
-)
+_OF_PART = np.array([InteractionRole[part.name] for part in Part], dtype=np.int8)
 
 
 def roles(
@@ -76,85 +64,39 @@ def roles(
     return found
 
 
-# A fold -> how its parts are spread over time, or over each history.
-
-
-TIME_BINS, HISTORY_BINS = 48, 20
+TIME_BINS = 48
 
 COLUMNS = {
     "part": "what the interactions are for",
-    "low": "where the bin begins: Unix seconds, or percent of the history",
+    "low": "where the bin begins, in Unix seconds",
     "high": "where it ends",
     "count": "interactions in it",
 }
 """The columns of a spread."""
 
 
-class Axis(StrEnum):
-    """What the parts are spread over."""
-
-    TIME = "time"
-    HISTORY = "history"
-    """The place within each user's own history, from the first to the last interaction."""
-
-
-def axes(interactions: Interactions) -> tuple[Axis, ...]:
-    """What a dataset can be spread over, the most telling first; nothing without an order."""
-    found: list[Axis] = []
-    if interactions.history is not None:
-        found.append(Axis.HISTORY)
-    if interactions.timestamps is not None:
-        found.insert(0, Axis.TIME)
-    return tuple(found)
-
-
 @with_columns(COLUMNS)
-def spread(interactions: Interactions, roles: NDArray[np.int8], axis: Axis) -> pd.DataFrame:
-    """How many interactions of each part are where.
+def spread(interactions: Interactions, roles: NDArray[np.int8]) -> pd.DataFrame:
+    """How many interactions of each part are when.
 
     Args:
-        interactions: what was split.
+        interactions: what was split; with timestamps.
         roles: the Role of each; shape (interactions,).
-        axis: one of `axes(interactions)`.
-    Returns: one row per part that occurs and bin, with COLUMNS; takes O(n log n) time.
+    Returns: one row per part that occurs and bin, with COLUMNS.
     """
-    if axis is Axis.TIME:
-        return _over_time(np.asarray(interactions.timestamps), roles)
-    edges = np.linspace(0, 100, HISTORY_BINS + 1)
-    place = np.minimum(_places(interactions) * HISTORY_BINS, HISTORY_BINS - 1)
-    return _frame(_table(place.astype(np.int64), roles, HISTORY_BINS), edges[:-1], edges[1:])
-
-
-def _over_time(times: NDArray[np.int64], roles: NDArray[np.int8]) -> pd.DataFrame:
+    times = np.asarray(interactions.timestamps)
     first, last = int(times.min()), int(times.max())
     bins = min(TIME_BINS, last - first + 1)
     edges = first + np.arange(bins + 1) * ((last - first + 1) / bins)
     at = np.minimum((times - first) * bins // (last - first + 1), bins - 1)
-    return _frame(_table(at, roles, bins), edges[:-1], edges[1:])
-
-
-def _places(interactions: Interactions) -> NDArray[np.float64]:
-    """Where each interaction stands in its user's history, in [0, 1); equal moments together."""
-    of_user = pd.Series(np.asarray(interactions.history)).groupby(interactions.users)
-    place: NDArray[np.float64] = ((of_user.rank() - 0.5) / of_user.transform("size")).to_numpy()
-    return place
-
-
-def _table(at: NDArray[np.int64], roles: NDArray[np.int8], bins: int) -> NDArray[np.int64]:
-    """Interactions by role and bin; shape (roles, bins)."""
     joint = np.bincount(roles.astype(np.int64) * bins + at, minlength=len(InteractionRole) * bins)
-    return joint.reshape(len(InteractionRole), bins)
-
-
-def _frame(
-    table: NDArray[np.int64],
-    low: NDArray[np.generic],
-    high: NDArray[np.generic],
-) -> pd.DataFrame:
+    counts = joint.reshape(len(InteractionRole), bins)
     parts = [
-        pd.DataFrame({"part": role.word, "low": low, "high": high, "count": table[role]})
+        pd.DataFrame(
+            {"part": role.word, "low": edges[:-1], "high": edges[1:], "count": counts[role]}
+        )
         for role in InteractionRole
-        if table[role].any()
+        if counts[role].any()
     ]
     return pd.concat(parts, ignore_index=True)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Orders
+from ecv_core.analysis.orders.outcomes import Curve, Orders, joined
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
@@ -22,6 +22,7 @@ from ecv_core.splits import exchangeable
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
 """The paper's averages: folds used, energy, difference to 10-fold."""
+PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 
 PER_DECADE = 40
 """Alphas of a curve per factor of ten: neighbours differ by 6 %."""
@@ -140,27 +141,9 @@ def averaged(curves: Sequence[Curve]) -> Curve:
     """The mean over systems of everything a curve says, row by row.
 
     Args:
-        curves: of equal settings; k may differ, then `stop_distribution` has the most folds.
+        curves: of equal settings; k may differ, as of `joined`.
     """
-    k = max(curve.k for curve in curves)
-    within = [curve.within for curve in curves if curve.within is not None]
-
-    def mean(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.mean(arrays, axis=0)
-        return found
-
-    return Curve(
-        k=k,
-        settings=curves[0].settings,
-        stop_distribution=mean(
-            [np.pad(curve.stop_distribution, ((0, 0), (0, k - curve.k))) for curve in curves]
-        ),
-        mean_difference_percent=mean([curve.mean_difference_percent for curve in curves]),
-        difference_quantiles=mean([curve.difference_quantiles for curve in curves]),
-        coverage=mean([curve.coverage for curve in curves]),
-        cost_percent=mean([curve.cost_percent for curve in curves]),
-        within=mean(within) if len(within) == len(curves) else None,
-    )
+    return joined(curves, curves[0].settings, lambda arrays: np.mean(arrays, axis=0))
 
 
 def _grid_point(point: int) -> float:

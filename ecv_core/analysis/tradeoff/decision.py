@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Outcome
+from ecv_core.analysis.orders.outcomes import Curve, Outcome, joined
 from ecv_core.analysis.tradeoff.curves import averaged
+from ecv_core.analysis.tradeoff.rules import RuleCurve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import BASELINE, NEVER_STOPS, difference_percent
@@ -37,9 +38,6 @@ class CarryOver:
     """Share of orders of this dataset that end close enough with it."""
     kept: bool
     """Whether that is the share that was promised."""
-    cost_percent: float
-    own_cost_percent: float
-    """With the setting that spends least here: what knowing this dataset would have given."""
 
 
 def cheapest(curve: Curve, share: float) -> Outcome | None:
@@ -82,18 +80,12 @@ def _left_out(pairs: Sequence[tuple[str, Curve]], dataset: str, share: float) ->
     here = averaged([curve for name, curve in pairs if name == dataset])
     others = _per_dataset([(name, curve) for name, curve in pairs if name != dataset])
     chosen = cheapest(others, share)
-    own = cheapest(here, share)
     # Where no setting keeps the promise all folds are used, whose mean is the k-fold mean.
     setting = chosen.setting if chosen else None
-    there = here.at(setting) if setting is not None else None
-    within = 1.0 if there is None or there.within is None else there.within
+    within = 1.0 if setting is None else here.at(setting).within
+    assert within is not None
     return CarryOver(
-        dataset=dataset,
-        setting=setting,
-        within=within,
-        kept=within >= share - ROUNDING,
-        cost_percent=there.cost_percent if there else 100.0,
-        own_cost_percent=own.cost_percent if own else 100.0,
+        dataset=dataset, setting=setting, within=within, kept=within >= share - ROUNDING
     )
 
 
@@ -104,19 +96,6 @@ def _per_dataset(curves: Sequence[tuple[str, Curve]]) -> Curve:
 
 ALL_FOLDS = NEVER_STOPS
 """The rule that uses all k folds, which keep every promise."""
-_SAME_POINTS = 0.5
-"""Costs this close, in percent of all folds, count as the same."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidate:
-    """A rule over its settings on every system."""
-
-    rule: str
-    curves: tuple[Curve, ...]
-    """One per system, all with the same settings and with `within`."""
-    sampled: bool = False
-    """Whether orders were drawn; otherwise all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,8 +108,6 @@ class Option:
     kept_by: int
     """How many systems keep the promise one by one; the promise is about their average."""
     sampled: bool
-    same_cost: bool
-    """Whether it costs as much as the cheapest option, to half a percentage point."""
     checks: tuple[CarryOver, ...]
     """One per dataset left out; empty with fewer than two datasets."""
 
@@ -148,9 +125,6 @@ class FoldsAdvice:
     """Cheapest first; the last one is ALL_FOLDS. Of equal costs the simpler rule comes first."""
     failing: tuple[str, ...]
     """Rules that keep the promise at none of their settings that save anything."""
-    closest: Option | None
-    """Where nothing but all folds keeps it: what keeps the largest share of orders and saves
-    at least half a percentage point."""
     needed_percent: float | None
     """Where nothing but all folds keeps it: the difference to accept so that leaving out one fold
     would, exact; None where something keeps it."""
@@ -170,15 +144,10 @@ class FoldsAdvice:
         """The cheapest option; ALL_FOLDS where nothing else keeps the promise."""
         return self.options[0]
 
-    @property
-    def same_as_best(self) -> tuple[Option, ...]:
-        """The options after the first that cost as much as it does."""
-        return tuple(option for option in self.options[1:] if option.same_cost)
-
 
 def decide(
     systems: Sequence[Scores],
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RuleCurve],
     *,
     within_percent: float,
     share: float,
@@ -187,8 +156,8 @@ def decide(
 
     Args:
         systems: at least one.
-        candidates: rules worked out with this `within_percent`, the simplest first; `fixed_folds`
-            should be among them.
+        candidates: rules on all systems, worked out with this `within_percent`, the simplest first;
+            `fixed_folds` should be among them.
         within_percent: the acceptable difference to the k-fold mean.
         share: of orders, in (0, 1].
     Raises: InputError for a share that is none.
@@ -199,55 +168,34 @@ def decide(
         )
     found, failing = [], []
     for one in candidates:
-        average = averaged(one.curves)
+        average = one.average
         kept = cheapest(average, share)
         if kept is None or kept.cost_percent >= 100 - _SAVES:
             failing.append(one.rule)
         else:
-            checks = leave_one_dataset_out(systems, one.curves, share)
+            checks = leave_one_dataset_out(systems, list(one.curves.values()), share)
             found.append(_option(one, kept, share, checks))
     found.sort(key=lambda option: round(option.outcome.cost_percent, 6))
-    closest = needed = None
-    if not found:
-        closest = _closest(candidates, share)
-        needed = percent_needed(systems, share)
-    options = [*found, _all_folds(systems, within_percent)]
-    least = options[0].outcome.cost_percent
     return FoldsAdvice(
         within_percent=within_percent,
         share=share,
         systems=tuple(systems),
-        options=tuple(
-            replace(one, same_cost=one.outcome.cost_percent - least < _SAME_POINTS)
-            for one in options
-        ),
+        options=(*found, _all_folds(systems, within_percent)),
         failing=tuple(failing),
-        closest=closest,
-        needed_percent=needed,
+        needed_percent=None if found else percent_needed(systems, share),
     )
 
 
-def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> Candidate:
+def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> RuleCurve:
     """Always e folds, for e from 1 to the most folds of any system; those with fewer use all."""
-    most = max(system.k for system in systems)
-    curves = []
-    for system in systems:
-        curve = exploration.fixed(system, within_percent=within_percent)
-        rows = np.minimum(np.arange(most), system.k - 1)
-        assert curve.within is not None
-        curves.append(
-            Curve(
-                k=curve.k,
-                settings=np.arange(1.0, most + 1),
-                stop_distribution=curve.stop_distribution[rows],
-                mean_difference_percent=curve.mean_difference_percent[rows],
-                difference_quantiles=curve.difference_quantiles[rows],
-                coverage=curve.coverage[rows],
-                cost_percent=curve.cost_percent[rows],
-                within=curve.within[rows],
-            )
-        )
-    return Candidate(rule=BASELINE, curves=tuple(curves))
+    settings = np.arange(1.0, max(system.k for system in systems) + 1)
+
+    def curve(system: Scores) -> Curve:
+        found = exploration.fixed(system, within_percent=within_percent)
+        rows = found.rows(settings)
+        return joined([found], settings, lambda arrays: arrays[0][rows])
+
+    return RuleCurve(rule=BASELINE, curves=dict(enumerate(map(curve, systems))))
 
 
 def percent_needed(systems: Sequence[Scores], share: float) -> float:
@@ -273,46 +221,26 @@ _SAVES = 1e-6
 """Percent of all folds below which nothing is saved."""
 
 
-def _option(
-    one: Candidate, outcome: Outcome, share: float, checks: Sequence[CarryOver] = ()
-) -> Option:
+def _option(one: RuleCurve, outcome: Outcome, share: float, checks: Sequence[CarryOver]) -> Option:
     setting = outcome.setting
     assert setting is not None
-    alone = [curve.at(setting).within for curve in one.curves]
+    alone = [curve.at(setting).within for curve in one.curves.values()]
     return Option(
         rule=one.rule,
         outcome=outcome,
         kept_by=sum(within is not None and within >= share - ROUNDING for within in alone),
         sampled=one.sampled,
-        same_cost=False,
         checks=tuple(checks),
     )
 
 
 def _all_folds(systems: Sequence[Scores], within_percent: float) -> Option:
     every = fixed_folds(systems, within_percent=within_percent)
-    whole = averaged(every.curves).at(float(max(system.k for system in systems)))
+    whole = every.average.at(float(max(system.k for system in systems)))
     return Option(
         rule=ALL_FOLDS,
         outcome=replace(whole, setting=None),
         kept_by=len(systems),
         sampled=False,
-        same_cost=False,
         checks=(),
     )
-
-
-def _closest(candidates: Sequence[Candidate], share: float) -> Option | None:
-    """What keeps the largest share of orders while it saves anything; the cheapest of equals."""
-    best: tuple[float, float] | None = None
-    found: Option | None = None
-    for one in candidates:
-        average = averaged(one.curves)
-        assert average.within is not None
-        saves = np.flatnonzero(average.cost_percent < 100 - _SAME_POINTS)
-        for row in saves:
-            key = (-round(float(average.within[row]), 9), float(average.cost_percent[row]))
-            if best is None or key < best:
-                best = key
-                found = _option(one, average.at(float(average.settings[row])), share)
-    return found

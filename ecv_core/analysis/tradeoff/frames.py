@@ -62,7 +62,7 @@ def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.D
     ]
     if explored.baseline is not None:
         parts.append(_rows(FIXED, "", explored.baseline))
-    parts += [_rows(RULE, other.rule, other.curve) for other in others]
+    parts += [_rows(RULE, other.rule, other.average) for other in others]
     parts.append(
         _filled(
             kind=[PAPER],

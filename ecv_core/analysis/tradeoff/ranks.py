@@ -55,20 +55,12 @@ class Ranking:
         return np.zeros_like(shares) if self.exact else errors
 
 
-def rankings(
-    systems: Sequence[Scores],
-    alphas: ArrayLike,
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> list[Ranking]:
+def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
     """The ranking on each dataset with at least two systems, in the order of the datasets.
 
     Args:
         systems: of one dataset all with the same folds.
         alphas: settings of the paper's rule, with intervals of 95 %; shape (alphas,).
-        draws: orders per dataset, where these are not all of them.
-        seed: same seed, same orders.
     Raises: InputError if systems of one dataset differ in k.
     """
     datasets = dict.fromkeys(system.dataset for system in systems)
@@ -76,24 +68,18 @@ def rankings(
     for dataset in datasets:
         here = [system for system in systems if system.dataset == dataset]
         if len(here) > 1:
-            found.append(_ranking(dataset, here, np.asarray(alphas), draws, seed))
+            found.append(_ranking(dataset, here, np.asarray(alphas)))
     return found
 
 
-def _ranking(
-    dataset: str,
-    systems: Sequence[Scores],
-    alphas: NDArray[np.float64],
-    draws: int,
-    seed: int,
-) -> Ranking:
+def _ranking(dataset: str, systems: Sequence[Scores], alphas: NDArray[np.float64]) -> Ranking:
     k = systems[0].k
     if any(system.k != k for system in systems):
         raise InputError(
             f"algorithms are ranked on the same folds, but on {dataset} some have {k} folds and "
             "some another number; pick those of one number"
         )
-    orders = _orders(k, draws, seed)
+    orders = _orders(k)
     along = [_along(one.folds[orders]) for one in systems]
     better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
     whole = better * np.array([_mean(one.folds) for one in systems])
@@ -122,11 +108,11 @@ def _ranking(
     )
 
 
-def _orders(k: int, draws: int, seed: int) -> NDArray[np.intp]:
+def _orders(k: int) -> NDArray[np.intp]:
     """Shape (orders, k)."""
     if k <= ALL_ORDERS_K:
         return np.array(list(itertools.permutations(range(k))), dtype=np.intp)
-    return drawn_orders(k, draws, seed)
+    return drawn_orders(k, DRAWS, seed=0)
 
 
 def _along(

@@ -7,7 +7,7 @@ the mix is exactly the straight line between them. So no point here is beyond wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Outcome
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, joules_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
@@ -46,52 +46,74 @@ RULES_COLUMNS = {
     "least_energy_percent": "the least energy that the rule can use",
 }
 """The rules frame's columns and what they mean."""
+_AVERAGED = ("cost_percent", "mean_difference_percent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleCurve:
+    """A rule over its settings, on the systems for which it could be worked out."""
+
+    rule: str
+    curves: Mapping[int, Curve]
+    """By the number of the system; their settings are values of `Rule.axis`, or ONLY."""
+
+    @property
+    def average(self) -> Curve:
+        """Over the systems, each counting the same."""
+        return averaged(list(self.curves.values()))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether orders were drawn; otherwise all of them are counted."""
+        return any(curve.standard_errors for curve in self.curves.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
-    """A rule over its settings, cell by cell; arrays of shape (cells, settings)."""
-
-    rule: str
-    cells: tuple[int, ...]
-    """Which systems of the study, by their number."""
-    settings: NDArray[np.float64]
-    """In the order of ever more energy; shape (settings,)."""
-    cost_percent: NDArray[np.float64]
-    difference_percent: NDArray[np.float64]
-    cost_error: NDArray[np.float64] | None = None
-    """Standard errors, where the rule is sampled."""
-    difference_error: NDArray[np.float64] | None = None
-
-    def over(self, weights: NDArray[np.float64]) -> _Mean:
-        """The mean over cells: of the cost with these weights, of the difference with equal ones.
-
-        Args:
-            weights: of every system of the study; shape (systems,).
-        """
-        here = weights[list(self.cells)] / weights[list(self.cells)].sum()
-        even = np.full(len(here), 1 / len(here))
-        none = np.zeros_like(self.cost_percent)
-        return _Mean(
-            settings=self.settings,
-            cost=here @ self.cost_percent,
-            difference=even @ self.difference_percent,
-            cost_error=_spread(here, none if self.cost_error is None else self.cost_error),
-            difference_error=_spread(
-                even, none if self.difference_error is None else self.difference_error
-            ),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Mean:
-    """A line averaged over cells; arrays of shape (settings,), costs ascending."""
+    """A rule averaged over systems, from its cheapest setting to all folds; shape (settings,)."""
 
     settings: NDArray[np.float64]
     cost: NDArray[np.float64]
+    """Percent of all folds, ascending."""
     difference: NDArray[np.float64]
     cost_error: NDArray[np.float64]
+    """Standard errors; 0 where nothing was drawn."""
     difference_error: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rule: RuleCurve, weights: NDArray[np.float64]) -> Line:
+        """The mean of the cost with these weights, and of the difference with equal ones.
+
+        Args:
+            rule: on some systems of a study.
+            weights: of every system of the study; shape (systems,).
+        """
+        each = list(rule.curves.values())
+        settings = each[0].settings
+        cost, difference = (
+            np.array([getattr(curve, name) for curve in each]) for name in _AVERAGED
+        )
+        cost_error, difference_error = (
+            np.array([curve.standard_errors.get(name, np.zeros(len(settings))) for curve in each])
+            for name in _AVERAGED
+        )
+        if RULES[rule.rule].by_sets:  # larger settings are cheaper
+            order, whole = np.arange(len(settings))[::-1], False
+        else:
+            order = np.argsort(cost.mean(axis=0), kind="stable")
+            last = order[-1]
+            whole = bool((difference[:, last] == 0).all() and (cost[:, last] >= 100).all())
+        # A share of all folds in the mix makes any rule as careful as k-fold.
+        end = ((0, 0), (0, 0 if whole else 1))
+        here = weights[list(rule.curves)] / weights[list(rule.curves)].sum()
+        even = np.full(len(here), 1 / len(here))
+        return cls(
+            settings=np.append(settings[order], [] if whole else 0.0),
+            cost=here @ np.pad(cost.take(order, axis=1), end, constant_values=100.0),
+            difference=even @ np.pad(difference.take(order, axis=1), end),
+            cost_error=_spread(here, np.pad(cost_error.take(order, axis=1), end)),
+            difference_error=_spread(even, np.pad(difference_error.take(order, axis=1), end)),
+        )
 
     def at_cost(self, cost: float) -> tuple[float, float, float]:
         """Setting, difference and its standard error at this cost; NaN if it cannot be so cheap."""
@@ -119,34 +141,9 @@ class _Mean:
         return _between(self.settings, place, share), _between(self.cost, place, share), error
 
 
-def efold_line(explored: Tradeoff) -> Line:
-    """The paper's rule over its alphas."""
-    return walked_line(PAPERS_RULE, dict(enumerate(explored.curves)))
-
-
-def walked_line(rule: str, curves: Mapping[int, Curve]) -> Line:
-    """A rule over its settings, of which larger ones are cheaper and 0 uses all folds.
-
-    Args:
-        rule: its id.
-        curves: by the number of the system, of those for which it can be worked out.
-    """
-    end = ((0, 0), (0, 1))
-    each = list(curves.values())
-    costs = np.array([curve.cost_percent[::-1] for curve in each])
-    differences = np.array([curve.mean_difference_percent[::-1] for curve in each])
-    return Line(
-        rule=rule,
-        cells=tuple(curves),
-        settings=np.append(each[0].settings[::-1], 0.0),
-        cost_percent=np.pad(costs, end, constant_values=100.0),
-        difference_percent=np.pad(differences, end),
-    )
-
-
 @with_columns(RULES_COLUMNS)
 def rules_frame(
-    explored: Tradeoff, others: Sequence[Line], alphas: Sequence[float]
+    explored: Tradeoff, others: Sequence[RuleCurve], alphas: Sequence[float]
 ) -> pd.DataFrame:
     """One row per alpha, weighting and rule, with the RULES_COLUMNS.
 
@@ -167,34 +164,20 @@ def rules_frame(
     difference = np.array([curve.mean_difference_percent[rows] for curve in curves])
     found = []
     for weighting, weights in weightings.items():
-        for line in [efold_line(explored), *others]:
-            cells = list(line.cells)
+        for rule in [RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(curves))), *others]:
+            cells = list(rule.curves)
             here = weights[cells] / weights[cells].sum()
             energies, offs = here @ cost[cells], difference[cells].mean(axis=0)
-            mean = line.over(weights)
+            line = Line.of(rule, weights)
             for alpha, energy, off in zip(alphas, energies, offs, strict=True):
                 own = (alpha, off, 0.0), (alpha, energy, 0.0)
                 same, equal = (
                     own
-                    if line.rule == PAPERS_RULE
-                    else (
-                        mean.at_cost(float(energy)),
-                        mean.at_difference(float(off)),
-                    )
+                    if rule.rule == PAPERS_RULE
+                    else (line.at_cost(float(energy)), line.at_difference(float(off)))
                 )
-                found.append(
-                    (
-                        alpha,
-                        weighting,
-                        line.rule,
-                        len(cells),
-                        energy,
-                        off,
-                        *same,
-                        *equal,
-                        mean.cost[0],
-                    )
-                )
+                known = (alpha, weighting, rule.rule, len(cells), energy, off)
+                found.append((*known, *same, *equal, line.cost[0]))
     return pd.DataFrame(found, columns=list(RULES_COLUMNS))
 
 
@@ -222,18 +205,6 @@ MANY_DRAWS = 1000
 """The same in a line of a rule that decides for many orders at once: known to 0.02 points."""
 ONLY = 1.0
 """The setting of a rule that has none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RuleCurve:
-    """A registered rule over its settings."""
-
-    rule: str
-    curves: tuple[Curve, ...]
-    """One per system; their settings are values of `Rule.axis`, or ONLY."""
-    curve: Curve
-    """Their average."""
-    sampled: bool
 
 
 def settings_of(known: Rule, k: int) -> list[float]:
@@ -273,7 +244,20 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
     return found
 
 
-def outcomes(
+Known = Mapping[str, Mapping[int, Curve]]
+"""Rule -> number of the system -> its curve."""
+
+
+def by_rule(curves: Iterable[Mapping[str, Curve]]) -> Known:
+    """What `curves_of_run` gives of each system in turn, rule by rule."""
+    found: dict[str, dict[int, Curve]] = {}
+    for number, of_run in enumerate(curves):
+        for rule, curve in of_run.items():
+            found.setdefault(rule, {})[number] = curve
+    return found
+
+
+def curve_of(
     known: Rule,
     system: Scores,
     settings: Sequence[float],
@@ -281,12 +265,12 @@ def outcomes(
     draws: int = DRAWS,
     seed: int = 0,
     within_percent: float | None = None,
-) -> list[Outcome]:
-    """What the rule does to a system, setting by setting; over the same orders where it is sampled.
+) -> Curve:
+    """Any rule over its settings; over the same orders at each where it is sampled.
 
     Raises: InputError for a rule that needs what is not known of this system.
     """
-    return [
+    found = [
         exploration.outcome(
             system,
             _built(known, system, setting),
@@ -296,10 +280,40 @@ def outcomes(
         )
         for setting in settings
     ]
+    return Curve.of(found, settings)
 
 
-Known = Mapping[str, Mapping[int, Curve]]
-"""Rule -> number of the system -> its curve, as `curves_of_run` gives it."""
+def rule_curve(
+    rule: Rule,
+    systems: Sequence[Scores],
+    known: Known,
+    *,
+    draws: int = DRAWS,
+    within_percent: float | None = None,
+) -> RuleCurve:
+    """A registered rule, on the systems that have what it needs to decide.
+
+    Args:
+        rule: what to work out.
+        systems: in the order of their numbers.
+        known: the curves of rules that need users' scores; may be empty.
+        draws: orders per system and setting, where the rule is sampled.
+        within_percent: the difference to count as close enough.
+    """
+    curves: dict[int, Curve] = {}
+    if rule.by_sets and rule.needs_user_scores:
+        return RuleCurve(rule=rule.id, curves=known.get(rule.id, {}))
+    settings = settings_of(rule, max(system.k for system in systems))
+    for number, one in enumerate(systems):
+        with suppress(InputError):  # for want of users' scores
+            curves[number] = (
+                walked(rule, one, within_percent=within_percent)
+                if rule.by_sets
+                else curve_of(
+                    rule, one, settings, draws=draws, seed=number, within_percent=within_percent
+                )
+            )
+    return RuleCurve(rule=rule.id, curves=curves)
 
 
 def registered_curves(
@@ -310,110 +324,32 @@ def registered_curves(
     In the registry's order. Those that cannot be worked out for every system, for want of users'
     scores, are left out.
     """
-    found = []
-    for rule in RULES.values():
-        if rule.id == PAPERS_RULE or not rule.looks:
-            continue
-        curves, sampled = _curves(rule, systems, (known or {}).get(rule.id), within_percent)
-        if len(curves) == len(systems):
-            average = averaged(curves)
-            found.append(
-                RuleCurve(rule=rule.id, curves=tuple(curves), curve=average, sampled=sampled)
-            )
-    return found
-
-
-def curves_of_users(systems: Sequence[Scores], known: Known) -> list[RuleCurve]:
-    """Of `registered_curves` those that are given: of every system, by rules that need users."""
-    return [
-        RuleCurve(
-            rule=rule,
-            curves=tuple(curves.values()),
-            curve=averaged(list(curves.values())),
-            sampled=False,
-        )
-        for rule, curves in known.items()
-        if len(curves) == len(systems)
+    found = [
+        rule_curve(rule, systems, known or {}, within_percent=within_percent)
+        for rule in RULES.values()
+        if rule.id != PAPERS_RULE and rule.looks
     ]
+    return [one for one in found if len(one.curves) == len(systems)]
 
 
-def _curves(
-    rule: Rule,
-    systems: Sequence[Scores],
-    known: Mapping[int, Curve] | None,
-    within_percent: float,
-) -> tuple[list[Curve], bool]:
-    """Of each system, as far as they can be worked out; and whether orders were drawn."""
-    if rule.by_sets and rule.needs_user_scores:
-        return list((known or {}).values()), False
-    with suppress(InputError):
-        if rule.by_sets:
-            found = [walked(rule, one, within_percent=within_percent) for one in systems]
-            return found, False
-        settings = settings_of(rule, max(system.k for system in systems))
-        rows = [
-            outcomes(rule, system, settings, seed=number, within_percent=within_percent)
-            for number, system in enumerate(systems)
-        ]
-        sampled = any(one.orders is not None for row in rows for one in row)
-        return [_curve(settings, row) for row in rows], sampled
-    return [], False
-
-
-def other_lines(systems: Sequence[Scores], known: Known | None = None) -> list[Line]:
+def compared_curves(systems: Sequence[Scores], known: Known | None = None) -> list[RuleCurve]:
     """Every registered rule to compare the paper's with, the simpler first.
 
     Args:
         systems: the study's.
         known: the curves of rules that need users' scores; may be empty.
     """
-    found = []
-    for rule in sorted(RULES.values(), key=lambda one: (one.looks, one.needs_user_scores)):
-        if rule.id in (PAPERS_RULE, NEVER_STOPS):
-            continue
-        if not rule.by_sets:
-            line = asked_line(rule, systems)
-        elif rule.needs_user_scores:
-            curves = (known or {}).get(rule.id)
-            line = walked_line(rule.id, curves) if curves else None
-        else:
-            curves = {number: walked(rule, one) for number, one in enumerate(systems)}
-            line = walked_line(rule.id, curves)
-        found += [line] if line is not None else []
-    return found
-
-
-def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
-    """Any rule over its settings, to all folds; None if no system has what it needs to decide."""
-    settings = np.array(settings_of(known, max(one.k for one in systems)))
-    draws = MANY_DRAWS if issubclass(known.kind, OrderRule) else DRAWS
-    rows = {}
-    for number, one in enumerate(systems):
-        with suppress(InputError):  # for want of users' scores
-            rows[number] = outcomes(known, one, settings.tolist(), draws=draws, seed=number)
-    if not rows:
-        return None
-    names = ("cost_percent", "mean_difference_percent")
-    cost, difference = (
-        np.array([[getattr(at, name) for at in row] for row in rows.values()]) for name in names
-    )
-    cost_error, difference_error = (
-        np.array([[at.standard_errors.get(name, 0.0) for at in row] for row in rows.values()])
-        for name in names
-    )
-    order = np.argsort(cost.mean(axis=0), kind="stable")
-    whole = bool((difference[:, order[-1]] == 0).all() and (cost[:, order[-1]] >= 100).all())
-    # A share of all folds in the mix makes any rule as careful as k-fold.
-    end = ((0, 0), (0, 0 if whole else 1))
-    return Line(
-        rule=known.id,
-        cells=tuple(rows),
-        settings=np.append(settings[order], [] if whole else 0.0),
-        cost_percent=np.pad(cost.take(order, axis=1), end, constant_values=100.0),
-        difference_percent=np.pad(difference.take(order, axis=1), end),
-        cost_error=np.pad(cost_error.take(order, axis=1), end),
-        difference_error=np.pad(difference_error.take(order, axis=1), end),
-    )
+    found = [
+        rule_curve(
+            rule,
+            systems,
+            known or {},
+            draws=MANY_DRAWS if issubclass(rule.kind, OrderRule) else DRAWS,
+        )
+        for rule in sorted(RULES.values(), key=lambda one: (one.looks, one.needs_user_scores))
+        if rule.id not in (PAPERS_RULE, NEVER_STOPS)
+    ]
+    return [one for one in found if one.curves]
 
 
 def _built(known: Rule, system: Scores, setting: float) -> StoppingRule:
@@ -430,22 +366,3 @@ def _built(known: Rule, system: Scores, setting: float) -> StoppingRule:
     elif axis is not None:
         spec = replace(spec, rule_params=((axis.name, axis.parse(setting)),))
     return known.build(spec)
-
-
-def _curve(settings: Sequence[float], row: Sequence[Outcome]) -> Curve:
-    k = row[0].k
-    within = [one.within for one in row if one.within is not None]
-    return Curve(
-        k=k,
-        settings=np.array(settings),
-        stop_distribution=np.array(
-            [[one.stop_distribution.get(n, 0.0) for n in range(1, k + 1)] for one in row]
-        ),
-        mean_difference_percent=np.array([one.mean_difference_percent for one in row]),
-        difference_quantiles=np.array(
-            [[one.difference_quantiles[share] for share in QUANTILES] for one in row]
-        ),
-        coverage=np.array([one.coverage for one in row]),
-        cost_percent=np.array([one.cost_percent for one in row]),
-        within=np.array(within) if len(within) == len(row) else None,
-    )

@@ -159,7 +159,6 @@ def study_metrics(
     *,
     pairs: str = "all",
     seed: int = 0,
-    fix: str | None = None,
     metric: str | None = None,
 ) -> MetricsStudy:
     """Work out the curves of every metric, and dominance by one of them.
@@ -169,17 +168,14 @@ def study_metrics(
         pairs: 'all' for the exact expectation of a draw of 25, '25' for one draw as in the paper,
             the same pairs for every metric.
         seed: of the draw.
-        fix: the only parameter whose dominance is worked out; None for all.
         metric: that dominance is worked out by; the run's own by default.
-    Raises: InputError for an unknown parameter or metric.
+    Raises: UnknownName for the metric.
     """
     metric = metric or scores.spec.metric_name
     if metric not in scores.values:
         raise UnknownName("metric of this tuning", metric, scores.values)
-    if fix is not None and fix not in scores.space:
-        raise UnknownName("parameter of this tuning", fix, scores.space)
     p_values = {name: paired_p_values(cube) for name, cube in scores.values.items()}
-    by_parameter = dominance(p_values[metric], scores.configurations)
+    dominant_by = dominance(p_values[metric], scores.configurations)
     if pairs == "all":
         curves = {name: expected_curve(found) for name, found in p_values.items()}
     else:
@@ -191,7 +187,7 @@ def study_metrics(
         p_values=p_values,
         curves=curves,
         metric=metric,
-        dominant={name: by for name, by in by_parameter.items() if fix in (None, name)},
+        dominant=dominant_by,
         importances=importances(scores, metric),
     )
 

@@ -8,7 +8,6 @@ where it was. Kept datasets are in `added` below the data folder, a folder for e
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import secrets
@@ -19,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,22 +41,30 @@ from ecv_core.dataset.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layou
 from ecv_core.dataset.own.plain import Plain, Report, plain_file
 from ecv_core.dataset.own.reading import Reading, loss, read_rows
 from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
+from ecv_core.dataset.own.rows import Rows
+from ecv_core.dataset.own.samples import read_samples
 from ecv_core.dataset.ready import CORE, core_rows
+from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
+from ecv_core.records.spec import Task
 from ecv_core.untrusted.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A file that somebody gave, for as long as it is worked on: taken in, read, ready to be kept.
 
 
+Kind = TypeVar("Kind")
+
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STALE_SECONDS = 24 * 3600
 _FILE, _FILE_NAME = "file", "name.txt"
-_ASKED, _READ = "asked.json", "read.json"
-"""The layout that the owner asked for last, and the one by which the file was read."""
-_EXAMPLES = "examples.json"
-"""Rows that cannot be used; it goes with the file when the dataset is kept."""
+_ASKED, _READ, _EXAMPLES = "asked.json", "read.json", "examples.json"
+"""The layout that the owner asked for last, the one by which the file was read, and the rows that
+could not be used; they go with the file when the dataset is kept."""
 
 
 def take_in(write: Callable[[Path], object], file_name: str) -> str:
@@ -124,31 +132,30 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abou
 
 
 def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
-    reading = read_rows(plain, layout, plain.name, report)
+    samples = read_samples(plain, layout, report) if layout.column("target") is not None else None
+    reading = read_rows(plain, layout, plain.name, report) if samples is None else None
     try:
         (folder / _READ).unlink(missing_ok=True)
         report("write", 0, 1)
-        _write(reading.interactions, folder / INTERACTIONS)
-        about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
-        with replacing(folder / ABOUT) as part:
-            part.write_text(codec.written(about), encoding="utf-8")
-        _write_layout(folder / _READ, layout)
-        with replacing(folder / _EXAMPLES) as part:
-            part.write_text(json.dumps(reading.examples), encoding="utf-8")
+        if reading is not None:
+            _write(reading.interactions, folder / INTERACTIONS)
+            about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
+        elif samples is not None:
+            about = _about_samples(*samples, plain, layout, folder / INTERACTIONS)
+        _note(folder / ABOUT, about)
+        _note(folder / _READ, layout)
+        _note(folder / _EXAMPLES, reading.examples if reading else {})
     except OSError as error:
         raise unwritable(error) from error
     return about
 
 
-def examples_of(token: str) -> dict[str, list[tuple[int, str]]]:
+def examples_of(token: str) -> dict[str, Rows]:
     """Reason -> number and beginning of the first rows of a dropped file that cannot be used.
 
     Empty where the file was not read, or not by this version.
     """
-    with suppress(OSError, ValueError):
-        written = (folder_of(token) / _EXAMPLES).read_bytes()
-        return codec.read(dict[str, list[tuple[int, str]]], written)
-    return {}
+    return _noted(folder_of(token) / _EXAMPLES, dict[str, Rows]) or {}
 
 
 def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:
@@ -157,7 +164,6 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
     return About(
         sha256=sha256,
         source=plain.name,
-        source_sha256=plain.sha256,
         added_at=now(),
         rows=reading.rows,
         kept=len(data),
@@ -168,6 +174,36 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
         users=_distinct(data.users[rows]),
         items=_distinct(data.items[rows]),
         interactions=len(rows),
+    )
+
+
+def _about_samples(
+    frame: pd.DataFrame, unfit: Mapping[str, int], plain: Plain, layout: Layout, path: Path
+) -> About:
+    """Check a table of samples and write it. Raises: DatasetError for an unfit target."""
+    target = layout.names[dict(layout.roles)["target"]]
+    if frame.columns.has_duplicates:
+        raise DatasetError(
+            f"two columns of {plain.name} have the same name; give each a name of its own"
+        )
+    table = table_of(plain.name, frame, target)
+    with replacing(path) as part:
+        frame.to_parquet(part, index=False)
+    return About(
+        sha256=file_sha256(path),
+        source=plain.name,
+        added_at=now(),
+        rows=len(frame) + sum(unfit.values()),
+        kept=len(frame),
+        unused=dict(unfit),
+        columns={"target": target},
+        raw_users=len(table),
+        raw_items=table.features.shape[1],
+        users=0,
+        items=0,
+        interactions=0,
+        task=Task.NUMBERS if table.classes is None else Task.CLASSES,
+        classes=0 if table.classes is None else len(table.classes),
     )
 
 
@@ -198,36 +234,31 @@ def folder_of(token: str) -> Path:
     return data_dir() / ADDED / f".{token}"
 
 
-def new_folder() -> Path:
-    """A path for what nobody is to find."""
-    return folder_of(secrets.token_hex(16))
-
-
 def ask_layout(token: str, layout: Layout) -> None:
     """Remember what the owner asked for, for when the page is opened again."""
     if asked_layout(token) != layout:
         with suppress(OSError):
-            _write_layout(folder_of(token) / _ASKED, layout)
+            _note(folder_of(token) / _ASKED, layout)
 
 
 def asked_layout(token: str) -> Layout | None:
     """What was asked for last; None where nothing was."""
-    return _layout(folder_of(token) / _ASKED)
+    return _noted(folder_of(token) / _ASKED, Layout)
 
 
 def worked_out(folder: Path, layout: Layout) -> About | None:
     """What `work_out` found with this layout; None where it has not."""
-    return read_about(folder) if _layout(folder / _READ) == layout else None
+    return read_about(folder) if _noted(folder / _READ, Layout) == layout else None
 
 
-def _write_layout(path: Path, layout: Layout) -> None:
+def _note(path: Path, value: object) -> None:
     with replacing(path) as part:
-        part.write_text(codec.written(layout), encoding="utf-8")
+        part.write_text(codec.written(value), encoding="utf-8")
 
 
-def _layout(path: Path) -> Layout | None:
+def _noted(path: Path, kind: type[Kind]) -> Kind | None:
     try:
-        return codec.read(Layout, path.read_bytes())
+        return codec.read(kind, path.read_bytes())
     except (OSError, ValueError):
         return None
 
@@ -292,7 +323,7 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     about = read_about(folder)
     if about is None or not (folder / INTERACTIONS).is_file():
         raise InputError("there is nothing to keep; read the file first")
-    if not about.interactions and "rating" not in about.columns:
+    if not (about.interactions or about.task) and "rating" not in about.columns:
         way_out = loss(about.unused, about.rows) or "use a denser or larger file"
         raise DatasetError(
             f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
@@ -321,7 +352,7 @@ def rename(name: str, new: str) -> None:
 def remove(name: str) -> None:
     """Delete an added dataset; its runs stay. Raises: UnknownName; DatasetError."""
     check_added(name)
-    folder = new_folder()
+    folder = folder_of(secrets.token_hex(16))
     try:
         _kept(name).rename(folder)
     except OSError as error:

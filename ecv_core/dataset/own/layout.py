@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from ecv_core.records.errors import InputError, UnknownName
 
-ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
-"""What a column can be; the first two are needed."""
+ROLES = ("user_id", "item_id", "rating", "timestamp", "basket", "target")
+"""What a column can be: the first two are needed, or the last one alone, of a table of samples."""
 OPTIONS = {role: f"--{role.removesuffix('_id')}" for role in ROLES}
 """Of the command line, by role."""
 SEPARATORS = {
@@ -77,7 +77,7 @@ class Layout:
     quotes: bool = True
     """Whether a field may stand in quotation marks, which are then no part of it."""
     skip: int = 0
-    """Lines before the header that are none of the table, such as Excel's 'sep=;'."""
+    """Lines before the table that are none of it: blank ones, and Excel's 'sep=;'."""
 
     def column(self, role: str) -> int | None:
         """The place of the column with this role; None where there is none."""
@@ -86,14 +86,19 @@ class Layout:
     @property
     def missing(self) -> tuple[str, ...]:
         """Needed roles that no column has."""
+        if self.column("target") is not None:
+            return ()
         return tuple(role for role in ROLES[:2] if self.column(role) is None)
 
     def with_roles(self, roles: Mapping[str, int | None]) -> Layout:
         """The same file with other columns for these roles; None takes a role away.
 
-        A column that is given a new role loses the one that it had.
+        A column that is given a new role loses the one that it had. With a target no other column
+        has a role: all of them are learnt from.
         """
         asked = {role: place for role, place in roles.items() if place is not None}
+        if "target" in asked:
+            return replace(self, roles=(("target", asked["target"]),))
         if len(set(asked.values())) < len(asked):
             raise InputError("a column can be only one of user, item, rating, timestamp and basket")
         kept = {

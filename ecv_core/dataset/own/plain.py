@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
-import hashlib
 import io
 import struct
 import zipfile
@@ -73,11 +72,27 @@ class Plain:
     """Of the file as it was given, for messages."""
     size: int
     """Bytes, once unpacked."""
-    sha256: str
-    """Of the file as it was given."""
     parquet: bool
     utf8: bool
-    """Whether all of it is valid UTF-8."""
+    """Whether all of it is valid UTF-8, or Parquet."""
+
+
+def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
+    """Refuse a table with too many rows, columns or unpacked bytes. Raises: Unreadable."""
+    if rows > limits.MAX_ROWS:
+        raise Unreadable(
+            f"it has more than {limits.MAX_ROWS:,} rows, the most that are read; take a part of it"
+        )
+    if columns > limits.MAX_COLUMNS:
+        raise Unreadable(
+            f"it has {columns:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out "
+            "what is no user, item, rating or time"
+        )
+    if size > (most := limits.max_unpacked_bytes()):
+        raise Unreadable(
+            f"it unpacks to more than {most / limits.MEGABYTE:,.0f} MB, {limits.TIMES_UNPACKED} "
+            "times what may be uploaded; take fewer rows or columns"
+        )
 
 
 @contextmanager
@@ -127,9 +142,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
         start = file.read(16)
         file.seek(0)
         if not start.startswith((_GZIP, _ZIP)):
-            return _looked_through(source, name, report, sha256=None)
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        file.seek(0)
+            return _looked_through(source, name, report, packed=False)
         target = folder / "unpacked"
         with target.open("wb") as out:
             if start.startswith(_GZIP):
@@ -138,7 +151,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
             else:
                 with _only_member(file) as stream:
                     _copy(stream.read, out, report)
-        return _looked_through(target, name, report, sha256=sha256)
+        return _looked_through(target, name, report, packed=True)
 
 
 def _size(file: io.BufferedReader) -> int:
@@ -148,21 +161,12 @@ def _size(file: io.BufferedReader) -> int:
 
 
 def _copy(read: Callable[[int], bytes], out: BinaryIO, report: Report) -> None:
-    most, done, lines, text = limits.max_unpacked_bytes(), 0, 0, True
+    done, lines, text = 0, 0, True
     while chunk := read(_CHUNK):
         text = text and (done > 0 or not chunk.startswith(_PARQUET))
         done += len(chunk)
         lines += chunk.count(b"\n") if text else 0
-        if lines > limits.MAX_ROWS + 1:
-            raise Unreadable(
-                f"it has more than {limits.MAX_ROWS:,} lines, and no more rows are read; take a "
-                "part of it"
-            )
-        if done > most:
-            raise Unreadable(
-                f"it unpacks to more than {most / limits.MEGABYTE:,.0f} MB, "
-                f"{limits.TIMES_UNPACKED} times what may be uploaded; take fewer rows or columns"
-            )
+        check_limits(rows=lines - 1, size=done)  # a line may name the columns
         out.write(chunk)
         report("unpack", done, 0)
 
@@ -231,36 +235,24 @@ def _chosen(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     )
 
 
-def _looked_through(path: Path, name: str, report: Report, *, sha256: str | None) -> Plain:
-    digest = hashlib.sha256()
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    utf8, done = True, 0
+def _looked_through(path: Path, name: str, report: Report, *, packed: bool) -> Plain:
     with opened(path) as file:
         size = _size(file)
         start = file.read(64)
-        _check_start(start, packed=sha256 is not None)
-        parquet = start.startswith(_PARQUET)
+        _check_start(start, packed=packed)
         file.seek(0)
-        while chunk := file.read(_CHUNK):
-            done += len(chunk)
-            if sha256 is None:
-                digest.update(chunk)
-            if not parquet:
-                utf8 = utf8 and _decodes(decoder, chunk)
-            report("look", done, size)
-    return Plain(
-        path=path,
-        name=name,
-        size=size,
-        sha256=sha256 or digest.hexdigest(),
-        parquet=parquet,
-        utf8=utf8 and (parquet or _decodes(decoder, b"", final=True)),
-    )
+        parquet = start.startswith(_PARQUET)
+        utf8 = parquet or _is_utf8(file, lambda done: report("look", done, size))
+    return Plain(path=path, name=name, size=size, parquet=parquet, utf8=utf8)
 
 
-def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, *, final: bool = False) -> bool:
+def _is_utf8(file: BinaryIO, look: Callable[[int], object]) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        decoder.decode(chunk, final)
+        while chunk := file.read(_CHUNK):
+            decoder.decode(chunk)
+            look(file.tell())
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable, check_ids, ids_of, numbered, one_per_pair
 from ecv_core.dataset.own.dates import orders, unix_seconds
-from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Layout, TimeUnit
-from ecv_core.dataset.own.plain import Plain, Report, refusals
+from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Form, Layout, TimeUnit
+from ecv_core.dataset.own.plain import Plain, Report, check_limits, refusals
 from ecv_core.dataset.own.recognise import Recognised
-from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, batches, row_numbers
+from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, Rows, batches
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -134,7 +134,7 @@ _NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
-ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket"), strict=True))
+ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket", "target"), strict=True))
 _LONGEST = 30
 """Characters of a value that are shown."""
 REPEATED = "a user and an item again; the earliest of them is kept"
@@ -197,10 +197,6 @@ def first_look(found: Recognised) -> list[str]:
     return said
 
 
-_Numbering = tuple[int, NDArray[np.int64], int]
-"""Of a batch: the first number, those that cannot be used, and how many rows can."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a file holds."""
@@ -211,8 +207,9 @@ class Reading:
     """Of the file, without its header and blank lines: those kept and those counted."""
     unused: Mapping[str, int]
     """Reason -> rows that cannot be used; each row has one reason."""
-    examples: Mapping[str, tuple[tuple[int, str], ...]]
-    """Reason -> number and beginning of the first of these rows; the line with names is row 1."""
+    examples: Mapping[str, Rows]
+    """Reason -> number and beginning of the first of these rows, but for those that repeat others;
+    the line with names is row 1."""
 
 
 def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Reading:
@@ -234,42 +231,32 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
             f"{words.replace('a item', 'an item')}; say which one it is ({options})"
         )
     unused: Counter[str] = Counter()
-    examples: dict[str, list[tuple[int, str]]] = {}
+    examples: dict[str, Rows] = {}
     kept: list[dict[str, Any]] = []
-    numbering: list[_Numbering] = []
     rows = 0
+    no_row = NO_OBJECT if layout.form is Form.JSON_LINES else WIDTH
     looked_at = {"user_id": _FIRST_LOOK, "item_id": _FIRST_LOOK}
     with refusals(plain.name):
         for batch in batches(plain, layout):
-            count = len(batch.columns["user_id"])
-            rows += count + batch.unfit.total()
-            if rows > limits.MAX_ROWS:
-                raise Unreadable(
-                    f"it has more than {limits.MAX_ROWS:,} rows, the most that are read; take a "
-                    "part of it"
-                )
-            unused.update(batch.unfit)
-            for reason, number, text in batch.shown:
-                if (number, text) not in (there := examples.setdefault(reason, [])):
-                    there.append((number, text))
+            count = len(batch.numbers)
+            rows += count + batch.unfit
+            check_limits(rows=rows)
+            unused[no_row] += batch.unfit
+            some = examples.setdefault(no_row, [])
+            some += batch.shown[: SHOWN - len(some)]
             if count:
-                found, numbers = _usable(batch, layout, unused, examples)
-                kept.append(found)
-                numbering.append(numbers)
+                kept.append(_usable(batch, layout, unused, examples))
                 for role, bytes_before in looked_at.items():
                     looked_at[role] = _check_so_far([one[role] for one in kept], bytes_before)
             report("read", int(1000 * min(batch.share, 1.0)), 1000)
         if not any(len(piece["user_id"]) for piece in kept):
             raise Unreadable(_nothing(unused, rows))
-        interactions, repeated, again = _joined(kept, name)
-    unused[REPEATED] = repeated
-    if again:
-        examples[REPEATED] = [(_number(at, numbering), text) for at, text in again]
+        interactions, unused[REPEATED] = _joined(kept, name)
     return Reading(
         interactions=interactions,
         rows=rows,
         unused={reason: count for reason, count in unused.items() if count},
-        examples={reason: tuple(some) for reason, some in examples.items()},
+        examples={reason: some for reason, some in examples.items() if some},
     )
 
 
@@ -309,12 +296,12 @@ def _usable(
     batch: Batch,
     layout: Layout,
     unused: Counter[str],
-    examples: dict[str, list[tuple[int, str]]],
-) -> tuple[dict[str, Any], _Numbering]:
+    examples: dict[str, Rows],
+) -> dict[str, Any]:
     """The rows of a batch that can be used, and the others counted, the first of them shown."""
     comma = layout.separator != ","
     columns: dict[str, Any] = {}
-    good = np.ones(len(batch.columns["user_id"]), dtype=np.bool_)
+    good = np.ones(len(batch.numbers), dtype=np.bool_)
 
     def without(bad: NDArray[np.bool_], reason: str) -> None:
         places = np.flatnonzero(bad & good)
@@ -322,7 +309,7 @@ def _usable(
         good[bad] = False
         if len(places) and len(some := examples.setdefault(reason, [])) < SHOWN:
             places = places[: SHOWN - len(some)]
-            numbers = row_numbers(batch.first, batch.holes, places).tolist()
+            numbers = batch.numbers[places].tolist()
             some += zip(numbers, (_shown(batch, int(at)) for at in places), strict=True)
 
     for role, written in batch.columns.items():
@@ -338,23 +325,12 @@ def _usable(
             columns[role] = seconds(written, layout.unit)
             without(np.isnan(columns[role]), _NO_TIME[layout.unit])
     chosen = pa.array(good)
-    dropped = row_numbers(batch.first, batch.holes, np.flatnonzero(~good))
-    gone = np.union1d(batch.holes, dropped)
     return {
         role: column.filter(chosen).dictionary_encode()
         if isinstance(column, pa.Array)
         else column[good].astype(np.int64 if role == "timestamp" else np.float32)
         for role, column in columns.items()
-    }, (batch.first, gone, int(good.sum()))
-
-
-def _number(at: int, numbering: Sequence[_Numbering]) -> int:
-    """The number of the row at this place among those that can be used."""
-    for first, gone, count in numbering:
-        if at < count:
-            return int(row_numbers(first, gone, np.array([at]))[0])
-        at -= count
-    raise IndexError(at)
+    }
 
 
 def _shown(batch: Batch, at: int) -> str:
@@ -371,13 +347,8 @@ def _mask(values: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
-def _joined(
-    kept: list[dict[str, Any]], name: str
-) -> tuple[Interactions, int, list[tuple[int, str]]]:
-    """All batches as one dataset, how many rows repeat a user and an item, and the first of these.
-
-    Those are places among the rows of `kept`, and what repeats.
-    """
+def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
+    """All batches as one dataset, and how many rows repeat a user and an item."""
     roles = kept[0].keys()
 
     def joined(role: str) -> NDArray[Any] | None:
@@ -388,12 +359,6 @@ def _joined(
     baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
     times, ratings = joined("timestamp"), joined("rating")
     rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
-    other = np.ones(len(users), dtype=np.bool_)
-    other[rows] = False
-    again = [
-        (at, f"user '{user_ids[users[at]][:_LONGEST]}', item '{item_ids[items[at]][:_LONGEST]}'")
-        for at in np.flatnonzero(other)[:SHOWN].tolist()
-    ]
     whole = Interactions(
         dataset=name,
         users=users,
@@ -404,7 +369,7 @@ def _joined(
         timestamps=times,
         baskets=baskets,
     )
-    return whole.take(rows), len(users) - len(rows), again
+    return whole.take(rows), len(users) - len(rows)
 
 
 def _codes(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:

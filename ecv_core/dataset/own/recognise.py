@@ -9,14 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from typing import Literal
 
 import ecv_core.untrusted.bounded as bounded
-import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable
 from ecv_core.dataset.own.dates import orders
 from ecv_core.dataset.own.layout import ROLES, SEPARATORS, Form, Layout, TimeUnit, unnamed
-from ecv_core.dataset.own.plain import Plain, refusals
+from ecv_core.dataset.own.plain import Plain, check_limits, refusals
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 
@@ -50,6 +50,9 @@ _NAMES = {
     "basket": """
         basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
         receiptid receipt cartid warenkorb bestellung bestellnummer bon
+    """,
+    "target": """
+        target class label y outcome response species diagnosis klasse zielwert
     """,
 }
 _WORDS = {role: names.split() for role, names in _NAMES.items()}
@@ -91,6 +94,8 @@ def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, i
     Returns: role -> column; needed roles may be missing, and an unclear column has none.
     """
     found = roles_by_names(names) if named else {}
+    if (target := found.pop("target", None)) is not None and not {"user_id", "item_id"} & {*found}:
+        return {"target": target}
     free = [at for at in range(len(names)) if at not in found.values()]
     values = {at: [row[at].strip() for row in rows if at < len(row)] for at in free}
     for role in ("user_id", "item_id"):
@@ -271,10 +276,10 @@ def _decoded(head: bytes, encoding: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _lines(text: str) -> list[str]:
+def _lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them; the last one may be cut, and is left out then."""
     found: list[str] = []
-    for line in io.StringIO(text, newline=None):
+    for line in islice(io.StringIO(text, newline=None), skip, None):
         cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
         if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and found):
             found.append(line)
@@ -293,19 +298,19 @@ def _delimited(text: str, encoding: str) -> Recognised:
             "it is one JSON list; write JSON lines instead, one object per line without commas "
             "between them"
         )
-    lines = _lines(text)
-    skip = 0
-    asked = ""
-    if lines and lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):
-        asked, skip = lines[0].rstrip("\n")[4:5] or "\t", 1
-    separator = asked if asked in SEPARATORS else _separator(lines[skip:])
+    lines, asked = _lines(text), ""
+    skip = sum(1 for _ in takewhile(str.isspace, io.StringIO(text, newline=None)))
+    if lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):
+        asked, skip = lines[0].rstrip("\n")[4:5] or "\t", skip + 1
+        lines = _lines(text, skip)
+    separator = asked if asked in SEPARATORS else _separator(lines)
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
-    rows = _fields(lines[skip:], layout)
+    rows = _fields(lines, layout)
     if rows is None:
         layout = replace(layout, quotes=False)
-        rows = _fields(lines[skip:], layout) or []
+        rows = _fields(lines, layout) or []
     layout = replace(layout, header=_has_header(rows))
     return _table(text, layout)
 
@@ -314,18 +319,14 @@ def _table(text: str, layout: Layout) -> Recognised:
     """Columns and first rows of a text that is read so. Raises: Unreadable."""
     if layout.form is not Form.DELIMITED:
         return _json_lines(text, layout.encoding)
-    rows = _fields(_lines(text)[layout.skip :], layout)
+    rows = _fields(_lines(text, layout.skip), layout)
     if rows is None:
         raise Unreadable("a quotation mark is not closed; read it without quotation marks")
     body = rows[1:] if layout.header else rows
     if not body:
         raise Unreadable("it has a first line, and no row below it")
     width = Counter(len(row) for row in body).most_common(1)[0][0]
-    if width > limits.MAX_COLUMNS:
-        raise Unreadable(
-            f"it has {width:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out what "
-            "is no user, item, rating or time"
-        )
+    check_limits(columns=width)
     names = _names(rows[0] if layout.header else [], body, width)
     fitting = [tuple(row) for row in body if len(row) == width][:SAMPLE]
     return with_guesses(replace(layout, names=names), fitting)
@@ -407,8 +408,7 @@ def _json_lines(text: str, encoding: str) -> Recognised:
         )
     every = dict.fromkeys(name for one in objects for name in one)
     names = tuple(name for name in every if len(name) <= LONGEST_NAME)
-    if len(names) > limits.MAX_COLUMNS:
-        raise Unreadable(f"its objects have {len(names):,} names, over {limits.MAX_COLUMNS}")
+    check_limits(columns=len(names))
     rows = [tuple(as_text(one.get(name)) or "" for name in names) for one in objects]
     return with_guesses(Layout(form=Form.JSON_LINES, names=names, encoding=encoding), rows)
 

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, CarryOver, FoldsAdvice, Option
-from ecv_core.figures.words import counted, joined
+from ecv_core.figures.words import counted
 from ecv_core.stopping import RULES
 from ecv_core.stopping.base import AT_LEAST
 
@@ -61,34 +61,17 @@ def setting_text(one: Option) -> str:
     return f"{text}, {AT_LEAST.in_words(rule.default_folds)}"
 
 
-def same_cost_sentence(found: FoldsAdvice, cost: str = "energy") -> str:
-    """Which other options cost the same as the cheapest; empty where none does."""
-    others = [option_words(one, found.k) for one in found.same_as_best if one.rule != ALL_FOLDS]
-    if not others:
-        return ""
-    costs = "cost" if len(others) > 1 else "costs"
-    text = f"{joined(others)} {costs} the same, to half a percentage point of the {cost}."
-    return text[:1].upper() + text[1:]
-
-
-def way_out_sentence(found: FoldsAdvice, cost: str = "energy") -> str:
+def way_out_sentence(found: FoldsAdvice) -> str:
     """Where only all folds keep the promise: what would keep one that saves; empty elsewhere."""
-    ways = []
-    if found.needed_percent is not None:
-        accept = math.ceil(10 * found.needed_percent - 1e-9) / 10
-        if accept > found.within_percent:
-            ways.append(
-                f"{counted(found.k - 1, 'fold')} with an acceptable difference of {accept:g} %"
-            )
-    near = found.closest
-    if near is not None and near.outcome.within:
-        share = math.floor(100 * near.outcome.within + 1e-9)
-        if share >= 1:
-            ways.append(
-                f"{option_words(near, found.k)} ({_cost(near, cost)}), if {share} % of orders are "
-                "enough"
-            )
-    return f"What would be enough: {'; or '.join(ways)}." if ways else ""
+    if found.needed_percent is None:
+        return ""
+    accept = math.ceil(10 * found.needed_percent - 1e-9) / 10
+    if accept <= found.within_percent:
+        return ""
+    return (
+        f"What would be enough: {counted(found.k - 1, 'fold')} with an acceptable difference of "
+        f"{accept:g} %."
+    )
 
 
 def checked_sentence(found: FoldsAdvice) -> str:

@@ -154,7 +154,7 @@ def describe_advice(
         f"{cite(PAPER)}, the cheapest setting was chosen with which the mean score ended "
         f"{promise_words(found)}.",
         decision_sentence(found, whose="On these data", cost=cost),
-        *[one for one in (way_out_sentence(found, cost),) if one],
+        *[one for one in (way_out_sentence(found),) if one],
         checked_sentence(found),
         *([_complete_energy_sentence(runs)] if specs and cost == "energy" else []),
         version_sentence(made_with, software(), specs),

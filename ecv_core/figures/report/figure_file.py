@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
+from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import RuleCurve, curves_of_run, curves_of_users
+from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.report import pictures
@@ -25,9 +24,6 @@ from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.recorded import FOLDER, recorded_run
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
-
-if TYPE_CHECKING:
-    from ecv_core.analysis.orders.outcomes import Curve
 
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
@@ -134,7 +130,7 @@ def _over_orders(
             frame = stops_frame(found.average)
             return partial(pictures.stops_picture, frame, alpha=alpha), title
         case "tradeoff":
-            frame = tradeoff_frame(found, _others(runs, found, folder))
+            frame = tradeoff_frame(found, _others(runs, folder))
             cost = "folds" if any(one.source == "none" for one in systems) else "energy"
             return partial(pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
         case "ranks":
@@ -150,13 +146,15 @@ def _over_orders(
     return partial(pictures.cells_picture, cells, value, scale=scale), title
 
 
-def _others(runs: Sequence[Run], found: Tradeoff, folder: Path) -> list[RuleCurve]:
+def _others(runs: Sequence[Run], folder: Path) -> list[RuleCurve]:
     """The rules that need users' scores, over the same runs; those without for any left out."""
-    known: dict[str, dict[int, Curve]] = {}
     own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
     results = Results(own, folder=folder)
-    for number, run in enumerate(runs):
-        curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
-        for rule, curve in curves.items():
-            known.setdefault(rule, {})[number] = curve
-    return curves_of_users(found.systems, known)
+    known = by_rule(
+        curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT) for run in runs
+    )
+    return [
+        RuleCurve(rule=rule, curves=curves)
+        for rule, curves in known.items()
+        if len(curves) == len(runs)
+    ]

@@ -83,18 +83,17 @@ def data_sentences(specs: Sequence[RunSpec]) -> str:
         if entry is None:
             parts.append(f"the dataset '{name}'")
             continue
-        size = ""
-        if rated and entry.rated:
-            size = " ({:,} users, {:,} items, {:,} ratings)".format(*entry.rated)
-        elif entry.users and entry.items and entry.interactions:
-            size = (
-                f" ({entry.users:,} users, {entry.items:,} items, "
-                f"{entry.interactions:,} interactions)"
-            )
+        words = entry.size_words(specs[0].task)
+        size = f" ({', '.join(words)})" if len(words) > 1 else ""
         title = entry.title if entry.title != name else f"the dataset '{name}'"
         parts.append(f"{title}{cite(entry.bibtex)}{size}")
     if rated:
         return f"We used {joined(parts)}, with all ratings as they are given."
+    if specs[0].task.of_table:
+        return (
+            f"We used {joined(parts)}. Missing numbers were replaced by the median of the training "
+            "part, and each text of a column became a feature of its own."
+        )
     return (
         f"We used {joined(parts)}. Every interaction counts as positive feedback, whatever its "
         "rating; users and items with fewer than five interactions were removed repeatedly until "
@@ -164,6 +163,8 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
                 f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items "
                 f"({spec.negative_sampling})."
             )
+        if spec.task.of_table:
+            return f"{text}, over the held-out samples of a fold, as scikit-learn computes it."
         if spec.task is Task.RATINGS:
             return (
                 f"{text}, over all held-out ratings of a fold, with predictions clipped to the "
@@ -200,6 +201,7 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
                 interval=t_interval,
                 paper=cite(paper),
                 maths=maths,
+                unit=spec.task.unit,
             )
             return known.sentence(say)
         what = f"'{known.title}': {known.help}" if known else f"'{spec.rule}'."

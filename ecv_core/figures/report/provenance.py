@@ -1,55 +1,23 @@
-"""What a report needs to know beyond the run: versions, machine, the data's hash, what to cite."""
+"""Where a run was computed, and with what: machine, versions, the content of its data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Any
 
 import ecv_core.dataset as datasets
 from ecv_core.records.errors import EcvError
-from ecv_core.store.environment import environment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """Facts about the place where a report is made; a report is a pure function of these."""
-
-    made_at: datetime
-    made_with: Mapping[str, Any]
-    """As `environment.environment` gives it: of the machine that ran it, if that is known."""
-    data_keys: Mapping[str, str] = field(default_factory=dict)
-    """Dataset id -> 64 hex digits that change with its content; only those that are on disk."""
-    bibtex: tuple[str, ...] = ()
-    """Entries of the datasets, where the catalogue has them."""
-
-
-def provenance(
-    dataset_ids: Iterable[str], made_with: Mapping[str, Any] | None = None
-) -> Provenance:
-    """What is known here and now.
-
-    Args:
-        dataset_ids: of the runs; those that this installation does not have are left out.
-        made_with: of a run that was computed elsewhere; by default this machine's.
-    """
-    known, keys, entries = datasets.catalogue(), {}, []
-    for name in sorted(set(dataset_ids)):
-        if name not in known:
-            continue
-        entries.append(known[name].bibtex)
-        if datasets.available(known[name]):
-            try:
-                keys[name] = datasets.source_key(name)
-            except EcvError:  # a file that cannot be read any more has no hash
-                continue
-    return Provenance(
-        made_at=datetime.now(UTC),
-        made_with=environment() if made_with is None else made_with,
-        data_keys=keys,
-        bibtex=tuple(dict.fromkeys(entry for entry in entries if entry)),
-    )
+def data_key(dataset: str) -> str:
+    """64 hex digits that change with a dataset's content; empty where it is not on this disk."""
+    entry = datasets.catalogue().get(dataset)
+    if entry is None or not datasets.available(entry):
+        return ""
+    try:
+        return datasets.source_key(dataset)
+    except EcvError:  # a file that cannot be read any more has no hash
+        return ""
 
 
 def machine_words(made_with: Mapping[str, Any]) -> str:

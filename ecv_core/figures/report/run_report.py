@@ -1,25 +1,24 @@
-"""A run -> a report of one page: what came out, figure 1, how to get it again, what to cite."""
+"""A run -> a report of one page: what came out, figure 1, methods, how to get it again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ecv_core import models
 from ecv_core.energy.memory import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
-from ecv_core.energy.parts import left_in_words, parts_words
+from ecv_core.energy.parts import parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.report.latex import bibtex
+from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
-from ecv_core.figures.report.provenance import Provenance, machine_words, version_words
+from ecv_core.figures.report.provenance import data_key, machine_words
 from ecv_core.figures.words import (
-    FORECAST,
     arithmetic,
     duration,
     estimate,
@@ -42,6 +41,7 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.command import command_for
+from ecv_core.store.environment import environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,22 +50,23 @@ MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
 
 
-def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
+def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: str = "") -> str:
     """One HTML page about a run, finished or not.
 
     Args:
         run: with at least the folds that are in.
-        known: where and when the report is made.
+        made_with: as `store.environment.environment` gives it, of a run that was computed
+            elsewhere; by default this machine's.
         origin: a sentence for a run that was imported from elsewhere.
     Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
         all text of the run is escaped.
     """
-    moments, label = run.moments, metric_label(run.spec)
-    k = run.k
+    moments, label, k = run.moments, metric_label(run.spec), run.k
+    made_with = environment() if made_with is None else made_with
     energy = energy_of(run)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
     fold_headers, folds, fold_caption = _folds(run, moments, label)
-    metric_headers, metrics, metric_caption = _metrics(run)
+    described = describe_runs([run], made_with)
     return (
         _environment()
         .get_template("run.html")
@@ -81,20 +82,13 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
             folds=folds,
             fold_caption=fold_caption,
             used=run.stopped_at or len(moments),
-            metric_headers=metric_headers,
-            metrics=metrics,
-            metric_caption=metric_caption,
-            settings=_settings(run.spec),
-            energy=_energy(run, energy, k),
+            methods=described.methods,
+            energy=_energy(run, energy),
             command=_command(run.spec),
-            place=[
-                ("machine", machine_words(known.made_with)),
-                ("seed", f"{run.spec.seed}, for the folds and every random choice"),
-            ],
-            versions=version_words(known.made_with),
-            data_key=known.data_keys.get(run.spec.dataset, "not on this disk"),
-            bibtex=bibtex(*known.bibtex),
-            known=known,
+            machine=machine_words(made_with),
+            data_key=data_key(run.spec.dataset) or "not on this disk",
+            bibtex=described.bibtex,
+            made_at=datetime.now(UTC),
         )
     )
 
@@ -203,7 +197,7 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
         "low",
         "high",
         "width",
-        "users",
+        f"{run.spec.task.unit}s",
         "s",
         "processor s",
         "mWh",
@@ -216,70 +210,19 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
     return headers, rows, caption
 
 
-def _metrics(run: Run) -> Table:
-    used = run.folds[: run.folds_used]
-    if not used:
-        return [], [], ""
-    known_at = {name.partition("@")[2] for name in used[0].metrics}
-    cutoffs = [n for n in run.spec.cutoffs if str(n) in known_at]
-
-    def mean(metric: str, n: int) -> str:
-        values = [fold.metrics.get(f"{metric}@{n}") for fold in used]
-        there = [value for value in values if value is not None]
-        return f"{sum(there) / len(there):.4f}" if len(there) == len(values) else ""
-
-    rows = [
-        [metric.title, *(mean(name, n) for n in cutoffs)]
-        for name, metric in METRICS.items()
-        if any(mean(name, n) for n in cutoffs)
-    ]
-    folds = "the one fold" if len(used) == 1 else f"the {len(used)} folds"
-    headers = ["metric", *(f"@{n}" for n in cutoffs)]
-    return headers, rows, f"All metrics, mean of {folds} used."
-
-
-def _settings(spec: RunSpec) -> list[tuple[str, str]]:
-    model = models.of(spec)
-    title = model.title if model.title == model.id else f"{model.title} ({model.id})"
-    if spec.tracked:
-        title += ", tracked: its folds were computed by code outside e-fold"
-    params = ", ".join(f"{name} {value}" for name, value in spec.params) or "none"
-    split = spec.split if spec.folds_sha256 is None else f"imported, SHA-256 {spec.folds_sha256}"
-    split += "".join(f", {name} {value}" for name, value in spec.split_params)
-    return [
-        ("dataset", spec.dataset),
-        *([("its content", f"SHA-256 {spec.data_sha256}")] if spec.data_sha256 else []),
-        ("algorithm", title),
-        ("folds", f"k = {spec.k}, {split}"),
-        ("seed", str(spec.seed)),
-        ("score", f"{metric_label(spec)}, {'as reported' if spec.tracked else 'full ranking'}"),
-        ("stopping rule", f"{spec.rule}, {rule_words(spec)}, at least {spec.min_folds} folds"),
-        ("parameters", params),
-        ("interval", f"{100 * spec.confidence:g} %"),
-        ("after the stop", "went on to k, to check" if spec.full else "stopped"),
-        *([("only folds", ", ".join(map(str, spec.only_folds)))] if spec.only_folds else []),
-    ]
-
-
-def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
-    source = SOURCES.get(energy.source, energy.source)
+def _energy(run: Run, energy: EnergyFacts) -> str:
+    """How the energy is known, beside what the methods say of it."""
     if energy.source == "none":
-        return f"Not known: {source}."
-    text = (
-        f"{used_words(energy)} for {len(run.folds)} folds: {source}. {range_words(energy)}".rstrip()
-    )
-    if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
-        how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
-        text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
+        return f"Not known: {SOURCES['none']}."
     said = (
+        range_words(energy),
         parts_words(run.folds),
         memory_words(run.folds),
-        left_in_words([run]),
         shared_words(run),
         node_words(run),
+        f"Emissions are those of {intensity_words(run.spec.country)}.",
     )
-    text = " ".join(filter(None, (text, *said)))
-    return f"{text} Emissions are those of {intensity_words(run.spec.country)}."
+    return " ".join(filter(None, said))
 
 
 def _command(spec: RunSpec) -> str:

@@ -21,7 +21,6 @@ from ecv_core.jobs.computing import Compute, compute
 from ecv_core.jobs.executors import Executor, Here
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
-from ecv_core.records.run import Progress, no_progress
 from ecv_core.store.engine import database_url
 
 SITES = {
@@ -44,7 +43,6 @@ def executor_on(
     nodes: int | None = None,
     site: str | None = None,
     compute: Compute = compute,
-    also: Progress = no_progress,
 ) -> Executor:
     """The executor for a place.
 
@@ -55,14 +53,13 @@ def executor_on(
         nodes: how many a site is asked for; by default what its file says.
         site: path of the site's TOML file; by default that of this name in `_folder()`.
         compute: what is done with a task.
-        also: told every step besides.
     Raises: InputError for what cannot be, before anything starts.
     """
     place = on or place_asked()
     if place == HERE:
         if nodes is not None or site is not None:
             raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
-        return otherwise() if otherwise else Here(compute, also=also)
+        return otherwise() if otherwise else Here(compute)
     told = read_site(Path(site) if site else _named().get(place))
     place = told.on or place
     if place in SITES:
@@ -70,7 +67,7 @@ def executor_on(
         if wanted < 1:
             raise InputError(f"at least one node is needed, but --nodes is {wanted}")
         _check_installed()
-        return _of_site(place, told, wanted, compute, also)
+        return _of_site(place, told, wanted, compute)
     if nodes is not None:
         raise InputError(f"--nodes belongs to {', '.join(SITES)}; {place} says how many there are")
     if match := re.fullmatch(r"local:(\d+)", place):
@@ -78,10 +75,10 @@ def executor_on(
         if not 1 <= count <= MAX_LOCAL:
             raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {count}")
         _check_installed()
-        return _local(count, compute, also)
+        return _local(count, compute)
     if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
         _check_installed()
-        return _of_scheduler(place, told, compute, also)
+        return _of_scheduler(place, told, compute)
     raise InputError(
         f"'{place}' is no place to compute on; give {HERE}, local:3, tcp://host:8786, "
         f"{', '.join(SITES)}, or the name of a file in {_folder()} that says which with the key on"
@@ -121,7 +118,7 @@ def _scope() -> str:
     return hashlib.sha256(database_url().encode()).hexdigest()[:16]
 
 
-def _local(count: int, compute: Compute, also: Progress) -> Executor:
+def _local(count: int, compute: Compute) -> Executor:
     import dask
     from distributed import Client, LocalCluster
 
@@ -143,10 +140,10 @@ def _local(count: int, compute: Compute, also: Progress) -> Executor:
         silence_logs=logging.CRITICAL,
     )
     client = Client(cluster, set_as_default=False)
-    return DaskExecutor(client, cluster, alone=alone, scope=_scope(), compute=compute, also=also)
+    return DaskExecutor(client, cluster, alone=alone, scope=_scope(), compute=compute)
 
 
-def _of_scheduler(address: str, site: Site, compute: Compute, also: Progress) -> Executor:
+def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     from distributed import Client
 
     from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
@@ -162,7 +159,7 @@ def _of_scheduler(address: str, site: Site, compute: Compute, also: Progress) ->
             "or correct the address"
         ) from error
     try:
-        return DaskExecutor(client, site=site, scope=_scope(), compute=compute, also=also)
+        return DaskExecutor(client, site=site, scope=_scope(), compute=compute)
     except BaseException:
         client.close()
         raise
@@ -180,7 +177,7 @@ def _security(site: Site) -> Any:  # noqa: ANN401  Dask's own type
     return Security(tls_ca_file=site.tls_ca, require_encryption=True, **each)
 
 
-def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress) -> Executor:
+def _of_site(kind: str, site: Site, nodes: int, compute: Compute) -> Executor:
     import dask_jobqueue
     from distributed import Client
 
@@ -236,5 +233,4 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress
         alone=True if site.exclusive else None,
         scope=_scope(),
         compute=compute,
-        also=also,
     )

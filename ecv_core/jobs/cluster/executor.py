@@ -23,7 +23,7 @@ from ecv_core.jobs.executors import Begun, Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, InputError, RunError
 from ecv_core.records.plugins import may_name_code
-from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.run import Progress
 from ecv_core.store.ownership import is_gone, this_process
 
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ class DaskExecutor:
         alone: bool | None = None,
         scope: str = "",
         compute: Compute = compute,
-        also: Progress = no_progress,
         run: Callable[[Call], Any] = run_task,
     ) -> None:
         """Nothing is computed yet.
@@ -87,13 +86,12 @@ class DaskExecutor:
             alone: as of `Call`.
             scope: names the database: who goes on with it finds its tasks on the scheduler again.
             compute: what a node does with a task.
-            also: told every step besides.
             run: what a worker does with a call.
         Raises: InputError for nodes with other versions, or none that takes folds.
         """
         self._client, self._cluster, self._nodes = client, cluster, nodes
         self._site, self._alone = site or Site(), alone
-        self._compute, self._also, self._run = compute, also, run
+        self._compute, self._run = compute, run
         self._scope, self._topic = scope, f"ecv-{scope}"
         self._outlives = cluster is None  # the scheduler, and so what it computes for us
         self._tasks: dict[Task, _UnderWay] = {}
@@ -131,7 +129,6 @@ class DaskExecutor:
             self._give(under_way)
 
     def finished(self, seconds: float) -> Finished:
-        """What has come back since."""
         self._look_after()
         end = time.monotonic() + seconds
         while self._tasks:
@@ -148,7 +145,6 @@ class DaskExecutor:
                 end = time.monotonic()  # only for the first
 
     def cancel(self, task: Task) -> None:
-        """End it on its node, and forget it."""
         under_way = self._tasks.pop(task, None)
         if under_way is not None and under_way.future is not None and self._answers:
             with suppress(OSError, TimeoutError):
@@ -356,7 +352,6 @@ class DaskExecutor:
                     self._said.put((under_way, None))
                 else:
                     phase, step, steps, curve = said["at"]
-                    self._also(phase, step, steps, curve=tuple(curve))
                     under_way.progress(phase, step, steps, curve=tuple(curve))
 
     def _look_after(self) -> None:
@@ -369,7 +364,6 @@ class DaskExecutor:
         for one in waiting:
             if (datetime.now().astimezone() - one.since).total_seconds() >= LOOK_SECONDS:
                 words = f"wait for a node since {one.since:%H:%M}{self._queue_words()}"
-                self._also(words, 0, 0)
                 one.progress(words, 0, 0)
 
     def _keep_nodes(self) -> None:

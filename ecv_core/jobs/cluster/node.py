@@ -19,7 +19,7 @@ from typing import Any
 
 from ecv_core.jobs.cluster.data import Content, place
 from ecv_core.jobs.computing import Compute, Results, WorkerDied, node_here
-from ecv_core.jobs.executors import Computed, Ended, Worker
+from ecv_core.jobs.executors import Computed, Ended, Seldom, Worker
 from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import Cancelled, RunError
@@ -77,7 +77,6 @@ class Node:
         Args:
             call: the task.
             say: tells the coordinator something.
-            name: of this node.
             folder: as of `data.place`.
         Raises: EcvError.
         """
@@ -89,7 +88,11 @@ class Node:
                 compute_there, call.compute, folder, call.alone, name, call.names_code
             )
             worker.surroundings = _own_folder() if call.alone is not None else {}
-            worker.submit(call.task, _Teller(call.key, say))
+
+            def tell(phase: str, step: int, steps: int, curve: Sequence[float]) -> None:
+                say({"key": call.key, "at": (phase, step, steps, [float(one) for one in curve])})
+
+            worker.submit(call.task, Seldom(tell, TELL_SECONDS))
             return self._wait(worker, call, name)
 
     def _wait(self, worker: Worker, call: Call, name: str) -> Answer:
@@ -184,19 +187,3 @@ def _own_folder() -> dict[str, str]:
     folder = Path(tempfile.gettempdir()) / f"ecv-node-{os.getpid()}"
     folder.mkdir(exist_ok=True)
     return {"TMPDIR": str(folder)}
-
-
-class _Teller:
-    """Progress as events, not more of them than anybody looks at."""
-
-    def __init__(self, key: str, say: Callable[[Mapping[str, Any]], None]) -> None:
-        self._key, self._say = key, say
-        self._phase, self._last = "", 0.0
-
-    def __call__(
-        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
-    ) -> None:
-        now = time.monotonic()
-        if phase != self._phase or now - self._last >= TELL_SECONDS:
-            self._phase, self._last = phase, now
-            self._say({"key": self._key, "at": (phase, step, steps, [float(one) for one in curve])})

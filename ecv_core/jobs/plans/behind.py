@@ -21,9 +21,6 @@ def plan_of(
     Of a selection, runs that were taken out of the queue since are left out.
 
     Args:
-        store: where they are.
-        run: the run.
-        says: who is told.
         speculate: as of `RunPlan`.
         together: whether the runs that wait behind it go on beside it, each as its nodes allow.
     """

@@ -23,7 +23,6 @@ class RunPlan:
         """Nothing is known yet.
 
         Args:
-            spec: of the run.
             speculate: how many folds may be computed beyond those that the rule is sure to need.
         """
         self.spec = spec

@@ -15,10 +15,10 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders
-from ecv_core.analysis.selection.document import verdict_sentence, winner_mean
+from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
 from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
-from ecv_core.analysis.selection.rounds import Budget, Terms, Until
+from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
@@ -62,6 +62,15 @@ class Standing:
     joules: float | None
     joules_expected: float | None
     """What all folds would take, by the mean of those that each contender has; None without."""
+
+    def document(self, metric: str) -> dict[str, Any]:
+        """What is written of it once it is decided; see `analysis.selection.document`.
+
+        Args: metric: the score's name.
+        """
+        assert self.played is not None
+        played = replace(self.played, joules_of_all_folds=self.joules_expected)
+        return selection_document(self.contenders, self.terms, metric, played)
 
     @property
     def decided(self) -> bool:
@@ -111,7 +120,6 @@ class SelectPlan:
 
         Args:
             named: at least two contenders, as of `check_named`.
-            terms: what is asked.
             share: whether those that share work are computed together.
             speculate: how many rounds may be begun before they are sure to be needed.
         """
@@ -273,9 +281,7 @@ def begin(
     """Keep a new selection; gives its id. Nothing is computed yet.
 
     Args:
-        store: where it is kept.
         contenders: name and spec of each; what decides the folds must be the same in all.
-        terms: what is asked.
         recorded: whether folds of recorded runs are used, beside those of the database.
         started_by: the id of a person, who its runs belong to as well.
         place: where its runs are computed, as of `Store.compute_on`.
@@ -331,27 +337,25 @@ def compute(
     executor: Executor | None = None,
     share: bool = False,
     speculate: int = SPECULATE,
-    on_fold: Callable[[Standing], object] = lambda now: None,
-    trouble: Callable[[str | None], object] = lambda sentence: None,
+    on_fold: Callable[[Standing], object] | None = None,
+    says: Says | None = None,
 ) -> tuple[str, Standing]:
     """Compute one fold after another until it is decided; those in the store are used.
 
     Args:
-        store: where it is kept.
         named: the contenders, as of `named_contenders`.
-        terms: what is asked.
-        executor: computes the folds, as of `drive`.
         share: whether those that share work are computed together.
         speculate: as of `SelectPlan`.
-        on_fold: told after every fold that was computed.
-        trouble: as of `Says`.
+        on_fold: told after every fold that was computed, instead of `says.fold`.
     Returns: its id, and where it ended.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """
     record = stored_plan(store, SELECTION, begin(store, named, terms))
     named = [(run.name, run.spec) for run in record.content.runs]
     plan = SelectPlan(named, terms, share=share, speculate=speculate)
-    says = Says(fold=lambda run: on_fold(plan.standing(book)), trouble=trouble)
+    says = says or Says()
+    if on_fold is not None:
+        says = replace(says, fold=lambda run: on_fold(plan.standing(book)))
     book = selection_book(store, record, says)
     drive(plan, book, executor)
     book.check_finished()
@@ -368,7 +372,6 @@ def named_contenders(
     """Contenders and their specs.
 
     Args:
-        dataset: an id, on disk.
         words: 'ALGORITHM[:name=value[,name=value]...]' each.
         tracked: names of tracked models, which may be contenders too.
         settings: as of `fold.spec.make_spec`, for all of them.
@@ -409,8 +412,6 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
     """Why a selection cannot go on where it needs a fold that only other code can compute.
 
     Args:
-        name: of a tracked contender.
-        spec: of it.
         index: the fold that is needed.
         folds: that are there.
     """
@@ -430,19 +431,11 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
 
 
 def _terms(record: PlanRecord) -> Terms:
-    given = record.content.terms
-    until: Until = "order" if given["until"] == "order" else "winner"
-    return Terms(
-        k=int(given["k"]),
-        confidence=float(given["confidence"]),
-        indifference=float(given["indifference"]),
-        until=until,
-        higher_is_better=bool(given["higher_is_better"]),
-        expected_loss=float(given["expected_loss"]) if "expected_loss" in given else None,
-        budget=Budget.parse(f"{given['budget_amount']} {given['budget_unit']}")
-        if "budget_amount" in given
-        else None,
-    )
+    given: dict[str, Any] = {
+        name: value for name, value in record.content.terms.items() if name != _RECORDED
+    }
+    amount, unit = (given.pop(f"{_BUDGET}_{name}", None) for name in ("amount", "unit"))
+    return Terms(**given, budget=None if unit is None else Budget(amount=amount, unit=unit))
 
 
 def _expected(contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int) -> float | None:

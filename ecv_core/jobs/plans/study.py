@@ -12,6 +12,7 @@ from typing import Any
 
 import ecv_core.dataset as datasets
 from ecv_core import splits
+from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
@@ -31,7 +32,6 @@ from ecv_core.store.recorded import record, recorded_path
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
-PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 PAPER_DATASETS = (
     "amazon-cell-phones",
     "amazon-apps",
@@ -41,9 +41,6 @@ PAPER_DATASETS = (
     "ml-1m",
 )
 """The paper's 30 cells are each of these algorithms on each of these datasets."""
-
-USUAL_SPLIT = "user-k-fold"
-"""The paper's, where no other is asked for; every prepared dataset can be split so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +169,7 @@ def _unable(spec: RunSpec) -> str | None:
     """Why a dataset cannot be read or split; None where it can."""
     if not datasets.available(datasets.entry(spec.dataset)):
         return f"{spec.dataset} is not on disk"
-    usual = spec.split == USUAL_SPLIT
+    usual = spec.split == spec.task.usual_split
     return None if usual else splits.obstacle(data_of(spec), spec.split, spec.k)
 
 
@@ -187,7 +184,6 @@ def filled(
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
-        cells: of a study.
         store: where to look; recorded runs may fill a cell as well.
         may_go_on: which runs of the database may be gone on with; others answer where they can.
     """
@@ -225,7 +221,6 @@ def begin(
     queue: RunQueue,
     cells: Sequence[Cell],
     *,
-    anew: bool = False,
     started_by: str = "",
     may_go_on: Callable[[Run], bool] = lambda run: True,
     place: str = "",
@@ -233,10 +228,8 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        store: where it is kept.
         queue: of whoever computes it.
         cells: as `planned` gives them.
-        anew: run every cell, even where an equal run is known.
         started_by: the id of a person, as of `Store.create`.
         may_go_on: as of `filled`.
         place: where its runs are computed, as of `Store.compute_on`.
@@ -247,9 +240,9 @@ def begin(
     study_id = keep_plan(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
-    found = list(cells) if anew else filled(cells, store, may_go_on)
+    found = filled(cells, store, may_go_on)
     store.compute_on(study_id, place)
-    _queue(queue, study_id, found, anew=anew)
+    _queue(queue, study_id, found)
     for cell in found:
         if cell.run and not cell.active and not answers(cell.run, cell.spec):
             queue.resume(cell.run.run_id, full=cell.spec.full)
@@ -296,10 +289,10 @@ def n_splits(study: PlanRecord) -> int:
     return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
 
 
-def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell], *, anew: bool = False) -> None:
+def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> None:
     """Queue the cells without a run."""
     if missing := list(dict.fromkeys(cell.spec for cell in cells if cell.run is None)):
-        queue.start(missing, plan_id=study_id, anew=anew)
+        queue.start(missing, plan_id=study_id)
 
 
 # -- on the command line ------------------------------------------------------------------------
@@ -311,9 +304,8 @@ def compute(
     *,
     executor: Executor | None = None,
     speculate: int = SPECULATE,
-    on_fold: Callable[[Run], object] = lambda run: None,
+    says: Says | None = None,
     on_end: Callable[[Cell], object] = lambda cell: None,
-    trouble: Callable[[str | None], object] = lambda sentence: None,
     also: Sequence[str] = (),
 ) -> list[Cell]:
     """Run and record what is not recorded yet; gives the cells with their runs.
@@ -326,9 +318,7 @@ def compute(
         cells: as `planned` gives them.
         executor: computes the folds; by default this process.
         speculate: as of `RunPlan`.
-        on_fold: called after each.
         on_end: called with each cell once its run has ended, and is recorded if it finished.
-        trouble: as of `Says`.
         also: metrics whose per-user scores are recorded besides the run's own.
     Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
     """
@@ -351,7 +341,7 @@ def compute(
     for cell, run in begun:
         if run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None:
             ended(run)
-    says = Says(fold=on_fold, ended=ended, trouble=trouble)
+    says = replace(says or Says(), ended=ended)
     book = Book(store, runs=[run for _, run in begun], says=says)
     drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), book, executor)
     return done

@@ -52,7 +52,6 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     One that ended at its stop goes on where `spec.full` asks for the other folds.
 
     Args:
-        store: where it is kept.
         spec: a tracked one.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
@@ -149,7 +148,6 @@ def ask(
     """A fold of a run that is missing and that nobody else has asked for, or why there is none.
 
     Args:
-        store: where it is kept.
         run_id: a tracked run that `begin` or another `ask` has.
         folder: where its files go; by default one for the run, beside the datasets.
         fold: this one, though somebody else may have it.
@@ -221,9 +219,6 @@ def tell(
     """Keep a fold that was asked for, with what the rule makes of it.
 
     Args:
-        store: where it is kept.
-        run_id: the run.
-        index: the fold.
         reported: as of `reported.measure`.
         seconds: that it took; by default since it was asked for.
         joules: that it took; by default its energy is not known.
@@ -332,8 +327,6 @@ def _asked_at(store: Store, run: Run, index: int) -> datetime:
         )
     if (lease := leases(store, run.run_id).get(index)) is not None:
         return lease.asked_at
-    if run.progress is not None and run.progress.fold == index:  # of a version before leases
-        return run.progress.started_at
     if next_fold(run) is None:
         way_out = "track it with --full to check the stop with the others"
         raise InputError(

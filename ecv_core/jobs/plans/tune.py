@@ -5,16 +5,14 @@ again: the same tuning started once more goes on where it was cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ecv_core import fold, models
-from ecv_core.analysis.selection.document import selection_document
 from ecv_core.analysis.selection.rounds import Terms
-from ecv_core.analysis.tuning.estimate import Estimate, estimate
 from ecv_core.analysis.tuning.nested import Aside, optimism
 from ecv_core.analysis.tuning.spaces import (
     Sampler,
@@ -24,8 +22,6 @@ from ecv_core.analysis.tuning.spaces import (
     space_of,
     within,
 )
-from ecv_core.analysis.tuning.under_splits import UnderSplits, compared
-from ecv_core.energy.expected import KnownCosts
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
@@ -42,8 +38,6 @@ from ecv_core.splits import check_exchangeable
 from ecv_core.splits.holdouts import NESTED_K_FOLD, TEST_PART
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import Configuration, specs_of
-from ecv_core.store.listing import RunList
-from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
@@ -106,9 +100,6 @@ def groups(specs: Iterable[RunSpec], *, share: bool = True) -> list[list[RunSpec
 def _missing(spec: RunSpec, folds: Collection[int], known: ScoresKnown) -> list[int]:
     there = known.folds(spec)
     return [index for index in folds if index not in there]
-
-
-Trouble = Callable[[str | None], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +167,6 @@ class Tuned:
     def document(self) -> dict[str, Any]:
         """What `tune --json` writes: the selection's, with the space and each configuration."""
         tuning, standing = self.tuning, self.standing
-        assert standing.played is not None
-        played = replace(standing.played, joules_of_all_folds=standing.joules_expected)
         names = [one.name for one in standing.contenders]
         return {
             "dataset": tuning.spec.dataset,
@@ -203,9 +192,7 @@ class Tuned:
                 }
                 for one, params in zip(standing.contenders, self.configurations, strict=True)
             ],
-            "selection": selection_document(
-                standing.contenders, standing.terms, tuning.spec.metric_name, played
-            ),
+            "selection": standing.document(tuning.spec.metric_name),
         }
 
     def __repr__(self) -> str:
@@ -273,8 +260,6 @@ def make_tuning(
     """Check what is asked for; reads the dataset.
 
     Args:
-        dataset: an id, on disk.
-        algorithm: an id.
         space: a declared space, as `spaces.space_of` takes it.
         own: values of parameters, likewise.
         sampler: which configurations are tried.
@@ -298,7 +283,7 @@ def make_tuning(
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input
-    kept, left_out = within(wanted, model, fold.prepared(dataset))
+    kept, left_out = within(wanted, model, fold.data_of(spec))
     terms = Terms(
         k=spec.k,
         confidence=confidence,
@@ -316,49 +301,6 @@ def make_tuning(
     )
 
 
-def expected_of(tuning: Tuning, store: Store, *, share: bool = False) -> Estimate | None:
-    """How long all folds would take, by runs in the database and recorded ones.
-
-    Args:
-        tuning: what is to be done.
-        store: where folds are.
-        share: whether configurations share work where they can.
-    Returns: None where nothing tells.
-    """
-    specs = specs_of(tuning.spec, tuning.first())
-    results = Results(store, recorded=False)
-    there = [len(results.folds(spec)) for spec in specs]
-    own = [
-        KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
-        for row in RunList(store).rows()
-        if row.scores
-    ]
-    sharing = models.algorithm(tuning.spec.algorithm).sharing
-    going_on: list[int | None] = []
-    if share and sharing is not None and sharing.goes_on and tuning.sampler != "tpe":
-        together = list(map(shares_with, specs))
-        going_on = [None if one is None else together.index(one) for one in together]
-    known = [*own, *map(KnownCosts.of, recorded_runs())]
-    return estimate(specs, known, there, going_on=going_on)
-
-
-def first_fold(
-    store: Store,
-    tuning: Tuning,
-    *,
-    executor: Executor | None = None,
-    share: bool = True,
-    trouble: Trouble = lambda sentence: None,
-) -> None:
-    """Compute a fold of the first configuration and those it shares work with: it tells how long.
-
-    Arguments and errors as of `tune`, which uses the fold.
-    """
-    share = share and tuning.sampler != "tpe"
-    first = groups(specs_of(tuning.spec, tuning.first()), share=share)[0]
-    compute_folds(store, FoldsPlan(first, (0,), share=share), executor, Says(trouble=trouble))
-
-
 def tune(
     store: Store,
     tuning: Tuning,
@@ -366,8 +308,7 @@ def tune(
     executor: Executor | None = None,
     share: bool = False,
     speculate: int = SPECULATE,
-    on_fold: Callable[[], object] = lambda: None,
-    trouble: Trouble = lambda sentence: None,
+    says: Says | None = None,
 ) -> Tuned:
     """Run it to its end.
 
@@ -376,15 +317,10 @@ def tune(
 
     Args:
         store: where folds go, and come from where they are there.
-        tuning: what to do.
-        executor: computes the folds, as of `drive`.
         share: whether configurations that share work are computed together.
         speculate: as of `SelectPlan`.
-        on_fold: told after every fold that was computed.
-        trouble: as of `Says`.
     Raises: RunError if a fold fails; what is finished is kept.
     """
-    says = Says(fold=lambda run: on_fold(), trouble=trouble)
     every = range(tuning.spec.k)
     if tuning.sampler == "tpe":
         draw = DrawPlan(tuning, every if tuning.all_folds else (0,))
@@ -403,14 +339,13 @@ def tune(
         executor=executor,
         share=share,
         speculate=speculate,
-        on_fold=lambda now: on_fold(),
-        trouble=trouble,
+        says=says,
     )
     return Tuned(tuning=tuning, configurations=tuple(drawn), standing=standing)
 
 
 def compute_folds(
-    store: Store, plan: FoldsPlan | DrawPlan, executor: Executor | None, says: Says
+    store: Store, plan: FoldsPlan | DrawPlan, executor: Executor | None, says: Says | None
 ) -> None:
     """Have a plan's folds computed, using those of the database. Raises: RunError if one fails."""
     book = Book(store, says=says)
@@ -418,38 +353,17 @@ def compute_folds(
     book.check_finished()
 
 
-def run_spaces(
-    store: Store,
-    planned: Sequence[tuple[RunSpec, Sequence[Configuration]]],
-    *,
-    executor: Executor | None = None,
-    share: bool = False,
-    on_fold: Callable[[], object] = lambda: None,
-    trouble: Trouble = lambda sentence: None,
-) -> UnderSplits:
-    """Compute every fold that is missing of search spaces under several splits, and compare them.
-
-    Arguments and errors as of `tune`, and what `under_splits.planned_spaces` gives.
-    """
-    for spec, configurations in planned:
-        plan = FoldsPlan(specs_of(spec, configurations), range(spec.k), share=share)
-        compute_folds(store, plan, executor, Says(fold=lambda run: on_fold(), trouble=trouble))
-    return compared(store, planned)
-
-
 def meet_aside(
     store: Store,
     tuned: Tuned,
     *,
     executor: Executor | None = None,
-    trouble: Trouble = lambda sentence: None,
+    says: Says | None = None,
 ) -> Aside:
     """Run the chosen configuration on the part put aside; a fold that is there is used.
 
     Args:
-        store: where the run goes.
         tuned: of a tuning with `nested.nested_settings`, done.
-        executor, trouble: as of `tune`.
     Raises: InputError for another split; RunError if the run fails.
     """
     chosen = tuned.standing.named[tuned.best][1]
@@ -458,7 +372,7 @@ def meet_aside(
             f"nothing is put aside by the split '{chosen.split}'; tune with --protocol nested"
         )
     spec = aside_spec(chosen)
-    compute_folds(store, FoldsPlan([spec], (0,)), executor, Says(trouble=trouble))
+    compute_folds(store, FoldsPlan([spec], (0,)), executor, says)
     results = Results(store, recorded=False)
     run = results.runs(spec)[0]
     met = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import DatasetEntry, own
@@ -24,19 +24,21 @@ from ecv_core.records.spec import RunSpec, Task
 from ecv_core.stopping import cheap_models
 from ecv_core.store.imports import import_run
 from ecv_core.store.listing import Label, label_runs
-from ecv_core.store.people import introduce, lost_seconds, starters, used_by
+from ecv_core.store.people import Quota, introduce, lost_seconds, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
 from ecv_core.store.store import Store
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.rounds import Terms
+    from ecv_core.store.run_file import RunFile
 
 
 class Acting:
     """What one person may do here, and the way to do it. As a `RunQueue`, its runs are theirs.
 
-    Every method raises RightsError, in a sentence, before anything is changed; and whatever the
-    function that it is for raises.
+    Each method does what the method of `Queue` or `Store`, or the function of `plans.study`,
+    `plans.select` or `store`, does that has its name; what it makes belongs to this person.
+    It raises RightsError, in a sentence, before anything is changed; and whatever that one raises.
     """
 
     def __init__(
@@ -45,13 +47,16 @@ class Acting:
         """Nothing is asked of the manager yet.
 
         Args:
-            store: the database.
             manager: gives the run manager, which may start it.
             actor: who asks for changes.
             known: the mode and its limits.
         """
         self._store, self._manager, self._known = store, manager, known
         self.actor = actor
+
+    @property
+    def _quota(self) -> Quota | None:
+        return self.limits.quota if self.limits else None
 
     @property
     def limits(self) -> Limits | None:
@@ -115,7 +120,6 @@ class Acting:
     def start(
         self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False, place: str = ""
     ) -> str:
-        """As `Queue.start`; who starts them and within which quota is known here."""
         check(Action.START, self.actor)
         self._check_place(place)
         if self.limits is not None and (why := _beyond(self.limits, specs)):
@@ -124,14 +128,13 @@ class Acting:
         return self._manager().start(
             specs,
             started_by=self.actor.id,
-            quota=self.limits.quota if self.limits else None,
+            quota=self._quota,
             plan_id=plan_id,
             anew=anew,
             place=place,
         )
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
-        """As `Queue.resume`."""
         if self.actor.role is not PersonRole.OWNER and (
             why := self.go_on_refusal(self._store.run(run_id))
         ):
@@ -140,77 +143,57 @@ class Acting:
             run_id,
             full=full,
             started_by=self.actor.id,
-            quota=self.limits.quota if self.limits else None,
+            quota=self._quota,
         )
 
     def cancel(self, run_id: str) -> None:
-        """As `Queue.cancel`."""
         self._check(Action.CANCEL, run_id)
         self._manager().cancel(run_id)
 
     def remove(self, run_ids: Collection[str]) -> list[str]:
-        """As `Store.remove`."""
         self._check(Action.DELETE, *run_ids)
         return self._store.remove(run_ids)
 
     def bring_back(self, run_ids: Collection[str]) -> int:
-        """As `Store.bring_back`."""
         self._check(Action.DELETE, *run_ids)
         return self._store.bring_back(run_ids)
 
     def delete(self, run_id: str) -> None:
-        """As `Store.delete`: for a run that is damaged."""
         self._check(Action.DELETE, run_id)
         self._store.delete(run_id)
 
     def delete_fold(self, run_id: str, fold: int) -> None:
-        """As `Store.delete_fold`."""
         self._check(Action.DELETE, run_id)
         self._store.delete_fold(run_id, fold)
 
     def label(self, labelled: Mapping[str, Label]) -> None:
-        """As `store.label_runs`."""
         self._check(Action.ANNOTATE, *labelled)
         label_runs(self._store, labelled)
 
-    def import_run(
-        self, run: Run, *, sha256: str, file_name: str, made_with: Mapping[str, Any]
-    ) -> tuple[str, bool]:
-        """As `store.import_run`; the run belongs to whoever imports it."""
+    def import_run(self, file: RunFile) -> tuple[str, bool]:
         check(Action.IMPORT, self.actor)
         self._introduce()
-        return import_run(
-            self._store,
-            run,
-            sha256=sha256,
-            file_name=file_name,
-            made_with=made_with,
-            started_by=self.actor.id,
-        )
+        return import_run(self._store, file, started_by=self.actor.id)
 
     # -- studies and selections ---------------------------------------------------------------
 
-    def begin_study(self, cells: Sequence[Cell], *, anew: bool = False, place: str = "") -> str:
-        """As `study.begin`."""
+    def begin_study(self, cells: Sequence[Cell], *, place: str = "") -> str:
         check(Action.START_MANY, self.actor)
         self._check_place(place)
         return study.begin(
             self._store,
             self,
             cells,
-            anew=anew,
             started_by=self.actor.id,
             may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
             place=place,
         )
 
     def go_on_with_study(self, study_id: str, *, full: bool = False) -> None:
-        """As `study.go_on`."""
         self._check_plan(Action.START_MANY, STUDY, study_id)
         study.go_on(self._store, self, study_id, full=full)
 
     def cancel_study(self, cells: Sequence[Cell]) -> None:
-        """Cancel those runs of a study that this person may cancel, as `study.cancel`."""
         check(Action.CANCEL, self.actor)
         mine = [cell for cell in cells if cell.run and self.may(Action.CANCEL, cell.run.started_by)]
         study.cancel(self, mine)
@@ -220,10 +203,8 @@ class Acting:
         contenders: Sequence[tuple[str, RunSpec]],
         terms: Terms,
         *,
-        recorded: bool = True,
         place: str = "",
     ) -> str:
-        """As `select.begin`."""
         check(Action.START_MANY, self.actor)
         self._check_place(place)
         self._introduce()
@@ -231,20 +212,18 @@ class Acting:
             self._store,
             contenders,
             terms,
-            recorded=recorded,
+            recorded=True,
             started_by=self.actor.id,
             place=place,
         )
 
     def go_on_with_selection(self, selection_id: str) -> None:
-        """As `select.go_on`."""
         self._check_plan(Action.START_MANY, SELECTION, selection_id)
         manager = self._manager()
         select.go_on(self._store, selection_id)
         manager.wake()
 
     def forget_plan(self, kind: str, plan_id: str) -> None:
-        """As `store.forget_plan`."""
         self._check_plan(Action.FORGET, kind, plan_id)
         forget_plan(self._store, plan_id)
 
@@ -283,8 +262,8 @@ def _title(name: str) -> str:
 class Handling:
     """What one person may do with files here, and the way to do it.
 
-    Every method raises RightsError, in a sentence, before anything is changed; and whatever the
-    function that it is for raises.
+    Each method does what the function of its name in `dataset`, `dataset.own` or `fold` does. It
+    raises RightsError, in a sentence, before anything is changed; and whatever that one raises.
     """
 
     def __init__(self, store: Callable[[], Store], actor: Actor) -> None:
@@ -306,43 +285,35 @@ class Handling:
         check(Action.UPLOAD, self.actor)
 
     def take_in(self, write: Callable[[Path], object], file_name: str) -> str:
-        """As `own.take_in`."""
         self.check_upload()
         return own.take_in(write, file_name)
 
     def work_out(self, plain: Plain, layout: Layout, token: str, report: Report) -> About:
-        """As `own.work_out`, of a file that was taken in."""
         self.check_upload()
         return own.work_out(plain, layout, own.folder_of(token), report)
 
     def keep(self, token: str, name: str) -> About:
-        """As `own.keep`: the dataset belongs to this person."""
         self.check_upload()
         if self.actor.name:
             introduce(self._store(), self.actor.id, self.actor.name)
         return own.keep(own.folder_of(token), name, added_by=self.actor.id)
 
     def forget(self, token: str) -> None:
-        """As `own.forget`."""
         self.check_upload()
         own.forget(token)
 
     def rename(self, name: str, new: str) -> None:
-        """As `own.rename`."""
         check(Action.CHANGE_DATASETS, self.actor, own.added_by(name))
         own.rename(name, new)
 
     def remove(self, name: str) -> None:
-        """As `own.remove`."""
         check(Action.CHANGE_DATASETS, self.actor, own.added_by(name))
         own.remove(name)
 
     def download(self, entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
-        """As `datasets.download`."""
         check(Action.DOWNLOAD, self.actor)
         return datasets.download(entry, progress)
 
     def import_folds(self, dataset: str, path: Path, task: Task) -> tuple[str, int]:
-        """As `fold.import_folds`."""
         self.check_upload()
         return import_folds(dataset, path, task)

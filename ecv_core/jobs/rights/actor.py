@@ -12,6 +12,7 @@ from hashlib import sha256
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, RightsError
 from ecv_core.store.people import Quota
+from ecv_core.untrusted.limits import whole_number
 
 
 class PersonRole(StrEnum):
@@ -241,24 +242,14 @@ def _limits() -> Limits:
     return Limits(
         algorithms=algorithms,
         datasets=_names("ECV_PUBLIC_DATASETS"),
-        seconds=_number("ECV_PUBLIC_SECONDS", usual.seconds),
+        seconds=whole_number("ECV_PUBLIC_SECONDS", usual.seconds, "seconds", 1, _MOST),
         quota=Quota(
-            runs_per_hour=_number("ECV_PUBLIC_RUNS_PER_HOUR", usual.quota.runs_per_hour),
-            waiting=_number("ECV_PUBLIC_QUEUE", usual.quota.waiting),
+            runs_per_hour=whole_number(
+                "ECV_PUBLIC_RUNS_PER_HOUR", usual.quota.runs_per_hour, "runs", 1, _MOST
+            ),
+            waiting=whole_number("ECV_PUBLIC_QUEUE", usual.quota.waiting, "runs", 1, _MOST),
         ),
     )
-
-
-def _number(name: str, usual: int) -> int:
-    asked = os.environ.get(name, "").strip()
-    if not asked:
-        return usual
-    if not (asked.isascii() and asked.isdigit() and len(asked) <= 7 and 1 <= int(asked) <= _MOST):
-        raise InputError(
-            f"{name} must be a whole number from 1 to {_MOST}, but is '{asked[:40]}'; without it "
-            f"it is {usual}"
-        )
-    return int(asked)
 
 
 def _names(name: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -102,24 +102,21 @@ def _csv_words(folds: Folds) -> list[str]:
 def _recbole_words(interactions: Interactions, folds: Folds) -> list[str]:
     name = f"{interactions.dataset}-0"
     validated = fold_parts(interactions, folds, 0).counts[Part.VALIDATION].interactions > 0
-    parts = "[part1, part2, part3]" if validated else "[part1, part3, part3]"
-    lines = [
+    twice = (
+        " This split has no validation part, and RecBole wants one: the line above names the test "
+        "part twice. Train for a fixed number of epochs then (`stopping_step` no smaller than "
+        "`epochs`, and evaluate the last epoch), or RecBole chooses by test scores."
+    )
+    return [
         f"A folder per fold, each a dataset of RecBole: put `{name}` into RecBole's `data_path` "
         "and set",
         "",
         f"    dataset: {name}",
-        f"    benchmark_filename: {parts}",
+        f"    benchmark_filename: [part1, {'part2' if validated else 'part3'}, part3]",
         "    eval_args: {mode: full}",
         "",
-        "part1 is for training, part2 for validation, part3 for testing.",
+        "part1 is for training, part2 for validation, part3 for testing." + twice * (not validated),
     ]
-    if not validated:
-        lines[-1] += (
-            " This split has no validation part, and RecBole wants one: the line above names the "
-            "test part twice. Train for a fixed number of epochs then (`stopping_step` no smaller "
-            "than `epochs`, and evaluate the last epoch), or RecBole chooses by test scores."
-        )
-    return lines
 
 
 def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
@@ -171,7 +168,6 @@ FORMS = (CSV, RECBOLE)
 WORDS = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}
 """The parts that are written, as the column 'part' names them; the others are left out."""
 RECBOLE_PARTS = {Part.TRAIN: "part1", Part.VALIDATION: "part2", Part.TEST: "part3"}
-RECBOLE_COLUMNS = ("user_id:token", "item_id:token")
 
 _OLD = (1980, 1, 1, 0, 0, 0)  # the same split gives the same bytes on every day
 
@@ -257,7 +253,7 @@ def _recbole_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[s
 def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
     """RecBole's atomic columns with their types: ids, and rating and time where there are any."""
     ids = id_columns(interactions, rows)
-    columns = dict(zip(RECBOLE_COLUMNS, ids.values(), strict=True))
+    columns = {f"{name}:token": values for name, values in ids.items()}
     for name, values in (
         ("rating:float", interactions.ratings),
         ("timestamp:float", interactions.timestamps),
@@ -272,20 +268,13 @@ def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict
 
 
 _FOLD = re.compile(r"fold-?(\d{1,5})\.csv")
-_INTER = re.compile(r"(?P<dataset>.+)\.(?P<part>part[123])\.inter")
-_LAYOUT = (
-    "it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, fold-1.csv, ... "
-    "(user_id,item_id,part), or RecBole's NAME.part1.inter and NAME.part3.inter"
-)
 
 _DAMAGE = (zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 """How reading a damaged archive fails, beside BadZipFile."""
 
-Member = Callable[[str], bytes]
-
 
 def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
-    """A split from a fold file (see `read_folds`) or from a ZIP archive of `split_archive`.
+    """A split from a fold file (see `read_folds`) or from a ZIP archive of `split_archive` as CSV.
 
     What an archive leaves out of a fold is neither learnt from nor held out there.
 
@@ -322,79 +311,28 @@ def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> F
     whole = [path for path, file in paths.items() if file == "folds.csv"]
     if whole:
         return read_folds(member(whole[0]), interactions)
-    single = {path: found for path, file in paths.items() if (found := _FOLD.fullmatch(file))}
-    if single:
-        numbers = {int(found[1]): path for path, found in single.items()}
-        _check_numbers(numbers, name)
-        _check_size(len(numbers), name, interactions)
-        rows = [
-            _csv_parts(member(numbers[index]), f"{numbers[index]} in {name}", interactions)
+    numbers = {
+        int(found[1]): path for path, file in paths.items() if (found := _FOLD.fullmatch(file))
+    }
+    if not numbers:
+        raise FoldsError(
+            f"{name} holds no split: it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, "
+            "fold-1.csv, ... (user_id,item_id,part)"
+        )
+    if len(numbers) > MAX_K or sorted(numbers) != list(range(len(numbers))):
+        missing = min(set(range(len(numbers))) - set(numbers), default=MAX_K)
+        raise FoldsError(f"{name} has no fold-{missing}.csv; number the folds from 0 without gaps")
+    if len(numbers) * len(interactions) > MAX_FOLDS_TABLE:
+        raise FoldsError(
+            f"{name} has {len(numbers):,} folds of {len(interactions):,} interactions, more than "
+            f"can be held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
+        )
+    table = np.stack(
+        [
+            _parts(member(numbers[index]), f"{numbers[index]} in {name}", interactions)
             for index in range(len(numbers))
         ]
-        return _imported(rows)
-    inter = {path: found for path, file in paths.items() if (found := _INTER.fullmatch(file))}
-    datasets: dict[str, dict[str, str]] = {}
-    for path, found in inter.items():
-        dataset = str(PurePosixPath(path).with_name(found["dataset"]))  # folders keep folds apart
-        datasets.setdefault(dataset, {})[found["part"]] = path
-    if not datasets:
-        raise FoldsError(f"{name} holds no split: {_LAYOUT}")
-    _check_size(len(datasets), name, interactions)
-    return _imported(
-        [
-            _inter_parts(datasets[dataset], member, name, interactions)
-            for dataset in sorted(datasets, key=_natural)
-        ]
     )
-
-
-def _csv_parts(content: bytes, name: str, interactions: Interactions) -> NDArray[np.int8]:
-    """The Part of each interaction from a table with a column 'part'; shape (interactions,)."""
-    table = parse(content, name, ("user_id", "item_id", "part"))
-    codes = compute.index_in(table["part"], value_set=pa.array(list(WORDS.values())))
-    if codes.null_count:
-        wrong = shown(table["part"].filter(codes.is_null())[0])
-        raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(WORDS.values())}")
-    values = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
-    return _placed(table, values, name, interactions)
-
-
-def _inter_parts(
-    files: dict[str, str], member: Member, name: str, interactions: Interactions
-) -> NDArray[np.int8]:
-    """The Part of each interaction from one RecBole dataset; shape (interactions,)."""
-    for needed in ("part1", "part3"):
-        if needed not in files:
-            raise FoldsError(f"{name} has no {needed} beside {next(iter(files.values()))}")
-    tables, values = [], []
-    for part, ending in RECBOLE_PARTS.items():
-        if ending in files:
-            path = files[ending]
-            table = parse(member(path), f"{path} in {name}", RECBOLE_COLUMNS, "\t")
-            tables.append(table.rename_columns(["user_id", "item_id"]))
-            values.append(np.full(table.num_rows, part, dtype=np.int8))
-    return _placed(pa.concat_tables(tables), np.concatenate(values), name, interactions)
-
-
-def _placed(
-    table: pa.Table, values: NDArray[np.int8], name: str, interactions: Interactions
-) -> NDArray[np.int8]:
-    """The value of each interaction that the table has, UNUSED for the others.
-
-    Raises: FoldsError for a pair that the dataset does not have, or that comes twice.
-    """
-    given, wanted = pairs_of(table, name, interactions)
-    at = np.searchsorted(wanted.sorted, given.sorted)
-    at = np.minimum(at, len(wanted.sorted) - 1)
-    if np.any(wanted.sorted[at] != given.sorted) or np.any(np.diff(given.sorted) == 0):
-        raise FoldsError(f"{name} {mismatch(given, wanted, interactions)}")
-    parts = np.full(len(interactions), Part.UNUSED, dtype=np.int8)
-    parts[wanted.order[at]] = values[given.order]
-    return parts
-
-
-def _imported(rows: Iterable[NDArray[np.int8]]) -> Folds:
-    table = np.stack(list(rows))
     for index, parts in enumerate(table):
         for part in (Part.TRAIN, Part.TEST):
             if not np.any(parts == part):
@@ -404,21 +342,22 @@ def _imported(rows: Iterable[NDArray[np.int8]]) -> Folds:
     return Folds(strategy=IMPORTED, k=len(table), seed=None, draw=lambda index: table[index].copy())
 
 
-def _check_numbers(numbers: dict[int, str], name: str) -> None:
-    if len(numbers) > MAX_K or sorted(numbers) != list(range(len(numbers))):
-        missing = min(set(range(len(numbers))) - set(numbers), default=MAX_K)
-        raise FoldsError(f"{name} has no fold-{missing}.csv; number the folds from 0 without gaps")
+def _parts(content: bytes, name: str, interactions: Interactions) -> NDArray[np.int8]:
+    """The Part of each interaction from a table with a column 'part', UNUSED for those it lacks.
 
-
-def _check_size(folds: int, name: str, interactions: Interactions) -> None:
-    if folds * len(interactions) > MAX_FOLDS_TABLE:
-        raise FoldsError(
-            f"{name} has {folds:,} folds of {len(interactions):,} interactions, more than can be "
-            f"held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
-        )
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sorts 'x-2' before 'x-10'."""
-    pieces = re.split(r"(\d{1,9})", name)
-    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in pieces]
+    Raises: FoldsError for a pair that the dataset does not have, or that comes twice.
+    """
+    table = parse(content, name, ("user_id", "item_id", "part"))
+    codes = compute.index_in(table["part"], value_set=pa.array(list(WORDS.values())))
+    if codes.null_count:
+        wrong = shown(table["part"].filter(codes.is_null())[0])
+        raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(WORDS.values())}")
+    values = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
+    given, wanted = pairs_of(table, name, interactions)
+    at = np.searchsorted(wanted.sorted, given.sorted)
+    at = np.minimum(at, len(wanted.sorted) - 1)
+    if np.any(wanted.sorted[at] != given.sorted) or np.any(np.diff(given.sorted) == 0):
+        raise FoldsError(f"{name} {mismatch(given, wanted, interactions)}")
+    parts = np.full(len(interactions), Part.UNUSED, dtype=np.int8)
+    parts[wanted.order[at]] = values[given.order]
+    return parts

@@ -143,7 +143,6 @@ def mismatch(given: PairKeys, wanted: PairKeys, interactions: Interactions) -> s
 def _codes(
     column: pa.ChunkedArray, ids: NDArray[np.str_], kind: str, name: str, dataset: str
 ) -> NDArray[np.int32]:
-    """The code of each id; shape (rows,)."""
     known = pa.array(ids)
     codes = compute.index_in(armed(column), value_set=known)
     if codes.null_count:  # another program's file has them as they are
@@ -158,26 +157,23 @@ def _codes(
     return np.asarray(codes, dtype=np.int32)
 
 
-def parse(content: bytes, name: str, columns: tuple[str, ...], delimiter: str = ",") -> pa.Table:
-    """Columns of delimited text, as text.
+def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
+    """Columns of a CSV, as text.
 
     Args:
         content: the text in UTF-8; further columns are ignored.
         name: what to call it in an error.
         columns: the names wanted, in this order.
-        delimiter: between columns.
     Raises: FoldsError.
     """
-    first_line = repr(delimiter.join(columns)).strip("'")
+    first_line = ",".join(columns)
     try:
         if not content.strip():
             raise FoldsError(f"{name} is empty; its first line must be {first_line}")
         if b"\0" in content[:10_000]:
             raise FoldsError(f"{name} is not a CSV file: it has bytes that no text has")
         header = content[:10_000].decode("utf-8-sig", errors="replace").splitlines()[:1]
-        found = (
-            [column.strip().strip('"') for column in header[0].split(delimiter)] if header else []
-        )
+        found = [column.strip().strip('"') for column in header[0].split(",")] if header else []
         missing = [column for column in columns if column not in found]
         if missing:
             raise FoldsError(
@@ -186,7 +182,6 @@ def parse(content: bytes, name: str, columns: tuple[str, ...], delimiter: str = 
             )
         return csv.read_csv(
             pa.BufferReader(content),
-            parse_options=csv.ParseOptions(delimiter=delimiter),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(columns, pa.string()),
                 include_columns=list(columns),
@@ -325,7 +320,6 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
 
 
 def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
-    """The fold of each row; shape (rows,)."""
     whole = compute.match_substring_regex(column, r"^\d{1,9}$")
     bad = column.filter(compute.invert(whole))
     if not len(bad):

@@ -1,4 +1,8 @@
 // Copies the page's address; what is at its default is written out, so that it stays as it is.
+// Parts of the page say what that is, see link_has.
+const told = () =>
+  [...document.querySelectorAll("[data-ecv-link]")].map((part) => JSON.parse(part.dataset.ecvLink));
+
 const addressOf = (params) => {
   const url = new URL(window.location.href);
   for (const [name, values] of Object.entries(params)) {
@@ -21,16 +25,18 @@ const copied = async (text, input) => {
   }
 };
 
-export default function ({ data, parentElement }) {
+export default function ({ parentElement }) {
   const button = parentElement.querySelector("button");
   const label = parentElement.querySelector(".ecv-link-label");
   const input = parentElement.querySelector("input");
   const said = parentElement.querySelector("[role=status]");
-  const lacks = data.without ? `, without ${data.without}` : "";
-  button.title = `Whoever opens it sees this view${lacks}`;
+  button.title = "Whoever opens it sees this view";
   let later = 0;
   button.onclick = async () => {
-    const done = await copied(addressOf(data.params), input);
+    const parts = told();
+    const without = parts.map((part) => part.without).filter(Boolean).join(", ");
+    const lacks = without ? `, without ${without}` : "";
+    const done = await copied(addressOf(Object.assign({}, ...parts.map(({ params }) => params))), input);
     if (done) input.hidden = true;
     label.textContent = done ? `Link copied${lacks}` : "Copy it from here";
     said.textContent = done ? `The link to this view is copied${lacks}.` : "The link is in the field.";

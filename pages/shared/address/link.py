@@ -1,8 +1,10 @@
-"""A button that copies the address of what is on the page."""
+"""The address of what is on a page: copied, read, put right."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from math import isclose, isfinite
 
 import streamlit as st
@@ -11,12 +13,12 @@ from streamlit.errors import StreamlitAPIException
 from pages.shared.live.state import escaped
 from pages.shared.widgets.component import component
 
-_link = component(
+_button = component(
     __file__,
     "ecv_link",
     html="""
 <div class="ecv-link">
-  <button type="button" title="Whoever opens it sees this view">
+  <button type="button">
     <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2"
       stroke-linecap="round" aria-hidden="true">
       <path d="M10 14a4.5 4.5 0 0 0 6.4 0l3-3a4.5 4.5 0 0 0-6.4-6.4l-1 1"/>
@@ -32,12 +34,18 @@ _link = component(
 )
 
 
-def copy_link(
+def link_button() -> None:
+    """In the head of every page: copies its address, and what `link_has` adds to it."""
+    with st.container(key="copy-link"):
+        _button(key="copy-link-button", data={})
+
+
+def link_has(
     params: Mapping[str, str | Sequence[str]] | None = None,
     *,
     without: str = "",
 ) -> None:
-    """A button that copies the page's address, with what is at its default written out.
+    """What the copied address of this page says beside what stands in it.
 
     Streamlit leaves a choice at its default out of the address. Where that default may be another
     one elsewhere or tomorrow (the newest run, all datasets), name it here.
@@ -50,7 +58,8 @@ def copy_link(
         name: [value] if isinstance(value, str) else list(value)
         for name, value in (params or {}).items()
     }
-    _link(key="copy-link", data={"params": written, "without": without})
+    said = json.dumps({"params": written, "without": without})
+    st.html(f'<span hidden data-ecv-link="{escape(said)}"></span>')
 
 
 def chosen(*keys: str) -> dict[str, list[str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +10,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
+from pages.shared.address.link import link_button
+from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
@@ -23,10 +23,11 @@ VIEW = "view"
 """In the address: which view of a page that has several."""
 ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS, METRICS = (
+ALGORITHMS, RANKS, METRICS, PAPERS = (
     "Datasets and algorithms",
     "Splits and ranks",
     "Metrics and parameters",
+    "Papers",
 )
 
 _OLD: dict[str, tuple[str, dict[str, str]]] = {
@@ -87,9 +88,6 @@ _STYLE = """
 </style>
 """
 
-_MANY_MODULES = 200
-"""So many are loaded only where a page is opened for the first time."""
-
 _lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
 _menu = component(__file__, "ecv_menu", html="", js="menu.js")
 _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
@@ -98,6 +96,8 @@ _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
+    link_button()
+    presentation()
     with st.container(key="menu-mended"):
         _menu(key="menu", data={})
 
@@ -115,24 +115,6 @@ def page() -> Iterator[None]:
         st.stop()
     with sentences():
         yield
-    _keep_what_is_loaded()
-
-
-_loaded = 0
-"""Modules at the last time."""
-
-
-def _keep_what_is_loaded() -> None:
-    """Have Python's collector of garbage leave out what a page has loaded, which never is any.
-
-    To look through all of it takes 0.2 s, in which no page is served: once for fifty openings.
-    """
-    global _loaded
-    if len(sys.modules) < _loaded + _MANY_MODULES:
-        return
-    _loaded = len(sys.modules)
-    gc.collect()
-    gc.freeze()
 
 
 def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:

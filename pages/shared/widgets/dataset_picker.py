@@ -17,20 +17,52 @@ from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.glossary import explained
 
-DEFAULT = "synthetic"
+DEFAULT, DEFAULT_TABLE = "synthetic", "breast-cancer"
+_DATA = "task-of-data"
 
 
-def dataset_picker(task: Task = Task.TOP_N) -> tuple[DatasetEntry, bool]:
-    """The picked dataset, and whether it is ready to be used; with its size for this task."""
+INTERACTIONS, TABLE = "Recommend, from interactions", "Classify or predict, from a table"
+
+
+def picked_dataset() -> DatasetEntry:
+    """What is picked, by the widget or by the address, before the widget is drawn."""
     entries = datasets.catalogue()
+    asked = st.session_state.get("dataset") or st.query_params.get("dataset")
+    found = (one for one in entries.values() if asked in (one.id, one.title))
+    return next(found, entries[DEFAULT])
+
+
+def _switch() -> None:
+    of_table = st.session_state[_DATA] == TABLE
+    st.session_state["dataset"] = DEFAULT_TABLE if of_table else DEFAULT
+
+
+def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[DatasetEntry, bool]:
+    """The picked dataset, and whether it is ready to be used; with its size for this task.
+
+    Args:
+        task: what is to be done with it.
+        tables: whether tables of samples can be picked too.
+    """
+    entries = datasets.catalogue()
+    label_from_link("dataset", titles_of(entries, dataset_title))
+    of_table = tables and picked_dataset().task is not None
+    if tables:
+        st.session_state[_DATA] = TABLE if of_table else INTERACTIONS
+        st.segmented_control(
+            "Task", [INTERACTIONS, TABLE], key=_DATA, required=True, on_change=_switch
+        )
+    usual = DEFAULT_TABLE if of_table else DEFAULT
     # What one added comes before what one has not asked for.
-    names = sorted(entries, key=lambda name: (name != DEFAULT, entries[name].about is None))
-    titles = titles_of(names, dataset_title)
-    label_from_link("dataset", titles)
+    names = sorted(
+        (name for name, one in entries.items() if (one.task is not None) is of_table),
+        key=lambda name: (name != usual, entries[name].about is None),
+    )
+    titles = titles_of(entries, dataset_title)
     picked = st.selectbox(
         "Dataset",
         names,
-        index=names.index(DEFAULT),
+        index=None if of_table else 0,  # what is the default is not in the address
         format_func=titles.__getitem__,
         key="dataset",
         **KEPT,
@@ -42,7 +74,7 @@ def dataset_picker(task: Task = Task.TOP_N) -> tuple[DatasetEntry, bool]:
             "k-core",
         ),
     )
-    entry = entries[picked or DEFAULT]
+    entry = entries[picked or usual]
     ready = datasets.available(entry)
     with st.container(horizontal=True, vertical_alignment="center"):
         _size(entry, ready, task)
@@ -79,23 +111,19 @@ def _misnamed() -> None:
 
 def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
     if entry.generated:
-        place = ":green[:material/check_circle:] made here, no download"
+        place = ":green[:material/check_circle:] comes with e-fold, no download"
     elif ready:
         place = ":green[:material/check_circle:] on disk"
     else:
         place = ":orange[:material/cloud_download:] not on disk"
-    counts, word = (entry.users, entry.items, entry.interactions), "interactions"
-    if task is Task.RATINGS:
-        counts, word = entry.rated or (None, None, None), "ratings"
-    users, items, count = counts
-    facts = []
+    facts = [f"**{number}** {noun}" for number, noun in map(str.split, entry.size_words(task))]
+    users, items, count = (task is Task.RATINGS and entry.rated) or (
+        entry.users,
+        entry.items,
+        entry.interactions,
+    )
     if users and items and count:
-        facts += [
-            f"**{users:,}** users",
-            f"**{items:,}** items",
-            f"**{count:,}** {word}",
-            f"density **{100 * count / (users * items):.2f}\u00a0%**",
-        ]
+        facts.append(f"density **{100 * count / (users * items):.2f}\u00a0%**")
     st.markdown(" · ".join([*facts, place]))
 
 

@@ -151,7 +151,8 @@ def test_the_order_in_which_scores_are_given_does_not_matter(scores, alpha, data
 
 @given(scores=some_scores)
 def test_a_larger_alpha_never_stops_later(scores):
-    curve = explore(Scores(folds=np.array(scores))).curve()
+    found = explore(Scores(folds=np.array(scores)))
+    curve = found.curve(found.breakpoints())
     beyond = 1 - np.cumsum(curve.stop_distribution, axis=1)  # P(stop > n)
     assert np.all(np.diff(beyond, axis=0) <= 1e-12)
 
@@ -160,7 +161,7 @@ def test_a_larger_alpha_never_stops_later(scores):
 @given(scores=st.lists(score, min_size=3, max_size=6))
 def test_the_curve_holds_between_its_breakpoints(scores):
     found = explore(Scores(folds=np.array(scores)))
-    curve = found.curve(within_percent=3.0)
+    curve = found.curve(found.breakpoints(), within_percent=3.0)
     points = curve.settings
     assert points[0] == 0
     assert np.all(np.diff(points) > 0)
@@ -176,7 +177,7 @@ def test_the_curve_holds_between_its_breakpoints(scores):
 
 def test_the_curve_and_one_alpha_agree_for_ten_folds():
     found = explore(Scores(folds=np.random.default_rng(4).normal(0.3, 0.01, 10)))
-    curve = found.curve(within_percent=1.0)
+    curve = found.curve(found.breakpoints(), within_percent=1.0)
     for alpha in np.geomspace(1e-7, 1e-1, 25):
         one, other = curve.at(alpha), found.at(alpha, within_percent=1.0)
         assert one.stop_distribution == pytest.approx(other.stop_distribution, abs=1e-12)
@@ -185,13 +186,6 @@ def test_the_curve_and_one_alpha_agree_for_ten_folds():
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-9)
     assert curve.mean_stop[0] == pytest.approx(10)  # nothing has no width
     assert curve.mean_stop[-1] == pytest.approx(3)  # everything stops at once
-
-
-def test_a_curve_of_too_many_breakpoints_is_thinned(monkeypatch):
-    monkeypatch.setattr("ecv_core.analysis.orders.outcomes.MAX_POINTS", 50)
-    curve = explore(Scores(folds=np.random.default_rng(4).normal(0.3, 0.01, 8))).curve()
-    assert len(curve.settings) == 50
-    assert curve.mean_stop[-1] == pytest.approx(3)
 
 
 @pytest.mark.parametrize("alpha", [1e-5, 1e-4, 1e-3])

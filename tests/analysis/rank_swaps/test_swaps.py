@@ -82,8 +82,8 @@ def test_without_users_the_headline_does_not_judge(table_3):
     assert found.without_users == SPLITS
     assert headline(found, "leave-last-item") == (
         "Under temporal-user, user-knn beats implicit-mf; under leave-last-item it is the other "
-        "way round. 2 of 21 pairs of algorithms swap between leave-last-item and any of the 2 "
-        "other splits; without the users' scores nobody knows which of them are chance."
+        "way round. Pairs of algorithms that swap between leave-last-item and 2 others: 2 of 21; "
+        "without the users' scores nobody knows which of them are chance."
     )
 
 
@@ -101,8 +101,8 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
     (tau,) = taus_frame(found).itertuples()
     assert (tau.tau, tau.low, tau.high) == (-1, -1, -1)
     assert headline(found, "random-holdout").endswith(
-        "3 of 3 pairs of algorithms swap between random-holdout and the other split, all of them "
-        "in at least 95 % of the bootstrap samples."
+        "Pairs of algorithms that swap between random-holdout and the other split: 3 of 3, 3 of "
+        "them in at least 95 % of the bootstrap samples."
     )
 
     narrow = two_splits(a_run, {"popular": 0.2, "ease": 0.2001}, {"popular": 0.2001, "ease": 0.2})
@@ -111,8 +111,8 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
     (share,) = pairs_frame(found, "random-holdout")["both_percent"]
     assert 5 < share < 60  # two coins, each a little loaded
     assert headline(found, "random-holdout").endswith(
-        "swaps between random-holdout and the other split, but not in at least 95 % of the "
-        "bootstrap samples, so it may be chance."
+        "swap between random-holdout and the other split: 1 of 1, 0 of them in at least 95 % of "
+        "the bootstrap samples; the others may be chance."
     )
 
 
@@ -136,8 +136,7 @@ def test_intervals_hold_the_scores(a_run, users_like):
     ranks = ranks_frame(found, "random-holdout")
     assert ((ranks["low"] < ranks["score"]) & (ranks["score"] < ranks["high"])).all()
     assert headline(found, "random-holdout") == (
-        "No pair of algorithms swaps: the other split has the one pair in the order of "
-        "random-holdout, or level."
+        "No pair of algorithms swaps between random-holdout and the other split."
     )
     points = points_frame(ranks, "random-holdout", "leave-last-item")
     assert points[["algorithm", "score", "other_score"]].to_numpy().tolist() == [

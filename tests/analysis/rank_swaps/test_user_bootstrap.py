@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ecv_core.analysis.rank_swaps.swaps import resampled_scores, user_cube
 from ecv_core.records.run import UserScores
@@ -64,10 +62,9 @@ def test_the_spread_is_the_standard_error_of_a_mean():
     assert found.mean() == pytest.approx(scores.mean(), abs=0.001)
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_the_same_seed_draws_the_same_users(seed):
+def test_the_same_users_are_drawn_every_time():
     scores = cube([[0.1, 0.5, NAN], [0.9, NAN, 0.2]])
-    one, other = (resampled_scores([scores], resamples=20, seed=seed)[0] for _ in range(2))
+    one, other = (resampled_scores([scores], resamples=20)[0] for _ in range(2))
     np.testing.assert_array_equal(one, other)
     known = one[~np.isnan(one)]
     assert ((known >= np.float32(0.1)) & (known <= np.float32(0.9))).all()

@@ -207,10 +207,9 @@ def test_select_over_orders_writes_the_contract(
     "words",
     [
         [],
-        ["--recorded", "--scores", "x.csv"],
+        ["ml-100k", "ease", "--scores", "x.csv"],
         ["--scores", "none.csv"],
-        ["--recorded", "--confidence", "2"],
-        ["--recorded", "--orders", "0"],
+        ["synthetic", "popular", "ease", "--orders", "10"],
     ],
 )
 def test_bad_calls_are_one_line_and_exit_code_2(

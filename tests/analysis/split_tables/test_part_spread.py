@@ -1,14 +1,14 @@
-"""How parts are spread: by hand, and nothing is lost on any axis."""
+"""How parts are spread: by hand, and nothing is lost over time."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.analysis.split_tables.roles import Axis, InteractionRole, axes, spread
+from ecv_core.analysis.split_tables.roles import InteractionRole, spread
 from ecv_core.records.interactions import Interactions
 
 
-def data(users, times=None, baskets=None):
+def data(users, times):
     users = np.array(users, dtype=np.int32)
     return Interactions(
         dataset="tiny",
@@ -16,8 +16,7 @@ def data(users, times=None, baskets=None):
         items=np.arange(len(users), dtype=np.int32),
         user_ids=np.array([f"u{n}" for n in range(int(users.max()) + 1)]),
         item_ids=np.array([f"i{n}" for n in range(len(users))]),
-        timestamps=None if times is None else np.array(times, dtype=np.int64),
-        baskets=None if baskets is None else np.array(baskets, dtype=np.int32),
+        timestamps=np.array(times, dtype=np.int64),
     )
 
 
@@ -29,19 +28,12 @@ def cells(frame):
     return {(row.part, row.low): row.count for row in frame.itertuples(index=False) if row[3]}
 
 
-def test_a_dataset_is_shown_over_what_it_knows():
-    assert axes(data([0, 1], times=[5, 6])) == (Axis.TIME, Axis.HISTORY)
-    assert axes(data([0, 1], baskets=[0, 0])) == (Axis.HISTORY,)
-    assert axes(data([0, 1])) == ()
-
-
 def test_over_time_each_second_has_its_bin_while_they_are_few():
     found = spread(
         data([0, 0, 1, 1], times=[100, 101, 101, 103]),
         roles_of(
             InteractionRole.TRAIN, InteractionRole.TRAIN, InteractionRole.TEST, InteractionRole.TEST
         ),
-        Axis.TIME,
     )
     counts = {
         (part, low): count
@@ -54,26 +46,6 @@ def test_over_time_each_second_has_its_bin_while_they_are_few():
         ("test", 101): 1,
         ("test", 103): 1,
     }
-
-
-def test_within_a_history_equal_moments_stand_together():
-    # four interactions, the first two at once: in the middle of the first half, so at 25 %
-    found = spread(
-        data([0, 0, 0, 0], times=[9, 5, 7, 5]),
-        roles_of(
-            InteractionRole.TEST,
-            InteractionRole.TRAIN,
-            InteractionRole.TRAIN,
-            InteractionRole.TRAIN,
-        ),
-        Axis.HISTORY,
-    )
-    some = found[found["count"] > 0]
-    assert some[["part", "low", "count"]].values.tolist() == [
-        ["training", 25.0, 2],
-        ["training", 60.0, 1],  # (2 + 3) / 2 of 4 is 62.5 %
-        ["test", 85.0, 1],  # (3 + 4) / 2 of 4 is 87.5 %
-    ]
 
 
 @st.composite
@@ -91,7 +63,6 @@ def test_no_interaction_is_lost_or_counted_twice(made):
     wanted = {
         role.word: int(np.sum(parts == role)) for role in InteractionRole if np.any(parts == role)
     }
-    for axis in (Axis.TIME, Axis.HISTORY):
-        found = spread(interactions, parts, axis)
-        assert found.groupby("part")["count"].sum().to_dict() == wanted
-        assert (found["low"] < found["high"]).all()
+    found = spread(interactions, parts)
+    assert found.groupby("part")["count"].sum().to_dict() == wanted
+    assert (found["low"] < found["high"]).all()

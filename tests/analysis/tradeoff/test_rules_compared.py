@@ -12,10 +12,10 @@ from ecv_core.analysis.tradeoff.rules import (
     MANY_DRAWS,
     RULES_COLUMNS,
     Line,
-    asked_line,
+    RuleCurve,
     rules_frame,
-    walked_line,
 )
+from ecv_core.analysis.tradeoff.rules import rule_curve as worked_out
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES, StdStagnation
 
@@ -34,19 +34,7 @@ def system(name, folds, joules=None):
     )
 
 
-def line(cost, difference, **more):
-    cost, difference = np.atleast_2d(cost).astype(float), np.atleast_2d(difference).astype(float)
-    return Line(
-        rule="fixed",
-        cells=tuple(range(len(cost))),
-        settings=np.arange(1.0, cost.shape[1] + 1),
-        cost_percent=cost,
-        difference_percent=difference,
-        **more,
-    )
-
-
-def curve(settings, cost, difference):
+def curve(settings, cost, difference, errors=None):
     rows = len(settings)
     return Curve(
         k=10,
@@ -56,7 +44,16 @@ def curve(settings, cost, difference):
         difference_quantiles=np.zeros((rows, len(QUANTILES))),
         coverage=np.ones(rows),
         cost_percent=np.array(cost, dtype=float),
+        standard_errors=errors or {},
     )
+
+
+def rule_curve(*curves):
+    return RuleCurve(rule="fixed", curves=dict(enumerate(curves)))
+
+
+def line(cost, difference):
+    return Line.of(rule_curve(curve(range(1, len(cost) + 1), cost, difference)), np.ones(1))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +67,12 @@ def curve(settings, cost, difference):
     ],
 )
 def test_between_two_settings_lies_their_mix(cost, setting, difference):
-    mean = line([10, 20, 100], [4, 2, 0]).over(np.ones(1))
+    mean = line([10, 20, 100], [4, 2, 0])
     assert mean.at_cost(cost) == pytest.approx((setting, difference, 0.0))
 
 
 def test_below_the_cheapest_setting_there_is_nothing():
-    mean = line([10, 20, 100], [4, 2, 0]).over(np.ones(1))
+    mean = line([10, 20, 100], [4, 2, 0])
     assert all(math.isnan(value) for value in mean.at_cost(9.9))
 
 
@@ -84,30 +81,29 @@ def test_below_the_cheapest_setting_there_is_nothing():
     [(3, 1.5, 15), (0, 3, 100), (1, 2.5, 60), (9, 1, 10)],
 )
 def test_an_equal_difference_takes_the_cheapest_mix(difference, setting, cost):
-    mean = line([10, 20, 100], [4, 2, 0]).over(np.ones(1))
+    mean = line([10, 20, 100], [4, 2, 0])
     assert mean.at_difference(difference) == pytest.approx((setting, cost, 0.0))
 
 
 def test_a_line_that_gets_worse_in_between_counts_from_its_first_crossing():
-    mean = line([10, 20, 30, 100], [4, 2, 3, 0]).over(np.ones(1))
+    mean = line([10, 20, 30, 100], [4, 2, 3, 0])
     assert mean.at_difference(2.5)[1] == pytest.approx(17.5)
 
 
 def test_weights_count_for_the_cost_and_not_for_the_difference():
-    two = line([[10, 100], [50, 100]], [[4, 0], [2, 0]])
-    mean = two.over(np.array([3.0, 1.0]))
+    two = rule_curve(curve([1, 2], [10, 100], [4, 0]), curve([1, 2], [50, 100], [2, 0]))
+    mean = Line.of(two, np.array([3.0, 1.0]))
     assert mean.cost.tolist() == [20, 100]
     assert mean.difference.tolist() == [3, 0]
 
 
 def test_errors_of_cells_join_as_those_of_independent_numbers():
-    two = line(
-        [[10, 100], [10, 100]],
-        [[4, 0], [4, 0]],
-        cost_error=np.array([[0.3, 0], [0.4, 0]]),
-        difference_error=np.array([[0.06, 0], [0.08, 0]]),
-    )
-    mean = two.over(np.ones(2))
+    each = [
+        {"cost_percent": np.array([cost, 0]), "mean_difference_percent": np.array([off, 0])}
+        for cost, off in ((0.3, 0.06), (0.4, 0.08))
+    ]
+    two = rule_curve(*(curve([1, 2], [10, 100], [4, 0], errors) for errors in each))
+    mean = Line.of(two, np.ones(2))
     assert mean.cost_error[0] == pytest.approx(0.25)  # a half of sqrt(0.3^2 + 0.4^2)
     assert mean.at_cost(10)[2] == pytest.approx(0.05)
     # At 2 %: half way, so half of both errors; the line is 22.5 cost percent per point steep.
@@ -115,33 +111,35 @@ def test_errors_of_cells_join_as_those_of_independent_numbers():
 
 
 def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
-    found = asked_line(RULES["fixed"], [system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)])
-    assert found.cost_percent == pytest.approx(np.tile(np.arange(10, 101, 10), (2, 1)))
-    assert found.difference_percent[0] == pytest.approx(
+    systems = [system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)]
+    found = worked_out(RULES["fixed"], systems, {})
+    for one in found.curves.values():
+        assert one.cost_percent == pytest.approx(np.arange(10, 101, 10))
+    assert found.curves[0].mean_difference_percent == pytest.approx(
         fixed(Scores(folds=NOISY)).mean_difference_percent
     )
+    assert not found.sampled
 
 
 def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_it_is():
-    found = asked_line(RULES["std-stagnation"], [system("noisy", NOISY)])
-    assert found.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
-    assert np.all(np.diff(found.cost_percent[0]) > 0)
-    assert found.cost_percent[0, 0] >= 40
-    assert (found.cost_percent[0, -1], found.difference_percent[0, -1]) == (
-        pytest.approx(100),
-        pytest.approx(0),
-    )
+    found = worked_out(RULES["std-stagnation"], [system("noisy", NOISY)], {}, draws=MANY_DRAWS)
+    mean = Line.of(found, np.ones(1))
+    assert mean.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
+    assert np.all(np.diff(mean.cost) > 0)
+    assert mean.cost[0] >= 40
+    assert (mean.cost[-1], mean.difference[-1]) == (pytest.approx(100), pytest.approx(0))
     rule = StdStagnation(min_folds=4)
     alone = outcome(Scores(folds=NOISY), rule, draws=MANY_DRAWS, seed=0)
-    assert found.cost_error[0, 0] == alone.standard_errors["cost_percent"]
+    assert found.sampled
+    assert mean.cost_error[0] == alone.standard_errors["cost_percent"]
 
 
 def test_every_rule_is_compared_with_e_fold_over_its_own_cells():
     systems = [system("noisy", NOISY, 10.0), system("calm", CALM, 90.0)]
     explored = tradeoff(systems, within_percent=2.0)
     alphas = slider_alphas(explored.alphas)
-    precision = walked_line("precision", {1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
-    frame = rules_frame(explored, [asked_line(RULES["fixed"], systems), precision], alphas)
+    precision = RuleCurve(rule="precision", curves={1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
+    frame = rules_frame(explored, [worked_out(RULES["fixed"], systems, {}), precision], alphas)
     assert list(frame.columns) == list(RULES_COLUMNS)
     alpha = min(alphas, key=lambda one: abs(np.log(one / 1e-4)))
     at = {(row.weighting, row.rule): row for row in frame[frame["alpha"] == alpha].itertuples()}
@@ -166,7 +164,7 @@ def test_precision_ends_where_all_folds_are_used():
     systems = [system("calm", CALM)]
     explored = tradeoff(systems, within_percent=2.0)
     lowest = [float(explored.alphas[0])]
-    precision = walked_line("precision", {0: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
+    precision = RuleCurve(rule="precision", curves={0: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
     frame = rules_frame(explored, [precision], lowest)
     row = frame[frame["rule"] == "precision"].iloc[0]
     # At nearly all folds: between the 40 % of tolerance 1 % and the 100 % of tolerance 0.

@@ -83,7 +83,7 @@ def test_systems_of_different_k_have_no_common_fixed_e():
 def test_the_frame_holds_every_curve_and_the_papers_point():
     found = tradeoff([system(), system("two", FOLDS[::-1] + 0.1)], within_percent=2.0)
     precision = curve([[0, 1, 0, 0, 0, 0]], [0.5], [33])
-    other = RuleCurve(rule="precision", curves=(), curve=precision, sampled=False)
+    other = RuleCurve(rule="precision", curves={0: precision})
     frame = tradeoff_frame(found, [other])
     assert list(frame.columns) == list(TRADEOFF_COLUMNS)
     counts = frame["kind"].value_counts().to_dict()

@@ -52,10 +52,6 @@ def test_the_metric_with_less_noise_is_named_first() -> None:
     # three places, with factors set, epochs by one or two
     assert "With epochs set, nDCG@10 tells the other settings apart best" in found.sentence()
     assert set(found.dominant) == {"factors", "epochs"}
-    only = study_metrics(found.scores, fix="epochs", metric="recall@10")
-    assert set(only.dominant) == {"epochs"}
-    with pytest.raises(UnknownName, match="did you mean 'factors'"):
-        study_metrics(found.scores, fix="factor")
     with pytest.raises(UnknownName, match="no metric of this tuning is called 'mrr'"):
         study_metrics(found.scores, metric="mrr")
 

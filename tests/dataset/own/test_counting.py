@@ -42,13 +42,9 @@ def test_the_first_rows_of_each_reason_are_shown_with_their_numbers(read):
     ]
     _, reading = read("user,item,rating\n" + "\n".join(rows) + "\n")
     assert reading.examples == {
-        WIDTH: ((3, "short"), (8, "1,2,3,4,5")),
-        NO_USER: (
-            (4, "user '', item 'y', rating '3'"),
-            (9, "user '', item 'z', rating '1'"),
-        ),
-        NO_RATING: ((5, "user 'a\nb', item 'y', rating 'bad'"),),
-        REPEATED: ((6, "user 'ann', item 'x'"),),
+        WIDTH: [(3, "short"), (8, "1,2,3,4,5")],
+        NO_USER: [(4, "user '', item 'y', rating '3'"), (9, "user '', item 'z', rating '1'")],
+        NO_RATING: [(5, "user 'a\nb', item 'y', rating 'bad'")],
     }
 
 
@@ -56,8 +52,8 @@ def test_five_rows_of_a_reason_are_shown_and_lines_of_json_are_counted_from_one(
     good, bad = '{"user": "ann", "item": "%d"}', "[1, 2]"
     lines = [good % 0, *[bad] * 7, *(good % at for at in range(1, 4)), '{"user": "ann"}']
     _, reading = read("\n".join(lines), name="file.jsonl")
-    assert reading.examples[NO_OBJECT] == tuple((number, bad) for number in range(2, 7))
-    assert reading.examples[NO_ITEM] == ((12, "user 'ann', item ''"),)
+    assert reading.examples[NO_OBJECT] == [(number, bad) for number in range(2, 7)]
+    assert reading.examples[NO_ITEM] == [(12, "user 'ann', item ''")]
     assert reading.unused[NO_OBJECT] == 7
 
 
@@ -124,6 +120,12 @@ def test_of_a_repeated_pair_the_earliest_is_kept_whatever_the_order(read):
     _, reading = read(text)
     assert rows_of(reading) == [("b", "x", 2.0, 5), ("a", "x", 3.0, 10)]
     assert reading.unused == {REPEATED: 3}
+
+
+def test_a_separator_of_two_signs_is_one_wherever_the_file_is_cut_into_pieces(read):
+    lines = [f"{number}::{number % 7}::3" for number in range(300_000)]  # some pieces of a MB
+    _, reading = read("\n".join(lines) + "\n", name="ratings.dat")
+    assert (reading.rows, len(reading.interactions), reading.unused) == (300_000, 300_000, {})
 
 
 def test_a_decimal_comma_is_read_where_a_comma_separates_nothing(read):

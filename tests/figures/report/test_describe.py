@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from ecv_core.analysis.selection import Terms, play
-from ecv_core.analysis.tradeoff.decision import Candidate, decide, fixed_folds
+from ecv_core.analysis.tradeoff.decision import decide, fixed_folds
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
     options_frame,
-    same_cost_sentence,
     way_out_sentence,
 )
 from ecv_core.figures.report.describe import (
@@ -163,8 +162,7 @@ def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
         "keeps this with fewer."
     )
     assert way_out_sentence(found) == (
-        "What would be enough: 2 folds with an acceptable difference of 28.6 %; or 1 fold (33 % of "
-        "the energy), if 33 % of orders are enough."
+        "What would be enough: 2 folds with an acceptable difference of 28.6 %."
     )
     assert way_out_sentence(decided([system()], 30, 0.95)) == ""
 
@@ -182,16 +180,6 @@ def test_what_it_was_tuned_and_checked_on_is_said():
         "datasets, the setting keeps the promise on 3 of 3 datasets."
     )
     assert "nothing to check" in checked_sentence(decided([system()], 5, 0.95))
-
-
-def test_equal_costs_are_named():
-    one = system()
-    twin = Candidate(rule="std-stagnation", curves=fixed_folds([one], within_percent=30).curves)
-    found = decided([one], 30, 1.0, twin)
-    assert same_cost_sentence(found).endswith(
-        "costs the same, to half a percentage point of the energy."
-    )
-    assert same_cost_sentence(decided([one], 30, 1.0)) == ""
 
 
 def test_the_table_of_options_gives_the_risk():

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import GivesUp
+from ecv_core.jobs.book import GivesUp, Says
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
@@ -256,7 +256,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
 
     said: list[str] = []
     with pytest.raises(RunError, match=r"gave up saving after 5 attempts.*free some disk space"):
-        compute(store, two_cells(tmp_path), large, trouble=GivesUp(said.append))
+        compute(store, two_cells(tmp_path), large, says=Says(trouble=GivesUp(said.append)))
     assert asked == [("popular", 0), ("popular", 1), ("popular", 2)]  # nothing of the second cell
     assert len(said) == 1
     assert "free some disk space. A result is waiting in memory" in said[0]
@@ -378,13 +378,6 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
     record(replace(run, run_id="another"), path)  # recorded again, it fills the cell still
     (cell,) = study.look(store, study_id)
     assert (cell.run.run_id, cell.to_do) == ("another", False)
-
-
-def test_anew_runs_everything_again(store, queue):
-    known = put(store, spec())
-    (cell,) = study.look(store, begin(store, queue, [spec()], anew=True))
-    assert cell.run.run_id != known.run_id
-    assert cell.run.state is RunState.QUEUED
 
 
 def test_a_run_that_stopped_early_is_enough_only_where_that_was_asked_for(store):

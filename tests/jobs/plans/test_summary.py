@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS
 from ecv_core.figures.study_summary import scores_frame, summary, systems_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.plans.study import PAPER_ALGORITHMS, PAPER_DATASETS, of_the_paper
+from ecv_core.jobs.plans.study import PAPER_DATASETS, of_the_paper
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.store import open_store
 from tests.fake_folds import fold_result

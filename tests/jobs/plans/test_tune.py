@@ -1,21 +1,18 @@
 """A tuning fold by fold, with made-up folds: what it chooses, runs, keeps and resumes."""
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ecv_core.analysis.tuning.estimate import estimate
 from ecv_core.analysis.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
 from ecv_core.cli import main
-from ecv_core.energy.expected import KnownCosts
 from ecv_core.energy.meter import NoMeter
-from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.computing import Compute, Results
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.plans.tune import Tuning, expected_of, groups, make_tuning, tune
+from ecv_core.jobs.plans.tune import Tuning, groups, make_tuning, tune
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
@@ -194,19 +191,6 @@ def test_tpe_learns_from_the_first_fold(store: Store) -> None:
     assert len(found.configurations) == 4
 
 
-def test_the_estimate_counts_the_folds_that_are_missing(store: Store) -> None:
-    asked = tuning(all_folds=True)
-    assert expected_of(asked, store) is None  # nothing is known of this algorithm on these data
-    tuned(store, computing(fold))
-    there = sum(len(run.folds) for run in store.runs())
-    found = expected_of(asked, store)
-    assert found.folds == 40 - there
-    # The middle of what single folds and later folds may take is not far off what these took.
-    took = found.folds * fold_result(0, 0.5).total_seconds
-    assert 0.8 * took <= found.seconds <= 1.25 * took
-    assert found.same_parameters == 4
-
-
 def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
     assert own_tuning(store, "synthetic", "item-knn") is None
     assert own_tuning_names(store) == {}
@@ -234,56 +218,7 @@ def test_the_command_finds_the_best_and_writes_it(
     assert [one["params"]["neighbours"] for one in document["configurations"]] == [10, 40, 80]
     said = capsys.readouterr()
     assert "item-knn:neighbours=40 is best on synthetic" in said.out
-    assert "3 configurations x 10 folds; how long they take is not known" in said.err
-    # and from the first fold it is: 0.8 s each, one of 30 is there
-    assert "at most 29 folds to compute: at most about " in said.err
-    assert "(1 of the 3 with the same parameters)" in said.err
-
-
-def test_more_than_an_hour_asks_first(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    def slow(spec: RunSpec, index: int) -> FoldResult:
-        return replace(fold(spec, index), total_seconds=400.0)
-
-    tuned(store, computing(slow))
-    command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
-    assert main(command) == 2
-    assert "give --yes to start it" in capsys.readouterr().err
-
-
-def test_an_unknown_duration_is_found_out_from_the_first_fold(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = []
-
-    def shared(specs: Sequence[RunSpec], index: int, **_: object) -> Generator:
-        asked.append((len(specs), index))
-        for place, spec in enumerate(specs):
-            yield place, replace(fold(spec, index), total_seconds=400.0)
-
-    monkeypatch.setattr("ecv_core.fold.shared.run_shared_fold", shared)
-    monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
-    command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
-    assert main(command) == 2
-    said = capsys.readouterr().err
-    assert "is not known, for item-knn never ran on synthetic here: the first fold" in said
-    assert "4 configurations, 36 folds to compute: about 3 h" in said
-    assert "give --yes to start it" in said
-    assert "what has run is kept" in said
-    assert asked == [(4, 0)]
-    assert main([*command, "--yes"]) == 0
-    assert asked == [(4, fold) for fold in range(10)]
-
-
-def test_iterations_of_one_training_run_take_as_long_as_the_longest() -> None:
-    spec = make_spec(dataset="synthetic", algorithm="bpr-mf", rule="never", full=True)
-    specs = specs_of(spec, [{"epochs": 10}, {"epochs": 20}, {"epochs": 40}])
-    known = [
-        KnownCosts(spec=one, seconds=(took,) * 10, joules=(1.0,) * 10)
-        for one, took in zip(specs, (1.0, 2.0, 4.0), strict=True)
-    ]
-    assert estimate(specs, known, [0, 0, 5]).seconds == pytest.approx(10 + 20 + 20)
-    assert estimate(specs, known, [0, 0, 5], going_on=[0, 0, 0]).seconds == pytest.approx(20)
-    assert estimate(specs, known, [0, 0, 5], going_on=[0, None, 0]).seconds == pytest.approx(40)
+    assert "3 configurations, at most 30 folds" in said.err
 
 
 # -- the protocol with a part put aside ---------------------------------------------------------

@@ -15,17 +15,17 @@ from ecv_core.stopping import moments, rule_for
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import add_lost, people_names
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan, stored_plans
+from ecv_core.store.run_file import RunFile
 from ecv_core.store.schema import folds, labels
 from tests.fake_folds import fold_result
 from tests.jobs.rights.conftest import ADA, BEN, OTHER_VISITOR, SPEC, VERA, VISITOR
 
 EASE = make_spec(dataset="synthetic", algorithm="ease", k=5, rule="never")
 TERMS = Terms(k=5, confidence=0.95, indifference=0.0, until="winner", higher_is_better=True)
-IMPORTED = {"sha256": "0" * 64, "file_name": "run.json", "made_with": {}}
 
 
 def an_imported_run():
-    return Run(
+    run = Run(
         run_id="elsewhere",
         spec=SPEC,
         state=RunState.FINISHED,
@@ -33,6 +33,7 @@ def an_imported_run():
         moments=moments(rule_for(SPEC), [fold_result(0, 0.3)], SPEC.confidence),
         created_at=datetime.now(UTC),
     )
+    return RunFile(run=run, sha256="0" * 64, name="run.json", made_with={})
 
 
 def everything(store):
@@ -94,7 +95,7 @@ ON_THEIRS = {
     "forget selection": lambda act, of: act.forget_plan(SELECTION, of["selection"]),
 }
 ANEW = {
-    "import": lambda act, of: act.import_run(an_imported_run(), **IMPORTED),
+    "import": lambda act, of: act.import_run(an_imported_run()),
     "begin study": lambda act, of: act.begin_study([Cell(spec=SPEC)]),
     "begin selection": lambda act, of: act.begin_selection(
         [("popular", SPEC), ("ease", EASE)], TERMS
@@ -157,7 +158,7 @@ def test_cancelling_a_study_leaves_the_runs_of_others_alone(store, act, run_of):
 def test_what_is_started_belongs_to_who_started_it(store, act):
     run_id = act(ADA).start([SPEC])
     assert store.run(run_id).started_by == "ada"
-    kept, _ = act(ADA).import_run(an_imported_run(), **IMPORTED)
+    kept, _ = act(ADA).import_run(an_imported_run())
     assert store.run(kept).started_by == "ada"
     study = act(ADA).begin_study([Cell(spec=EASE)])
     (record,) = stored_plans(store, STUDY)

@@ -1,0 +1,311 @@
+"""Every table and figure of the five papers, cell by cell, beside what is recorded here.
+
+`data/papers.toml` has what the papers print, and why a cell differs or is not to be had.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import groupby
+from typing import Any, Literal, cast
+
+import numpy as np
+import pandas as pd
+
+from ecv_core import dataset as datasets
+from ecv_core import models
+from ecv_core.analysis.baselines import published, recorded
+from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, explorable
+from ecv_core.analysis.tradeoff.study_frames import headline_frame
+from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
+from ecv_core.figures.baselines import dimension_frame, steps_frame
+from ecv_core.figures.study_summary import summary, systems_of
+from ecv_core.models.bayesian import BAYESIAN
+from ecv_core.records.errors import UnknownName
+from ecv_core.records.places import SHIPPED
+from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
+from ecv_core.store.recorded import FOLDER, recorded_runs
+
+ALPHA = 1e-4
+"""Of the paper's rule: its paper does not say which it took."""
+PICTURE, NO_CELL = "?", "-"
+NOT_HERE = "what was recorded of it is not on this machine; get data/recorded from the project"
+
+Label = Literal["same", "differs", "impossible"]
+Value = float | str
+Part = Mapping[str, Any]
+"""A table or figure, or a part of it, as the file has it."""
+Frames = Mapping[str, pd.DataFrame]
+"""Our tables of a paper, by the names that the file calls them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell of a table or figure, the paper's and ours."""
+
+    paper: str
+    table: str
+    part: str
+    """What is shown, where a table has several parts."""
+    source: str
+    """Where our side is recorded, and what computes or draws it."""
+    row: str
+    column: str
+    published: str | None
+    """As printed; None where there is a picture and no number."""
+    ours: Value | None
+    label: Label
+    by: str
+    """How far ours is from the paper's: 'by +0.155 (+9 %)'; '' where that is no number."""
+    why: str
+    """Why it differs, or what it would take to compute it; '' where it is the same."""
+
+
+def papers() -> dict[str, str]:
+    """Ids of the papers and their titles."""
+    titles: dict[str, str] = _file()["papers"]
+    return titles
+
+
+def tables(paper: str) -> list[str]:
+    """The tables and figures of a paper."""
+    return list(dict.fromkeys(one["table"] for one in _file()["parts"] if one["paper"] == paper))
+
+
+def reproduced(paper: str | None = None, table: str | None = None) -> list[Cell]:
+    """Work out our side of every cell from what is recorded, in seconds, and label it.
+
+    Args:
+        paper: an id, or how it begins; all papers by default.
+        table: one of its tables or figures; all of them by default.
+    Raises: UnknownName.
+    """
+    chosen = [name for name in papers() if name.startswith(paper or "")]
+    if paper is not None and len(chosen) != 1:
+        raise UnknownName("paper", paper, papers())
+    if table is not None and table not in tables(chosen[0]):
+        raise UnknownName(f"table or figure of {chosen[0]}", table, tables(chosen[0]))
+    wanted = [one for one in _file()["parts"] if one["paper"] in chosen]
+    return [cell for one in wanted if table in (None, one["table"]) for cell in _cells(one)]
+
+
+def markdown(cells: Sequence[Cell]) -> str:
+    """The answer in a line, then each table as the paper has it, with a label in every cell."""
+    labels = Counter(cell.label for cell in cells)
+    lines = [
+        f"{len(cells)} cells: {labels['same']} are the same here, {labels['differs']} differ, and "
+        f"{labels['impossible']} are impossible here or not computed."
+    ]
+    for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
+        here = list(group)
+        columns = list(dict.fromkeys(cell.column for cell in here))
+        reasons = list(dict.fromkeys(cell.why for cell in here if cell.why))
+        texts = {(cell.row, cell.column): _text(cell, reasons) for cell in here}
+        if f"\n## {papers()[paper]}" not in lines:
+            lines.append(f"\n## {papers()[paper]}")
+        lines += [f"\n### {table.capitalize()}: {part}\n", f"| | {' | '.join(columns)} |"]
+        lines.append("|---" * (len(columns) + 1) + "|")
+        for row in dict.fromkeys(cell.row for cell in here):
+            lines.append(f"| {row} | {' | '.join(texts.get((row, one), '') for one in columns)} |")
+        lines.append(f"\nHere: {here[0].source}.")
+        lines += [f"\n({number}) {reason}." for number, reason in enumerate(reasons, start=1)]
+    return "\n".join(lines)
+
+
+def _text(cell: Cell, reasons: Sequence[str]) -> str:
+    """The paper's value, the label, ours where they do not say it, and the reason's number."""
+    shown = f"{cell.published or 'picture'}: {cell.label} {cell.by}".rstrip()
+    if isinstance(cell.ours, str) and cell.ours != cell.published:
+        shown += f", here {cell.ours}"
+    elif isinstance(cell.ours, float) and cell.published is None:
+        shown += f", here {cell.ours:.2f}"
+    return f"{shown} ({reasons.index(cell.why) + 1})" if cell.why else shown
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads((SHIPPED / "papers.toml").read_text(encoding="utf-8"))
+
+
+def _cells(part: Part) -> Iterator[Cell]:
+    ours = _OURS[part["paper"]]()[part["ours"]] if "ours" in part else pd.DataFrame()
+    for row, text in part["rows"].items() if "rows" in part else _held(part["held"]):
+        printed = text.split(" | ") if text != PICTURE else [PICTURE] * len(part["columns"])
+        for column, value in zip(part["columns"], printed, strict=True):
+            if value == NO_CELL:
+                continue
+            mine = ours[column].get(row) if column in ours else part.get("here", {}).get(row)
+            if not isinstance(mine, str):
+                mine = None if pd.isna(mine) else float(mine)
+            label, by, why = _labelled(part, (row, column), value, mine)
+            yield Cell(
+                **{name: part[name] for name in ("paper", "table", "part", "source")},
+                row=row,
+                column=column,
+                published=None if value == PICTURE else value,
+                ours=mine,
+                label=label,
+                by=by,
+                why=why,
+            )
+
+
+def _held(dataset: str) -> Iterator[tuple[str, str]]:
+    about = published(dataset)
+    for one in reversed(about.entries):
+        split = "" if one.protocol == about.protocol else f", {one.protocol}"
+        yield f"{one.method}{split}", str(one.rmse)
+
+
+def _labelled(
+    part: Part, place: tuple[str, str], printed: str, ours: Value | None
+) -> tuple[Label, str, str]:
+    """Label, by how much, and why."""
+    if ours is None or printed == PICTURE:
+        for pattern, reason in part.get("impossible", {}).items():
+            if pattern == printed or fnmatchcase(", ".join(place), pattern):
+                return "impossible", "", _file()["reasons"].get(reason, reason)
+        return "impossible", "", NOT_HERE
+    if isinstance(ours, str):
+        same = place[0] not in part["but"] if "here" in part else printed == ours
+        return ("same", "", "") if same else ("differs", "", part["differs"])
+    there, decimals = float(printed), len(printed.partition(".")[2])
+    if there == round(ours, decimals):
+        return "same", "", ""
+    share = f" ({100 * (ours - there) / abs(there):+.0f} %)" if there else ""
+    return "differs", f"by {ours - there:+.{decimals}f}{share}", part["differs"]
+
+
+# Ours: what is recorded -> the tables by name, rows and columns as in the file.
+
+
+def _counts(*, rated: bool) -> pd.DataFrame:
+    """Of ratings as they are given, or of prepared interactions; a row per dataset."""
+    counts = {
+        name: entry.rated if rated else (entry.users, entry.items, entry.interactions)
+        for name, entry in datasets.catalogue().items()
+    }
+    known = {name: three for name, three in counts.items() if three and all(three)}
+    frame = pd.DataFrame(known, index=["users", "items", "interactions"], dtype=float).T
+    frame["ratings"] = frame["interactions"]
+    frame["density %"] = 100 * frame["interactions"] / (frame["users"] * frame["items"])
+    frame["sparsity %"] = 100 - frame["density %"]
+    return frame
+
+
+def _table(frame: pd.DataFrame, across: str, value: str) -> pd.DataFrame:
+    return frame.pivot(index="algorithm", columns=across, values=value)
+
+
+def _efold() -> Frames:
+    runs = [run for run in recorded_runs() if run.spec.algorithm in PAPER_ALGORITHMS]
+    study = summary(systems_of([run for run in runs if explorable(run)], ids=True), ALPHA)
+    explored = study.tradeoff
+    nearest = explored.alphas[np.abs(explored.average.mean_stop - PAPER_STOP).argmin()]
+    averages = headline_frame(explored, [*study.alphas, float(nearest)])
+    averages.index = pd.Index(["alpha 1e-4", "alpha where the mean stop is nearest to the paper's"])
+    off = _table(study.cells, "dataset", "difference_percent")
+    stops = _table(study.cells, "dataset", "mean_stop")
+    e_fold = _table(study.ranks, "dataset", "rank_e_fold")
+    k_fold = _table(study.ranks, "dataset", "rank_k_fold")
+    algorithms, sets = off.mean(axis=1).sort_values().index, off.mean().sort_values().index
+    late = stops.mean() > stops.mean().mean()
+    kept = (e_fold.rank() == k_fold).all()
+    said = {
+        "algorithm with the least difference": algorithms[0],
+        "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
+        "two datasets with the least": ", ".join(sorted(sets[:2])),
+        "stop later than the average": ", ".join(late.index[late]),
+        "mean ranks in the order of 10 folds": f"{kept.sum()} of {len(kept)} datasets",
+    }
+    return {
+        "counts": _counts(rated=False),
+        "averages": averages,
+        "differences": off,
+        "stops": stops,
+        "e-fold ranks": e_fold,
+        "10-fold ranks": k_fold,
+        "said": pd.DataFrame({"text": said}),
+    }
+
+
+def _splits() -> Frames:
+    counts = json.loads((FOLDER / "parts" / "ta-feng.json").read_text(encoding="utf-8"))
+    frames = {"counts": pd.DataFrame(counts).T.add_prefix("ta-feng, ", axis=0)}
+    runs = recorded_runs(FOLDER / "sampled" / "splits")
+    for metric in ("ndcg@10", "recall@10"):
+        scores = {
+            (run.spec.algorithm, run.spec.split): run.folds[0].metrics[metric] for run in runs
+        }
+        frames[metric] = pd.Series(scores).unstack()
+        ranks = frames[metric].rank(ascending=False)
+        frames[f"{metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
+    return frames
+
+
+def _baselines() -> Frames:
+    names = ["sgd-mf", *(one.id for one in BAYESIAN)]
+    short = {"time": "t", "items_of_user": "iu", "users_of_item": "ii"}
+    features = {
+        one.id: ",".join(["u", "i", *(short[name] for name in cast("Any", one.build).args[0])])
+        for one in BAYESIAN
+    }
+    orders = {}
+    for dataset in ("ml-100k", "ml-1m"):
+        runs = [run for run in recorded(dataset) if len(run.folds) > 1]
+        scores = {run.spec.algorithm: {one.fold: one.score for one in run.folds} for run in runs}
+        means = pd.DataFrame(scores)[names].dropna().mean()
+        orders[dataset] = ", ".join(means.sort_values(ascending=False).index)
+    runs = [run for run in recorded("ml-100k") if "dimension" in dict(run.spec.params)]
+    longest = [run for run in runs if dict(run.spec.params)["dimension"] == 128]
+    sizes = _table(dimension_frame(runs, names), "dimension", "rmse")
+    steps = _table(steps_frame(longest), "step", "rmse")
+    best = {
+        "best dimension": sizes[[16, 32, 64, 128]].dropna().idxmin(axis=1),
+        "best steps": steps[[16, 32, 64, 128, 256, 512]].dropna().idxmin(axis=1),
+    }
+    better = sizes.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1).idxmin()
+    return {
+        "features": pd.DataFrame({"features": features}),
+        "order": pd.DataFrame({"order": orders}),
+        "learnt": pd.DataFrame({name: one.astype(str) for name, one in best.items()}),
+        "better": better.rename(str).to_frame("better").T,
+    }
+
+
+def _power() -> Frames:
+    tables: dict[str, dict[str, Any]] = {}
+    with_set: dict[str, Any] = {}
+    for name in configuration_names(TUNINGS):
+        if not name.startswith("ml-1m--"):
+            continue
+        scores = read_configurations(TUNINGS / f"{name}.json")
+        p_values = {metric: paired_p_values(cube) for metric, cube in scores.values.items()}
+        curves = {metric: expected_curve(found) for metric, found in p_values.items()}
+        dp: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
+        best, *_, worst = sorted(set(dp) - {"efd@10", "epc@10"}, key=dp.__getitem__)
+        dp |= {"best": best, "worst": worst, "best, DP": dp[best], "worst, DP": dp[worst]}
+        tables[name.replace("--", ", ")] = dp | {"best, DP + sd": curves[best].dp_plus_sd}
+        with_set |= dominance(p_values["ndcg@10"], scores.configurations)
+    spaces = [models.algorithm(name).spaces["paper"] for name in ("bpr-mf", "item-knn")]
+    grid = pd.DataFrame({name: pd.Series(one) for space in spaces for name, one in space.items()})
+    return {
+        "counts": _counts(rated=True),
+        "power": pd.DataFrame(tables).T,
+        "with one set": pd.DataFrame(with_set).T.add_prefix("ml-1m, ", axis=0),
+        "grid": grid.set_axis([str(at + 1) for at in grid.index]),
+    }
+
+
+_OURS: Mapping[str, Callable[[], Frames]] = {
+    "e-fold-cross-validation": cache(_efold),
+    "data-splitting-strategies": cache(_splits),
+    "difficulty-of-evaluating-baselines": cache(_baselines),
+    "discriminative-power-of-hyperparameters": cache(_power),
+}

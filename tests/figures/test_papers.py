@@ -1,0 +1,223 @@
+"""The papers' cells as printed, ours beside them, and docs/papers.md, which has them all."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ecv_core import cli, fold
+from ecv_core import dataset as datasets
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
+from ecv_core.figures.papers import _OURS, NOT_HERE, _power, markdown, papers, reproduced, tables
+from ecv_core.records.interactions import Part
+from ecv_core.records.places import SHIPPED
+from ecv_core.splits import SPLITS, fold_parts, split
+from ecv_core.store.recorded import FOLDER
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
+FILE = tomllib.loads((SHIPPED / "papers.toml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return {(one.paper[:4], one.table, one.part, one.row, one.column): one for one in reproduced()}
+
+
+def find(cells, paper, table, row, column, part=""):
+    (found,) = [
+        one
+        for key, one in cells.items()
+        if key[:2] == (paper, table) and key[3:] == (row, column) and part in key[2]
+    ]
+    return found
+
+
+def test_the_page_is_what_the_command_prints(capsys):
+    assert cli.main(["reproduce"]) == 0
+    printed = capsys.readouterr().out
+    assert PAGE.read_text("utf-8").endswith(f"\n\n{printed}"), "see the beginning of docs/papers.md"
+
+
+def test_every_cell_of_every_table_and_figure_has_a_label_and_none_is_without_a_reason(cells):
+    # captions of the papers' own text: tables 1; 1 to 3; 1 to 3; 1 to 5; one; and their figures
+    counts = {"e-fo": (1, 4), "data": (3, 2), "diff": (3, 5), "disc": (5, 1), "recb": (1, 1)}
+    for name, (n_tables, n_figures) in counts.items():
+        (paper,) = [one for one in papers() if one.startswith(name)]
+        listed = tables(paper)
+        assert sum(one.startswith("table") for one in listed) == n_tables
+        assert sum(one.startswith("figure") for one in listed) == n_figures
+    for one in cells.values():
+        assert (one.label == "same") == (one.why == "")
+        assert one.why != NOT_HERE
+        if one.label == "same":
+            assert one.ours is not None
+        if one.label == "differs":
+            assert None not in (one.ours, one.published)
+        if one.label == "impossible":
+            assert None in (one.ours, one.published)
+
+
+def test_every_reason_of_the_file_is_used(cells):
+    said = {one.why for one in cells.values()}
+    assert set(FILE["reasons"].values()) <= said
+    for part in FILE["parts"]:
+        for reason in part.get("impossible", {}).values():
+            assert FILE["reasons"].get(reason, reason) in said
+
+
+@pytest.mark.parametrize(
+    ("paper", "table", "row", "column", "part", "published", "ours", "label"),
+    [
+        # reference values: the papers' text, the counts of the prepared data, and docs/tuning.md's
+        # tables, which were made by the command `power`
+        ("e-fo", "table 1", "ml-1m", "density %", "", "4.8448", "4.8448", "same"),
+        ("e-fo", "table 1", "hetrec-lastfm", "items", "", "3646", "3646", "same"),
+        ("e-fo", "table 1", "amazon-apps", "interactions", "", "752937", "752937", "same"),
+        ("data", "table 2", "ta-feng, leave-last-item", "test", "", "9238", "13583", "differs"),
+        (
+            "data",
+            "table 3",
+            "ngcf",
+            "temporal-global",
+            "nDCG@10; here",
+            "0.3794",
+            None,
+            "impossible",
+        ),
+        ("diff", "table 1", "MRMA", "RMSE", "", "0.7634", None, "impossible"),
+        ("diff", "table 2", "Pragmatic Theory, quiz", "RMSE", "", "0.9088", None, "impossible"),
+        ("diff", "table 3", "bayesian-svd++", "features", "", "u,i,iu", "u,i,iu", "same"),
+        # 1 - 1000209 / (6040 * 3706) = 0.95532
+        ("disc", "table 1", "ml-1m", "sparsity %", "", "95.53", "95.53", "same"),
+        ("disc", "table 2", "15", "learning_rate", "", "0.00001221", "0.00001221", "same"),
+        ("disc", "table 3", "ml-1m, item-knn", "recall@10", "", "2.385", "3.202", "differs"),
+        ("disc", "table 4", "ml-1m, bpr-mf", "best, DP + sd", "", "1.126", "1.203", "differs"),
+        ("disc", "table 5", "ml-1m, factors", "113", "", "0.535", "0.119", "differs"),
+        ("disc", "table 5", "Amazon Movies", "128", "", "2.357", None, "impossible"),
+        ("recb", "table", "TO_LS", "explanation", "", None, "--split leave-last-item", "same"),
+    ],
+)
+def test_a_dozen_cells(cells, paper, table, row, column, part, published, ours, label):
+    found = find(cells, paper, table, row, column, part)
+    assert published in (None, found.published)
+    assert found.label == label
+    digits = len(str(published).partition(".")[2])
+    assert ours == (f"{found.ours:.{digits}f}" if isinstance(found.ours, float) else found.ours)
+
+
+def test_a_difference_is_said_in_the_paper_s_digits(cells):
+    found = find(cells, "disc", "table 3", "ml-1m, item-knn", "efd@10")
+    assert found.by == "by -0.257 (-14 %)"  # 1.627 - 1.884
+
+
+def test_numbers_that_the_papers_print_twice_agree(cells):
+    """Table 4 of Anelli et al. repeats table 3; table 3 of Meng et al. counts what it prints."""
+    metrics = ("mrr@10", "ndcg@10", "precision@10", "recall@10")
+    for data in ("ml-1m", "Amazon Movies"):
+        for algorithm in ("item-knn", "user-knn", "bpr-mf"):
+            row = f"{data}, {algorithm}"
+            third = {one: find(cells, "disc", "table 3", row, one).published for one in metrics}
+            best = find(cells, "disc", "table 4", row, "best").published
+            assert find(cells, "disc", "table 4", row, "best, DP").published == third[best]
+            assert third[best] == min(third.values(), key=float)
+            worst = find(cells, "disc", "table 4", row, "worst").published
+            printed = find(cells, "disc", "table 4", row, "worst, DP").published
+            if row == "ml-1m, user-knn":
+                assert (printed, third[worst]) == ("1.704", "2.196")  # the paper contradicts itself
+            else:
+                assert printed == third[worst]
+
+
+def test_places_moved_are_those_of_the_scores_that_the_paper_prints():
+    parts = [one for one in FILE["parts"] if one["table"] == "table 3" and "data" in one["paper"]]
+    by_title = {one["part"]: one["rows"] for one in parts}
+    for title, rows in by_title.items():
+        if "places moved by" in title:
+            continue
+        scores = {name: [text.split() for text in row.split(" | ")] for name, row in rows.items()}
+        ranks = [
+            sorted(scores, key=lambda name, at=at: -float(scores[name][at][0])) for at in range(3)
+        ]
+        for name, printed in scores.items():
+            for at in (1, 2):
+                up = ranks[0].index(name) - ranks[at].index(name)
+                if title.startswith("Dunnhumby"):
+                    said = int(printed[at][1].strip("()")) if len(printed[at]) > 1 else 0
+                else:
+                    metric = title.split()[1].rstrip(";")
+                    moved = by_title[f"Ta-Feng, places moved by {metric} against leave-last-item"]
+                    said = int(moved[name].split(" | ")[at - 1])
+                assert up == said, (title, name, at)
+
+
+def test_two_of_17_papers_split_at_one_point_in_time():
+    """As the text says, section 2."""
+    (part,) = [one for one in FILE["parts"] if one["part"].startswith("How 17 papers")]
+    at = part["columns"].index("temporal-global")
+    split_so = [name for name, row in part["rows"].items() if row.split(" | ")[at] == "yes"]
+    assert (len(part["rows"]), split_so) == (17, ["VBCAR (2019)", "DCRL (2019)"])
+
+
+def test_the_averages_are_those_that_pages_name():
+    (part,) = [one for one in FILE["parts"] if one["table"] == "section 3"]
+    printed = {tuple(map(float, row.split(" | "))) for row in part["rows"].values()}
+    assert printed == {(PAPER_DIFFERENCE_PERCENT, PAPER_STOP, PAPER_COST_PERCENT)}
+
+
+def test_without_the_recorded_tunings_a_cell_says_where_they_are(monkeypatch, tmp_path):
+    monkeypatch.setattr("ecv_core.figures.papers.TUNINGS", tmp_path)  # a wheel has none
+    frames = _power()
+    monkeypatch.setitem(_OURS, "discriminative-power-of-hyperparameters", lambda: frames)
+    found = reproduced("disc", "table 3")
+    assert {one.why for one in found if one.row.startswith("ml-1m")} == {NOT_HERE}
+    assert "(1) what was recorded of it is not on this machine" in markdown(found)
+
+
+def test_options_that_stand_for_a_row_are_offered():
+    (part,) = [one for one in FILE["parts"] if "here" in one]
+    named = [one.removeprefix("--split ") for one in part["here"].values() if "--split" in one]
+    assert set(named) <= set(SPLITS)
+
+
+def test_the_json_has_a_row_per_cell(tmp_path, capsys):
+    target = tmp_path / "cells.json"
+    assert cli.main(["reproduce", "e-fold", "table 1", "--json", str(target)]) == 0
+    found = json.loads(target.read_text("utf-8"))["cells"]
+    assert len(found) == 24
+    first = {"paper", "table", "row", "column", "published", "ours", "label", "why"}
+    assert first <= set(found[0])
+    assert capsys.readouterr().out.startswith("24 cells: 24 are the same here, 0 differ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "no paper is called 'nothing'"),
+        (["d"], "no paper is called 'd'"),
+        (["e-fold", "table 9"], "no table or figure of e-fold-cross-validation is called"),
+    ],
+)
+def test_what_no_paper_has_is_refused(words, said, capsys):
+    assert cli.main(["reproduce", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_recorded_counts_of_parts_are_those_of_the_data():
+    if not datasets.available(datasets.entry("ta-feng")):
+        pytest.skip("ta-feng is not on disk")
+    recorded = json.loads((FOLDER / "parts" / "ta-feng.json").read_text("utf-8"))
+    data = fold.prepared("ta-feng")
+    for name, said in recorded.items():
+        folds = split(data, name, 1, 42, {"validation": True})
+        counts = fold_parts(data, folds, 0).counts
+        assert (data.n_users, data.n_items) == (said["users"], said["items"])
+        for part in (Part.VALIDATION, Part.TEST):
+            assert counts[part].interactions == said[part.name.lower()]
+        assert counts[Part.TRAIN].interactions == said["training"]
+        if "baskets" in said:  # this split cuts none
+            assert sum(one.baskets for one in counts.values()) == said["baskets"]

@@ -1,0 +1,178 @@
+"""Tables of samples through the fold engine: scikit-learn's own scores; refusals in a sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+
+from ecv_core import evaluation, models
+from ecv_core.dataset import catalogue, entry, tables
+from ecv_core.fold import check_needs, data_of, run_fold
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import DatasetError, EcvError, RunError
+from ecv_core.records.interactions import Table
+from ecv_core.records.spec import Task
+
+ALGORITHMS = [name for task in (Task.CLASSES, Task.NUMBERS) for name in models.serving(task)]
+CHEAP = {"n_estimators": 10, "max_iter": 20, "hidden": 5}
+
+
+def cheap(algorithm):
+    known = models.ALGORITHMS[algorithm]
+    return {one.name: CHEAP[one.name] for one in known.parameters if one.name in CHEAP}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scores_are_those_of_cross_val_score(algorithm):
+    classes = models.ALGORITHMS[algorithm].task is Task.CLASSES
+    spec = make_spec(
+        dataset="wine" if classes else "diabetes",
+        algorithm=algorithm,
+        params=cheap(algorithm),
+        k=3,
+        seed=7,
+    )
+    table = data_of(spec)
+    splitter = (StratifiedKFold if classes else KFold)(3, shuffle=True, random_state=7)
+    expected = cross_val_score(
+        models.ALGORITHMS[algorithm].build(dict(spec.params)).estimator(7),
+        table.features,
+        table.targets,
+        cv=splitter,
+    )
+    assert [run_fold(spec, fold).score for fold in range(3)] == expected.tolist()
+
+
+SCORERS = {
+    "accuracy": "accuracy",
+    "balanced-accuracy": "balanced_accuracy",
+    "f1-macro": "f1_macro",
+    "roc-auc": "roc_auc_ovr",
+    "cross-entropy": "neg_log_loss",
+    "r2": "r2",
+    "mean-absolute-error": "neg_mean_absolute_error",
+    "root-mean-squared-error": "neg_root_mean_squared_error",
+}
+
+
+@pytest.mark.parametrize("metric", SCORERS)
+def test_every_metric_is_scikit_learns_and_the_mean_of_what_samples_tell(metric):
+    classes = metric in Task.CLASSES.metrics
+    spec = make_spec(
+        dataset="iris" if classes else "diabetes",
+        algorithm="logistic-regression" if classes else "ridge",
+        metric=metric,
+        k=3,
+    )
+    table, fold = data_of(spec), run_fold(spec, 1)
+    expected = cross_val_score(
+        models.ALGORITHMS[spec.algorithm].build(dict(spec.params)).estimator(spec.seed),
+        table.features,
+        table.targets,
+        cv=(StratifiedKFold if classes else KFold)(3, shuffle=True, random_state=spec.seed),
+        scoring=SCORERS[metric],
+    )[1]
+    known = evaluation.METRICS[metric]
+    assert fold.score == (expected if known.higher_is_better else -expected)
+    assert fold.user_scores.of(metric).mean() == pytest.approx(fold.score, rel=1e-5)
+    assert set(fold.metrics) == spec.task.metrics
+
+
+def test_the_embedded_tables_are_what_the_catalogue_promises():
+    for known in catalogue().values():
+        if known.task is not None:
+            table = tables.table(known.id)
+            assert table.features.shape == (known.samples, known.features), known.id
+            assert (table.classes is None) == (known.task is Task.NUMBERS), known.id
+            assert table.classes is None or len(table.classes) == known.classes, known.id
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("iris", "ease", {}), "iris is for classified samples, but ease ranks items"),
+        (("synthetic", "svm", {}), "but svm classifies samples; .* such as breast-cancer"),
+        (("diabetes", "svm", {}), "for predicted numbers of samples, but svm classifies"),
+        (("iris", "svm", {"metric": "r2"}), "R2 is of predicted numbers .* choose accuracy or"),
+        (("iris", "svm", {"metric": "cross-entropy"}), "needs probabilities, which svm"),
+        (("iris", "svm", {"split": "user-k-fold"}), "choose one of: stratified-k-fold"),
+        (
+            ("synthetic", "ease", {"split": "sample-k-fold"}),
+            "is for classified samples or .* the model ranks",
+        ),
+        (("synthetic", "ease", {"metric": "accuracy"}), "of classified samples, the rows of a"),
+        (("iris", "svm", {"k": 151}), "k must be at most the 150 samples of iris"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_starts(asked, said):
+    dataset, algorithm, more = asked
+    with pytest.raises(EcvError, match=said):
+        make_spec(dataset=dataset, algorithm=algorithm, **more)
+
+
+def test_more_folds_than_samples_of_any_class_are_refused():
+    spec = make_spec(dataset="iris", algorithm="svm", k=60)
+    with pytest.raises(EcvError, match="largest class has 50 samples; choose k from 2 to 50"):
+        run_fold(spec, 0)
+
+
+def test_without_probabilities_several_classes_have_no_roc_auc():
+    with pytest.raises(RunError, match=r"no ROC AUC .* predicts no probabilities"):
+        run_fold(make_spec(dataset="iris", algorithm="svm", metric="roc-auc"), 0)
+
+
+def small(targets):
+    frame = pd.DataFrame({"a": np.arange(len(targets)), "y": targets})
+    return tables.table_of("own", frame, "y")
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ([1.5, None, 2.5, 3.5], r"no value in 1 of 4 rows \(row 2 is the first\)"),
+        ([1, 1, 1, 1], "has the same value in every row"),
+        (["a", "b", "c", "a"], "'.' only once"),
+        ([0.1, float("inf"), 1.2, 1.7], "no finite number"),
+    ],
+)
+def test_a_target_that_cannot_serve_is_one_sentence(targets, said):
+    with pytest.raises(DatasetError, match=said):
+        small(targets)
+
+
+def test_a_fold_that_learns_from_one_class_is_one_sentence():
+    table = small([0] * 6 + [1] * 6)
+    estimator = models.ALGORITHMS["naive-bayes"].build({}).estimator(0)
+    with pytest.raises(RunError, match="one class alone; choose the split stratified-k-fold"):
+        evaluation.fit_samples(estimator, table, np.arange(6))
+
+
+def test_texts_become_features_and_what_names_rows_is_none():
+    frame = pd.DataFrame(
+        {
+            "name": [f"person {row}" for row in range(60)],
+            "colour": ["red", "green", None] * 20,
+            "size": [1.5, None, float("inf")] * 20,
+            "same": [1] * 60,
+            "y": [0.5 * row for row in range(60)],
+        }
+    )
+    table = tables.table_of("own", frame, "y")
+    assert table.features.shape == (60, 3)  # green, red, size
+    assert table.features[0].tolist() == [0, 1, 1.5]
+    assert np.isnan(table.features[1:3, 2]).all()
+    assert table.classes is None
+    with pytest.raises(DatasetError, match="no column can be learnt from"):
+        tables.table_of("own", frame[["name", "same", "y"]], "y")
+
+
+def test_few_whole_numbers_are_classes_and_many_are_numbers():
+    assert small([0, 1, 2] * 4).classes.tolist() == ["0", "1", "2"]
+    assert small(list(range(30))).classes is None
+    assert entry("diabetes").task is Task.NUMBERS
+
+
+def test_needs_are_checked_with_the_samples():
+    check_needs(make_spec(dataset="iris", algorithm="k-nn"))
+    assert isinstance(data_of(make_spec(dataset="iris", algorithm="k-nn")), Table)
