@@ -66,14 +66,15 @@ def middleware() -> list[Middleware]:
 
 
 class _WideFromTheStart:
-    """Ends the page that Streamlit serves with the width that every page has.
+    """Ends the page that Streamlit serves with where things stand once it is drawn.
 
     Streamlit paints it narrow, and moves everything once the script has asked for a wide one.
     """
 
-    _STYLE = (  # until something is drawn in it: whoever wants a narrow one has the menu for that
-        b"<style>[data-testid=stMainBlockContainer]:not(:has([class*=st-key-]))"
-        b"{max-width:initial;padding-top:4.5rem}</style>"
+    _STYLE = (  # the width until something is drawn: whoever wants a narrow page has the menu
+        b"<style>[data-testid=stMainBlockContainer]{padding-top:4.5rem}"
+        b"[data-testid=stMainBlockContainer]:not(:has([class*=st-key-])){max-width:initial}"
+        b".st-key-copy-link{position:fixed}</style>"
     )
 
     def __init__(self, app: ASGIApp) -> None:
