@@ -8,7 +8,7 @@ import plotly
 import pytest
 import streamlit as st
 from starlette.applications import Starlette
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -214,3 +214,19 @@ def test_where_nobody_knows_what_is_allowed_nothing_is(client, monkeypatch, wron
         end_where_settings_are_wrong()
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_page_is_as_wide_from_its_first_paint_and_nothing_else_is_touched():
+    app = Starlette(
+        routes=[
+            Route("/", lambda _: HTMLResponse("<html></html>")),
+            Route("/data", lambda _: JSONResponse({})),
+        ],
+        middleware=middleware()[1:],
+    )
+    client = TestClient(app)
+    page = client.get("/", headers={"accept": "text/html,*/*"})
+    assert page.text.startswith("<html></html><style>")
+    assert int(page.headers["content-length"]) == len(page.content)
+    assert client.get("/data", headers={"accept": "text/html"}).text == "{}"
+    assert client.get("/").text == "<html></html>"  # no browser asked for it

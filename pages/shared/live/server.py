@@ -16,10 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ecv_core.jobs.manager import RUN
 from ecv_core.jobs.rights.actor import settings
@@ -60,7 +62,46 @@ def routes() -> list[BaseRoute]:
 
 def middleware() -> list[Middleware]:
     """What every request goes through first."""
-    return [Middleware(tabs.guard)]
+    return [Middleware(tabs.guard), Middleware(_WideFromTheStart)]
+
+
+class _WideFromTheStart:
+    """Ends the page that Streamlit serves with where things stand once it is drawn.
+
+    Streamlit paints it narrow, and moves everything once the script has asked for a wide one.
+    """
+
+    _STYLE = (  # the width until something is drawn: whoever wants a narrow page has the menu
+        b"<style>[data-testid=stMainBlockContainer]{padding-top:4.5rem}"
+        b"[data-testid=stMainBlockContainer]:not(:has([class*=st-key-])){max-width:initial}"
+        b".st-key-copy-link{position:fixed}</style>"
+    )
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        page = False
+
+        async def widened(message: Message) -> None:
+            nonlocal page
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                page = headers.get("content-type", "").startswith("text/html")
+                page = page and message["status"] == 200 and "content-length" in headers
+                if page:
+                    length = int(headers["content-length"]) + len(self._STYLE)
+                    headers["content-length"] = str(length)
+            elif page and not message.get("more_body"):
+                message = {**message, "body": message.get("body", b"") + self._STYLE}
+            await send(message)
+
+        asked = Headers(scope=scope) if scope["type"] == "http" else {}
+        if scope.get("method") != "GET" or "text/html" not in asked.get("accept", ""):
+            await self._app(scope, receive, send)
+            return
+        plain = [one for one in scope["headers"] if one[0] != b"accept-encoding"]
+        await self._app({**scope, "headers": plain}, receive, widened)
 
 
 @asynccontextmanager
