@@ -187,12 +187,6 @@ def _arrays(matrix: csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], ND
     return starts, columns, matrix.data
 
 
-GROUP = 64
-"""Items whose best is looked at first."""
-GROUPED_ITEMS = 5_000
-"""From so many items on, looking at groups first saves time."""
-
-
 def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np.int64]:
     """The n items with the highest scores, best first, -1 where no candidate is left.
 
@@ -205,26 +199,11 @@ def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np
         return best_of(scores, n)
     import torch
 
-    items = scores.shape[1]
-    if scores.device.type != "cpu" or items < max(GROUPED_ITEMS, 4 * GROUP * n):
-        values, places = torch.topk(scores, n, dim=1)
-    else:
-        # The n + 1 best items are in the n + 1 groups with the best items.
-        whole = items // GROUP * GROUP
-        groups = scores[:, :whole].reshape(len(scores), -1, GROUP).amax(dim=2)
-        groups = torch.topk(groups, n + 1, dim=1, sorted=False).indices
-        inside = (groups[:, :, None] * GROUP + torch.arange(GROUP)).flatten(1)
-        rest = torch.arange(whole, items).expand(len(scores), -1)
-        inside = torch.cat([inside, rest], dim=1)
-        values, places = torch.topk(scores.gather(1, inside), n + 1, dim=1)
-        places = inside.gather(1, places)
-        # Only a look at all items says in which order equal scores are left.
-        tied = (values[:, 1:] == values[:, :-1]).any(dim=1).nonzero()[:, 0]
-        values, places = values[:, :n], places[:, :n]
-        if len(tied):
-            values[tied], places[tied] = torch.topk(scores[tied], n, dim=1)
-    best: NDArray[np.int64] = places.masked_fill_(values == -torch.inf, -1).cpu().numpy()
-    return best
+    best = torch.topk(scores, n, dim=1)
+    items: NDArray[np.int64] = (
+        best.indices.masked_fill_(best.values == -torch.inf, -1).cpu().numpy()
+    )
+    return items
 
 
 def refuse_not_finite(scores: NDArray[np.float32] | torch.Tensor) -> None:

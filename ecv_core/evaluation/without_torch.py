@@ -3,10 +3,12 @@
 Importing torch takes longer than a quick model works, and a list must not depend on whether it is
 there. On a processor topk is a selection of the C++ library: a heap (`std::partial_sort`) where
 the list has at most a 64th of the items, else `std::nth_element`, and `std::sort` of all places but
-the last. pyarrow and scipy use the latter two; the heap is followed here, all users in lockstep.
+the last. pyarrow and scipy use the latter two.
 """
 
 from __future__ import annotations
+
+from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,40 +51,28 @@ def _by_pivot(scores: NDArray[np.float32], n: int) -> Places:
     return best
 
 
+class _Scored(float):
+    """A score that knows its item; compared as a number."""
+
+    item: int
+
+
+def _scored(values: NDArray[np.float32], items: Places) -> list[_Scored]:
+    made = [_Scored(value) for value in values.tolist()]
+    for one, item in zip(made, items.tolist(), strict=True):
+        one.item = item
+    return made
+
+
 def _by_heap(scores: NDArray[np.float32], n: int) -> Places:
-    """As `std::partial_sort` has it: the worst of the best so far is on top of a heap."""
-    heap = np.tile(np.arange(n), (len(scores), 1))
-    worth, columns = scores[:, :n].copy(), np.ascontiguousarray(scores.T)
-    rows = np.arange(len(scores))
-
-    def settle(rows: Places, top: int, end: int, item: Places, value: NDArray[np.float32]) -> None:
-        """Put an item into the hole at `top`: down to a leaf by the worse children, and up."""
-        hole = np.full(len(rows), top)
-        while len(down := np.flatnonzero(hole < end // 2)):
-            some, child = rows[down], 2 * hole[down] + 1
-            other = np.minimum(child + 1, end - 1)
-            child = np.where(worth[some, other] > worth[some, child], child, other)
-            worth[some, hole[down]], heap[some, hole[down]] = worth[some, child], heap[some, child]
-            hole[down] = child
-        up = np.arange(len(rows))
-        while True:
-            parent = (hole[up] - 1) // 2
-            rises = (hole[up] > top) & (worth[rows[up], parent] > value[up])
-            up, parent = up[rises], parent[rises]
-            if not len(up):
-                break
-            some = rows[up]
-            worth[some, hole[up]], heap[some, hole[up]] = worth[some, parent], heap[some, parent]
-            hole[up] = parent
-        worth[rows, hole], heap[rows, hole] = value, item
-
-    for top in range(n // 2 - 1, -1, -1):
-        settle(rows, top, n, heap[:, top].copy(), worth[:, top].copy())
-    for column in range(n, len(columns)):
-        if len(better := np.flatnonzero(columns[column] > worth[:, 0])):
-            settle(better, 0, n, np.full(len(better), column), columns[column, better])
-    for last in range(n - 1, 0, -1):
-        item, value = heap[:, last].copy(), worth[:, last].copy()
-        heap[:, last], worth[:, last] = heap[:, 0], worth[:, 0]
-        settle(rows, 0, last, item, value)
-    return heap
+    """As `std::partial_sort` has it, whose heap takes the same steps as Python's."""
+    best = np.empty((len(scores), n), dtype=np.int64)
+    for row, places in zip(scores, best, strict=True):
+        heap = _scored(row[:n], np.arange(n))
+        heapify(heap)
+        later = n + np.flatnonzero(row[n:] > heap[0])
+        for one in _scored(row[later], later):
+            if one > heap[0]:
+                heapreplace(heap, one)
+        places[::-1] = [heappop(heap).item for _ in range(n)]
+    return best

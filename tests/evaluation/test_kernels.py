@@ -67,17 +67,6 @@ def test_lists_are_those_of_every_score(kind, seed, compiled):
     np.testing.assert_array_equal(found, slowly(scores, seen, candidates, n)[asked])
 
 
-@pytest.mark.parametrize("values", [2, 50, 10**7])
-def test_groups_are_looked_at_first_and_lists_stay_the_same(values, monkeypatch):
-    monkeypatch.setattr(task, "GROUPED_ITEMS", 0)
-    rng = np.random.default_rng(values)
-    scores = rng.integers(0, values, (50, 5003)).astype(np.float32)
-    scores[rng.random(scores.shape) < 0.3] = -np.inf
-    scores[0] = -np.inf
-    expected = slowly(scores.copy(), csr_array(scores.shape), np.ones(5003, dtype=bool), 10)
-    np.testing.assert_array_equal(task.best_items(torch.from_numpy(scores), 10), expected)
-
-
 def test_scores_that_are_not_finite_are_refused(compiled):
     rng = np.random.default_rng(0)
     train, held_out = sparse(rng, (9, 700), 0.1, 1), sparse(rng, (9, 700), 0.1, 1)
