@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import find_namespace_packages, find_packages, setup
 
 DATA = Path("data")
-SHIPPED = ["catalogue.toml"]
+SHIPPED = ["catalogue.toml", "papers.toml"]
 SHIPPED += [
     str(path.relative_to(DATA))
     for folder in ("energy", "lessons", "published", "recorded")

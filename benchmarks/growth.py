@@ -1,6 +1,13 @@
-"""How seconds, memory and bytes grow with the data: splits, a file of one's own, many runs.
+"""How seconds, memory and bytes grow with the data: models, splits, a file, many runs.
 
-python -m benchmarks.growth [--millions 1,2,4,8] [--rows 5000000] [--runs 2000]
+python -m benchmarks.growth [--sizes 1e5,1e6,1e7] [--models popular,item-knn,implicit-mf]
+python -m benchmarks.growth --others [--millions 1,2,4,8] [--rows 5000000] [--runs 2000]
+
+Every model on `synthetic-large` of each size, in a fresh process: wall seconds to make the data,
+prune, split, fit, rank and store one fold of ten, all seconds of the processor, and peak memory;
+then the exponent with which fit and ranking grow from the smallest size to the largest. Limit is
+what the machine allows of ranking: all scores written to memory once at the bandwidth measured
+beside it, or, for implicit-mf, their multiplications at the rate measured.
 
 Every split strategy: seconds of the processor for the split and its first fold's matrices on ml-1m,
 the least of three, and the peak of what is allocated beyond the interactions (tracemalloc), for
@@ -13,7 +20,9 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -22,12 +31,14 @@ import time
 import tracemalloc
 from collections.abc import Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from ecv_core import fold, splits
-from ecv_core.dataset import available, entry
+from ecv_core import evaluation, fold, models, splits
+from ecv_core.dataset import available, entry, synthetic_large
+from ecv_core.dataset.ready import prepare
 from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.interactions import Interactions
@@ -157,13 +168,100 @@ def print_runs(many: int) -> None:
     )
 
 
+MODELS = "popular,item-knn,implicit-mf"
+STAGES = ("make", "prune", "split", "fit", "rank", "store")
+
+
+def print_model(size: int, name: str) -> None:
+    """One fold in this process, as JSON: seconds of each stage, limit, processor, memory, score."""
+    seconds: dict[str, float] = {}
+    begin = time.perf_counter()
+
+    def lap(stage: str) -> None:
+        nonlocal begin
+        seconds[stage] = time.perf_counter() - begin
+        begin = time.perf_counter()
+
+    made_data = synthetic_large.generate(size)
+    lap("make")
+    data = prepare(made_data)
+    lap("prune")
+    parts = splits.fold_matrices(data, splits.split(data, next(iter(splits.SPLITS)), FOLDS, 0), 0)
+    lap("split")
+    algorithm = models.algorithm(name)
+    model = algorithm.build(algorithm.presets["tuned"])
+    if algorithm.with_torch:
+        import_module("torch")
+    evaluation.load_compiled(model, data.n_users * data.n_items)
+    cells = data.n_users * data.n_items
+    block = np.ones(25_000_000, dtype=np.float32)
+    lap("load")
+    block += 1
+    limit = (time.perf_counter() - begin) * cells / len(block) / 2  # read and written
+    if name == "implicit-mf":
+        left, right = (np.ones((rows, 64), dtype=np.float32) for rows in (100, 20_000))
+        begin = time.perf_counter()
+        for _ in range(20):
+            left @ right.T
+        limit = (time.perf_counter() - begin) / 20 * cells / 2_000_000
+    begin, used = time.perf_counter(), time.process_time()
+    model.fit(parts.train, seed=1)
+    lap("fit")
+    found = evaluation.evaluate(
+        model, parts.seen, parts.held_out, (1, 5, 10, 20), train=parts.train
+    )
+    lap("rank")
+    used = time.process_time() - used
+    kept = found.kept_per_user(10)
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder) / "users.npz", users=kept.users, values=kept.values)
+    lap("store")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    score = found.means["ndcg@10"]
+    row = {"size": len(data), "limit": limit, "processor": used, "memory": memory, "score": score}
+    print(json.dumps(row | seconds))
+
+
+def print_models(sizes: Sequence[int], names: Sequence[str]) -> None:
+    """A row for each model and size, and the exponents of growth."""
+    print("| model | interactions |", " | ".join(f"{stage} s" for stage in STAGES), end=" | ")
+    print("limit of rank s | processor s, fit and rank | peak MB | nDCG@10 |")
+    print("|---" * (len(STAGES) + 6) + "|")
+    for name in names:
+        rows = []
+        for size in sizes:
+            words = [sys.executable, "-m", "benchmarks.growth", "--one", str(size), name]
+            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            row = json.loads(said)
+            rows.append(row)
+            cells = " | ".join(f"{row[stage]:.2f}" for stage in (*STAGES, "limit", "processor"))
+            print(
+                f"| {name} | {row['size']:,} | {cells} | {row['memory']:,.0f} | "
+                f"{row['score']:.4f} |",
+                flush=True,
+            )
+        if len(rows) > 1:
+            grown = np.log(rows[-1]["size"] / rows[0]["size"])
+            fit, rank = (np.log(rows[-1][of] / rows[0][of]) / grown for of in ("fit", "rank"))
+            print(f"{name}: fit grows with the power {fit:.2f} of the size, ranking {rank:.2f}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="1e5,1e6,1e7")
+    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--others", action="store_true")
     parser.add_argument("--millions", default="1,2,4,8")
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=2000)
     asked = parser.parse_args()
+    if asked.one:
+        return print_model(int(asked.one[0]), asked.one[1])
+    if not asked.others:
+        sizes = [int(float(size)) for size in asked.sizes.split(",")]
+        return print_models(sizes, asked.models.split(","))
     print_splits([int(million) for million in asked.millions.split(",")])
     print_file(asked.rows)
     print_runs(asked.runs)

@@ -1,17 +1,21 @@
 """Tables of samples through the fold engine: scikit-learn's own scores; refusals in a sentence."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from ecv_core import evaluation, models
-from ecv_core.dataset import catalogue, entry, tables
+from ecv_core.dataset import catalogue, entry, own, tables
+from ecv_core.figures.estimators import estimators_frame
 from ecv_core.fold import check_needs, data_of, run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, EcvError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.spec import Task
+from ecv_core.store.recorded import FOLDER
 
 ALGORITHMS = [name for task in (Task.CLASSES, Task.NUMBERS) for name in models.serving(task)]
 CHEAP = {"n_estimators": 10, "max_iter": 20, "hidden": 5}
@@ -176,3 +180,68 @@ def test_few_whole_numbers_are_classes_and_many_are_numbers():
 def test_needs_are_checked_with_the_samples():
     check_needs(make_spec(dataset="iris", algorithm="k-nn"))
     assert isinstance(data_of(make_spec(dataset="iris", algorithm="k-nn")), Table)
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=90).round(3), "colour": ["red", "blue", "?"] * 30}
+    )
+    frame["class"] = np.where(frame["size"] > 0, "large", "small")
+    frame["price"] = 10 * frame["size"] + 0.5
+
+    def add(name, target=None, **how):
+        path = tmp_path / f"{name}.csv"
+        frame.drop(columns="price" if target is None else "class").to_csv(path, index=False, **how)
+        columns = {} if target is None else {"target": target}
+        return own.add_file(name, path, own.Corrections(columns=columns), lambda *_: None)
+
+    return add
+
+
+def test_a_file_with_a_target_becomes_a_table_that_runs(shop):
+    about, _ = shop("sizes")
+    assert (about.columns, about.task, about.classes) == ({"target": "class"}, Task.CLASSES, 2)
+    spec = make_spec(dataset="sizes", algorithm="decision-tree", k=3)
+    table = data_of(spec)
+    assert table.features.shape == (90, 3)  # size, blue, red
+    assert table.classes.tolist() == ["large", "small"]
+    assert run_fold(spec, 0).score > 0.9
+    assert spec.data_sha256 == about.sha256
+
+
+def test_numbers_of_a_decimal_comma_are_predicted(shop):
+    about, _ = shop("prices", "price", sep=";", decimal=",")
+    assert about.task is Task.NUMBERS
+    assert run_fold(make_spec(dataset="prices", algorithm="ridge", k=3), 1).score > 0.99
+    with pytest.raises(EcvError, match="prices is for predicted numbers of samples, but ease"):
+        make_spec(dataset="prices", algorithm="ease")
+
+
+def test_a_file_whose_target_cannot_serve_is_not_kept(shop):
+    with pytest.raises(DatasetError, match=r"'colour' has no value in 30 of 90 rows \(row 3"):
+        shop("colours", "colour")
+    assert "colours" not in catalogue()
+
+
+def test_the_recorded_rules_are_those_of_the_recorded_folds():
+    """Mahlich's rule on one table, its definition written out once more."""
+    kept = np.load(FOLDER / "estimators.npz")
+    fold, samples = kept["wine/fold"], kept["wine/right"]
+    right = np.unpackbits(samples, axis=1)[:, : len(fold)].astype(float)
+    scores = np.array([[row[fold == one].mean() for one in range(10)] for row in right])
+    rng = np.random.default_rng(0)
+    used, apart = [], []
+    for order in [rng.permutation(10) for _ in range(60)]:
+        for one in scores[:, order]:
+            deviations = [one[:n].std(ddof=1) for n in range(2, 11)]
+            calm = [now <= 1.05 * before for before, now in itertools.pairwise(deviations)]
+            stop = next((n for n in range(4, 10) if calm[n - 4] and calm[n - 3]), 10)
+            used.append(stop)
+            apart.append(100 * abs(one[:stop].mean() - one.mean()) / one.mean())
+    frame = estimators_frame()
+    frame = frame[(frame["dataset"] == "wine") & frame["rule"].str.startswith("std")]
+    assert frame["folds"].mean() == pytest.approx(np.mean(used), abs=1e-2)
+    assert frame["difference_percent"].mean() == pytest.approx(np.mean(apart), abs=1e-2)

@@ -53,6 +53,7 @@ COMMANDS = {
         "reproduce_command",
         "every table and figure of the papers, cell by cell, beside ours",
     ),
+    "board": ("board_command", "whether a result that somebody hands in holds"),
     "dashboard": ("dashboard_command", "the pages, in a browser"),
     "completion": ("manual", "a script with which a shell completes commands and options"),
     "man": ("manual", "the manual page, for man -l"),

@@ -87,12 +87,12 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
 
 
 def write_folds(options: argparse.Namespace) -> int:
-    from ecv_core import fold, splits
+    from ecv_core import fold, models, splits
     from ecv_core.fold.spec import make_spec
 
     spec = make_spec(
         dataset=options.dataset,
-        algorithm="popular",  # folds do not depend on it
+        algorithm=models.serving(datasets.entry(options.dataset).tasks[0])[0],  # whichever
         split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
         k=options.k,

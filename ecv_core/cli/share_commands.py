@@ -77,12 +77,15 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     axis = axis_of(PAPERS_RULE)
     parser.add_argument(
         "run",
-        metavar="RUN|study",
-        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study",
+        metavar="RUN|study|NAME",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
+        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions and steps ml-100k",
     )
     parser.add_argument("--kind", required=True, choices=KINDS)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
-    add_rule_param(parser, axis, default=axis.default, help="of all kinds but efold")
+    add_rule_param(
+        parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"
+    )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
     parser.set_defaults(command=figure)
 

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from ecv_core.dataset import synthetic_large
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
@@ -348,6 +349,18 @@ def entry(dataset_id: str) -> DatasetEntry:
     """
     if known := _official().get(dataset_id) or _in_memory.get(dataset_id):
         return known  # without a look into the folders
+    if synthetic_large.size_of(dataset_id):
+        return replace(
+            _official()["synthetic"],
+            id=dataset_id,
+            title="Synthetic, large",
+            description="A made-up world of about as many interactions as its id says.",
+            users=None,
+            items=None,
+            interactions=None,
+            rated=None,
+            scale=None,
+        )
     entries = catalogue()
     if dataset_id not in entries:
         raise UnknownName("dataset", dataset_id, entries)

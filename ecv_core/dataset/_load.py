@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset import synthetic
+from ecv_core.dataset import synthetic, synthetic_large
 from ecv_core.dataset._catalogue import (
     OWN_DOMAIN,
     DatasetEntry,
@@ -294,8 +294,14 @@ def load(dataset_id: str) -> Interactions:
         lacks columns or holds missing or non-numeric values.
     """
     known = entry(dataset_id)
+    if known.task is not None:
+        raise DatasetError(
+            f"{dataset_id} is a table of samples, and holds no interactions; choose another "
+            "dataset, or an algorithm of tables, such as random-forest"
+        )
     if known.generated:
-        return synthetic.generate()
+        size = synthetic_large.size_of(dataset_id)
+        return synthetic.generate() if size is None else synthetic_large.generate(size)
     if known.held is not None:
         return known.held.interactions
     path, file = find(known)

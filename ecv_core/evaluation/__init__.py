@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, runtime_checkable
 from typing import Protocol as Interface
@@ -31,7 +31,13 @@ from ecv_core.evaluation.metrics import (
 from ecv_core.evaluation.ranking import Popularity, per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol, hits_of
+from ecv_core.evaluation.task import (
+    SAMPLED_WARNING,
+    EvaluatedFold,
+    Protocol,
+    hits_of,
+    load_compiled,
+)
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -59,6 +65,7 @@ __all__ = [
     "fit_samples",
     "hits_of",
     "id_and_length",
+    "load_compiled",
     "metric",
     "metric_of",
     "per_user",
@@ -73,7 +80,13 @@ OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
 
 @runtime_checkable
 class Scorer(Interface):
-    """The part of a recommender that evaluation needs."""
+    """The part of a recommender that evaluation needs.
+
+    A model may have one of two attributes besides, so that a large catalogue is ranked without
+    a score for every user and item. `common`: the scores of all items, float32, shape (items,),
+    where they are the same for every user. `product`: two sparse float32 matrices, of shapes
+    (users, any) and (any, items), whose product has the scores, summed in the order of the rows.
+    """
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
@@ -147,7 +160,7 @@ def evaluate(
         lengths,
         train,
         protocol,
-        score=model.score,
+        model=model,
         metrics=tuple(
             name
             for name, known in METRICS.items()
@@ -181,16 +194,13 @@ def evaluate_lists(
     Raises: InputError for bad cut-offs, or nothing held out.
     """
 
-    def no_score(_users: NDArray[np.intp]) -> NoReturn:
-        raise AssertionError("lists have no scores")
-
     task = _task(
         seen,
         held_out,
         _checked(cutoffs, items=seen.shape[1]),
         train,
         Protocol(candidates=candidates),
-        score=no_score,
+        model=None,
         metrics=tuple(
             name
             for name, known in METRICS.items()
@@ -203,6 +213,10 @@ def evaluate_lists(
     return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
 
 
+def _no_score(_users: NDArray[np.intp]) -> NoReturn:
+    raise AssertionError("lists have no scores")
+
+
 def _task(
     seen: csr_array,
     held_out: csr_array,
@@ -210,7 +224,7 @@ def _task(
     train: csr_array | None,
     protocol: Protocol,
     *,
-    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor],
+    model: Scorer | None,
     metrics: tuple[str, ...],
     progress: Progress,
 ) -> EvaluatedFold:
@@ -221,7 +235,8 @@ def _task(
     everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
     return EvaluatedFold(
-        score=score,
+        score=_no_score if model is None else model.score,
+        model=model,
         seen=seen,
         held_out=held_out,
         users=users,
@@ -315,39 +330,28 @@ def evaluate_samples(
 
     known = METRICS[metric_id]
     several = table.classes is not None and len(table.classes) > 2
-    X, y = table.features[rows], table.targets[rows]
+    names = {name: _SCORERS[name] for name in sorted(known.task.metrics)}
+    if several and "roc-auc" in names:
+        names["roc-auc"] = "roc_auc_ovr"
+    scoring = Scoring(estimator, names, metric_id)
+    scoring.units = rows
     means: dict[str, float] = {}
-    told = None
-    for one in [known, *(other for other in METRICS.values() if other.task is known.task)]:
-        if one.id in means or one.is_own:
-            continue
-        scorer = _SCORERS[one.id] + "_ovr" * (several and one.id == "roc-auc")
-        sign = 1.0 if one.higher_is_better else -1.0
-        try:
-            with _quiet(f"has no {one.title} on these samples"):
-                scoring = Scoring(estimator, scorer)
-                scoring.units = rows
-                score = sign * float(scoring.scorer(estimator, X, y))
-        except RunError:
-            if one is known:
-                raise
-            continue
-        if np.isfinite(score):
-            means[one.id] = score
-        elif one is known:
-            raise RunError(
-                f"{one.title} is not defined on a fold of {table.dataset}: it may hold out no "
-                "sample of some class; choose fewer folds, or another metric, such as accuracy"
-            )
-        if one is known:
-            told = scoring.told
-    if told is None:
+    for name, scorer in scoring.scorer.items():
+        with suppress(RunError) if name != metric_id else nullcontext():
+            with _quiet(f"has no {METRICS[name].title} on these samples"):
+                score = float(scorer(estimator, table.features[rows], table.targets[rows]))
+            if not np.isfinite(score):
+                raise RunError(
+                    f"{known.title} is not defined on a fold of {table.dataset}: it may hold out "
+                    "no sample of some class; choose fewer folds, or another metric"
+                )
+            means[name] = score if METRICS[name].higher_is_better else -score
+    if (told := scoring.told) is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {known.title}")
-    sign = 1.0 if known.higher_is_better else -1.0
     return Evaluation(
         users=told.units.astype(np.int32),
         metrics=(metric_id,),
-        values=sign * told.values[:, None],
+        values=(told.values if known.higher_is_better else -told.values)[:, None],
         means=means,
     )
 

@@ -9,7 +9,14 @@ from scipy.sparse import csr_array
 from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, EvaluatedFold, best_items, candidate_scores, hits_of
+from ecv_core.evaluation.task import (
+    Columns,
+    EvaluatedFold,
+    best_items,
+    best_without_scores,
+    candidate_scores,
+    hits_of,
+)
 
 # Scores of all candidates -> how often a held-out item is ranked above the others, per user.
 
@@ -148,8 +155,16 @@ def full_ranking(task: EvaluatedFold) -> Columns:
     hits = np.zeros((users, n), dtype=np.bool_)
     columns: Columns = {name: np.empty(users) for name in (*auc, *loss)}
     done = 0
+    ranked = None if auc or loss else best_without_scores(task, n)
+    while ranked is not None and done < users:
+        rows = slice(done, done + USERS_AT_ONCE)
+        part = task.users[rows]
+        items[rows] = best = ranked(part)
+        hits[rows] = hits_of(part, best, task.held_out)
+        done += len(part)
+        task.report(done)
     everything = None if task.candidates.all() else task.candidates
-    for part, scores in candidate_scores(task.score, task.seen, task.users, everything):
+    for part, scores in candidate_scores(task.score, task.seen, task.users[done:], everything):
         rows = slice(done, done + len(part))
         if auc or loss:
             values = scores if isinstance(scores, np.ndarray) else scores.float().cpu().numpy()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -61,6 +63,8 @@ class EvaluatedFold:
     """One fold under one protocol; matrices have shape (users, items)."""
 
     score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor]
+    model: object
+    """That scores; it may say its scores otherwise too, as `evaluation.Scorer` describes."""
     seen: csr_array
     held_out: csr_array
     users: NDArray[np.intp]
@@ -131,6 +135,64 @@ def candidate_scores(
         yield part, scores
 
 
+COMPILED_CELLS = 20_000_000
+"""Users x items from which on compiled ranking saves more than loading numba takes."""
+_KERNELS = "ecv_core.evaluation.kernels"
+HEAP = 64
+"""Up to an item of so many in a list, `torch.topk` has equal scores in the order of a heap."""
+
+
+def load_compiled(model: object, cells: int) -> None:
+    """Load the compiled ranking, which no fold should pay for, if users x items are so many.
+
+    Nothing is done for a model that does not say its scores as `Scorer` describes, or without
+    numba: then every score is looked at, and the lists are the same.
+    """
+    says = any(hasattr(type(model), name) for name in ("common", "product"))
+    if says and cells >= COMPILED_CELLS and find_spec("numba"):
+        import_module(_KERNELS)
+
+
+def best_without_scores(task: EvaluatedFold, n: int) -> Callable[[NDArray[np.intp]], Any] | None:
+    """Ranks a block of users without a score for every item; None where that cannot be.
+
+    What it gives is as of `best_items`.
+    Raises: RunError if a score is not finite.
+    """
+    users, items = task.seen.shape
+    load_compiled(task.model, users * items)
+    if _KERNELS not in sys.modules or n * HEAP > items:
+        return None
+    from ecv_core.evaluation import kernels
+
+    nothing = np.where(task.candidates, 0, -np.inf).astype(np.float32)
+    seen = _arrays(task.seen)[:2]
+    common, product = (getattr(task.model, name, None) for name in ("common", "product"))
+    if common is not None:
+        refuse_not_finite(common)
+        row = common + nothing
+        ranking = np.argsort(-row)
+        return lambda users: kernels.best_of_common(users, row, *seen, ranking, n)
+    if product is None:
+        return None
+    left, right = map(_arrays, product)
+    refuse_not_finite(left[2])
+    refuse_not_finite(right[2])
+    return lambda users: kernels.best_of_product(users, *left, *right, *seen, nothing, n)
+
+
+def _arrays(matrix: csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+    """What it is made of, with the numbers that the kernels take."""
+    starts, columns = (one.astype(np.int32, copy=False) for one in (matrix.indptr, matrix.indices))
+    return starts, columns, matrix.data
+
+
+GROUP = 64
+"""Items whose best is looked at first."""
+GROUPED_ITEMS = 5_000
+"""From so many items on, looking at groups first saves time."""
+
+
 def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np.int64]:
     """The n items with the highest scores, best first, -1 where no candidate is left.
 
@@ -143,11 +205,26 @@ def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np
         return best_of(scores, n)
     import torch
 
-    best = torch.topk(scores, n, dim=1)
-    items: NDArray[np.int64] = (
-        best.indices.masked_fill_(best.values == -torch.inf, -1).cpu().numpy()
-    )
-    return items
+    items = scores.shape[1]
+    if scores.device.type != "cpu" or items < max(GROUPED_ITEMS, 4 * GROUP * n):
+        values, places = torch.topk(scores, n, dim=1)
+    else:
+        # The n + 1 best items are in the n + 1 groups with the best items.
+        whole = items // GROUP * GROUP
+        groups = scores[:, :whole].reshape(len(scores), -1, GROUP).amax(dim=2)
+        groups = torch.topk(groups, n + 1, dim=1, sorted=False).indices
+        inside = (groups[:, :, None] * GROUP + torch.arange(GROUP)).flatten(1)
+        rest = torch.arange(whole, items).expand(len(scores), -1)
+        inside = torch.cat([inside, rest], dim=1)
+        values, places = torch.topk(scores.gather(1, inside), n + 1, dim=1)
+        places = inside.gather(1, places)
+        # Only a look at all items says in which order equal scores are left.
+        tied = (values[:, 1:] == values[:, :-1]).any(dim=1).nonzero()[:, 0]
+        values, places = values[:, :n], places[:, :n]
+        if len(tied):
+            values[tied], places[tied] = torch.topk(scores[tied], n, dim=1)
+    best: NDArray[np.int64] = places.masked_fill_(values == -torch.inf, -1).cpu().numpy()
+    return best
 
 
 def refuse_not_finite(scores: NDArray[np.float32] | torch.Tensor) -> None:

@@ -78,12 +78,15 @@ def tables(paper: str) -> list[str]:
     return list(dict.fromkeys(one["table"] for one in _file()["parts"] if one["paper"] == paper))
 
 
-def reproduced(paper: str | None = None, table: str | None = None) -> list[Cell]:
+def reproduced(
+    paper: str | None = None, table: str | None = None, *, having: str = ""
+) -> list[Cell]:
     """Work out our side of every cell from what is recorded, in seconds, and label it.
 
     Args:
         paper: an id, or how it begins; all papers by default.
         table: one of its tables or figures; all of them by default.
+        having: keeps rows that have this text in their name, in a cell, or over a cell with a yes.
     Raises: UnknownName.
     """
     chosen = [name for name in papers() if name.startswith(paper or "")]
@@ -92,7 +95,14 @@ def reproduced(paper: str | None = None, table: str | None = None) -> list[Cell]
     if table is not None and table not in tables(chosen[0]):
         raise UnknownName(f"table or figure of {chosen[0]}", table, tables(chosen[0]))
     wanted = [one for one in _file()["parts"] if one["paper"] in chosen]
-    return [cell for one in wanted if table in (None, one["table"]) for cell in _cells(one)]
+    cells = [cell for one in wanted if table in (None, one["table"]) for cell in _cells(one)]
+    kept = {(cell.part, cell.row) for cell in cells if _has(cell, having.casefold())}
+    return [cell for cell in cells if (cell.part, cell.row) in kept]
+
+
+def _has(cell: Cell, text: str) -> bool:
+    said = [cell.row, cell.published or "", cell.column if cell.published == "yes" else ""]
+    return any(text in one.casefold() for one in said)
 
 
 def markdown(cells: Sequence[Cell]) -> str:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -36,9 +35,6 @@ from ecv_core.splits.exchange import archive
 from ecv_core.splits.exchange.archive import read_split
 from ecv_core.splits.exchange.files import store_folds, stored_folds_path, write_folds
 from ecv_core.splits.fold_matrices import FoldMatrices
-
-LARGE = 20_000_000
-"""Users x items from which on ranking with torch saves more than its import takes."""
 
 
 def data_of(spec: RunSpec) -> Interactions:
@@ -194,9 +190,10 @@ def run_fold(
     interactions = data_of(spec)
     algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
     model = algorithm.build(dict(spec.params))
-    cells = interactions.n_users * interactions.n_items
-    if spec.task is Task.TOP_N and (algorithm.with_torch or (cells > LARGE and find_spec("torch"))):
-        import_module("torch")
+    if spec.task is Task.TOP_N:
+        if algorithm.with_torch:
+            import_module("torch")
+        evaluation.load_compiled(model, interactions.n_users * interactions.n_items)
     if spec.task.of_table:
         import_module("ecv_core.evaluation.scoring")
     progress("split", 0, 0)

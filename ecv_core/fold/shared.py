@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from ecv_core import models, splits
+from ecv_core import evaluation, models, splits
 from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import data_of, fold_seed, folds_of, ranked
@@ -66,8 +66,11 @@ def run_shared_fold(
     algorithm = models.algorithm(spec.algorithm)
     algorithm.check(interactions)
     assert algorithm.sharing is not None
-    fit: SharedFit = algorithm.sharing.build([algorithm.build(dict(one.params)) for one in specs])
+    built = [algorithm.build(dict(one.params)) for one in specs]
+    fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
+    cells = interactions.n_users * interactions.n_items * len(specs)
+    evaluation.load_compiled(built[0], cells)
     progress("split", 0, 0)
     folds_of(spec)  # and are kept
     meter = meter or NoMeter()

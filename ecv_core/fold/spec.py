@@ -175,14 +175,6 @@ def usual_min_folds(rule: str, k: int) -> int:
     return min(stopping.rule(rule).default_folds, k)
 
 
-def least_folds(k: int) -> dict[str, int]:
-    """Rule -> how many of k folds it takes at the least, as its settings usually are."""
-    return {
-        name: k if name == stopping.NEVER_STOPS else usual_min_folds(name, k)
-        for name in stopping.RULES
-    }
-
-
 def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting with the value that is asked for, checked, or with its default."""
     asked = {}

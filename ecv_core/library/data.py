@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 import ecv_core.dataset as on_disk
-from ecv_core import evaluation, fold, splits
+from ecv_core import evaluation, splits
+from ecv_core.dataset.ready import for_task
 from ecv_core.evaluation import Scorer
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.library.in_memory import dataset_id
@@ -64,6 +65,8 @@ def algorithms() -> pd.DataFrame:
 def load(dataset: object, *, download: bool = False) -> Interactions:
     """A dataset as runs use it: implicit feedback, 5-core; users and items as codes from 0.
 
+    Of a table the samples, with `features`, `targets` and `classes`.
+
     Args:
         dataset: an id of `datasets()`; or data in memory, as of `evaluate`.
         download: get it if it is not on disk; its licence is in `datasets()`.
@@ -73,7 +76,7 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
     entry = on_disk.entry(name)
     if download and not on_disk.available(entry):
         on_disk.download(entry, lambda done, total: None)
-    return fold.prepared(name)
+    return for_task(name, entry.tasks[0])
 
 
 @kinds_checked

@@ -301,7 +301,9 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
 @kinds_checked
 def figure(
     run: Run | str,
-    kind: Literal["difference", "efold", "ranks", "stops", "tradeoff"],
+    kind: Literal[
+        "difference", "dimensions", "efold", "p-values", "ranks", "steps", "stops", "tradeoff"
+    ],
     out: str | PathLike[str],
     *,
     alpha: float | None = None,
@@ -309,11 +311,13 @@ def figure(
     """A picture of a run or of the recorded study, in a column's width; as the command `figure`.
 
     Args:
-        run: a run, the id of one of the database or of a recorded one; or 'study'.
+        run: a run, the id of one of the database or of a recorded one; or 'study', a recorded
+            tuning such as 'ml-1m--item-knn', or 'ml-100k'.
         kind: of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
-            'difference', 'stops', 'ranks' or 'tradeoff'.
+            'difference', 'stops', 'ranks' or 'tradeoff'; of a tuning 'p-values'; of ml-100k
+            'dimensions' or 'steps'.
         out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png.
-        alpha: of the paper's rule, for all kinds but efold; 1e-4 by default.
+        alpha: of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
     Returns: what it shows.
     Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
     """

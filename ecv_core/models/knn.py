@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
 from ecv_core.models.neighbourhood import (
-    DENSE_ITEMS,
     SHARED_NEIGHBOURS,
-    Blocks,
     Closeness,
-    NearestItems,
-    Nearness,
-    NearVoting,
     NeighbourModel,
+    Voting,
     cosine,
-    narrow,
 )
 from ecv_core.records.parameters import Parameter
-
-if TYPE_CHECKING:
-    import torch
-
-    from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 100
 
@@ -49,14 +37,6 @@ class ItemKNN(NeighbourModel):
     def closeness(self, train: csr_array) -> Closeness:
         return cosine(train, shrink=self.params["shrink"])
 
-    def shared_voting(
-        self, train: csr_array, nearness: Nearness, most: int
-    ) -> Callable[[int], Fitted]:
-        if nearness.dense is None or train.shape[1] > DENSE_ITEMS:
-            return super().shared_voting(train, nearness, most)
-        blocks, nearest = Blocks(narrow(train)), NearestItems(nearness.dense, most)
-        return lambda neighbours: NearVoting(blocks, *nearest(neighbours))
-
 
 class UserKNN(NeighbourModel):
     """Cosine user-user neighbourhoods.
@@ -73,21 +53,8 @@ class UserKNN(NeighbourModel):
     def closeness(self, train: csr_array) -> Closeness:
         return cosine(csr_array(train.T.tocsr()), shrink=self.params["shrink"])
 
-    def voting(self, train: csr_array, near: csr_array) -> Fitted:
-        return _Votes(train, near)
-
-
-class _Votes:
-    """What voters have, weighted by how similar they are to a user."""
-
-    def __init__(self, train: csr_array, voters: csr_array) -> None:
-        self._train = train
-        self._voters = voters
-
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        import torch
-
-        return torch.from_numpy((self._voters[users] @ self._train).toarray())
+    def voting(self, train: csr_array, near: csr_array) -> Voting:
+        return Voting(near, train)
 
 
 def _parameters(source: str, neighbours: str, shrink: str) -> tuple[Parameter, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,12 @@ def dense_is_cheaper(train: csr_array) -> bool:
     users, items = train.shape
     if items * items > DENSE_CELLS or users * items > 4 * DENSE_CELLS:
         return False
-    sparse_cost = float(np.square(np.diff(train.indptr), dtype=np.float64).sum())
-    return users * items * items < DENSE_GAIN * sparse_cost
+    return users * items * items < DENSE_GAIN * pairs_of(train)
+
+
+def pairs_of(train: csr_array) -> float:
+    """Multiplications in the sparse product of `train` with itself."""
+    return float(np.square(np.diff(train.indptr), dtype=np.float64).sum())
 
 
 def dense_counts(train: csr_array) -> torch.Tensor:
@@ -76,7 +80,8 @@ def sparse_counts(train: csr_array) -> csr_array:
 
 
 PAIRS = 20_000_000
-"""Pairs that a sparse product may look at in one go: bounds its memory to about 1 GB."""
+"""Pairs that scipy's product may look at: bounds its memory to about 1 GB. With more the compiled
+one is used, which is faster by more than it takes to load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,26 +129,26 @@ class NeighbourModel(ABC):
     def closeness(self, train: csr_array) -> Closeness:
         """How near columns are, from the training part of a fold."""
 
-    def voting(self, train: csr_array, near: csr_array) -> Fitted:
+    def voting(self, train: csr_array, near: csr_array) -> Voting:
         """The fitted model, by what is near: as from `Nearness.keep`."""
-        return Voting(train, near)
-
-    def shared_voting(
-        self, train: csr_array, nearness: Nearness, most: int
-    ) -> Callable[[int], Fitted]:
-        """The fitted model for each number of neighbours up to `most`."""
-        return lambda neighbours: self.voting(train, nearness.keep(neighbours))
+        dense = train.shape[1] <= DENSE_ITEMS
+        return Voting(train, csr_array(near.T.tocsr()), dense=dense)
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
         most = self.params["neighbours"]
-        near = Nearness(self.checked(train, most), most).keep(most)
+        near = Nearness(self.checked(train, most), most, progress).keep(most)
         progress("fit", 1, 2)
         self._voting = self.voting(train, near)
         progress("fit", 2, 2)
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         return self._voting.score(users)
+
+    @property
+    def product(self) -> tuple[csr_array, csr_array] | None:
+        """As of `evaluation.Scorer`."""
+        return self._voting.product
 
     def checked(self, train: csr_array, neighbours: int) -> Closeness:
         """The closeness, once the number of neighbours is one that can be meant.
@@ -188,54 +193,52 @@ def csr_of(values: torch.Tensor, indices: torch.Tensor) -> csr_array:
     return csr_array((flat[nonzero], columns_kept, indptr), shape=(columns, columns))
 
 
-def stacked(parts: Sequence[csr_array]) -> csr_array:
-    """Parts of a matrix below each other."""
-    return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
+def sparse_nearness(closeness: Closeness) -> csr_array:
+    """How near columns are, only pairs that share something, in the order of scipy's product."""
+    entries = closeness.entries
+    near = csr_array(entries.T.tocsr() @ entries)
+    rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
+    norms = closeness.own[rows] * closeness.others[near.indices]
+    near.data /= norms + np.float32(closeness.shrink)
+    near.data[rows == near.indices] = 0
+    return near
 
 
-def sparse_parts(closeness: Closeness) -> Iterator[NearPart]:
-    """How near consecutive columns are to all, only pairs that share something; one at a time."""
-    entries, shrink = closeness.entries, np.float32(closeness.shrink)
-    transposed = entries.T.tocsr()
-    for part in _parts(transposed, np.diff(entries.indptr)):
-        shared = csr_array(transposed[part] @ entries)
-        rows = np.repeat(np.arange(shared.shape[0], dtype=np.int32), np.diff(shared.indptr))
-        norms = closeness.own[part][rows] * closeness.others[shared.indices]
-        values = shared.data / (norms + shrink)
-        values[rows + part.start == shared.indices] = 0
-        yield NearPart(values=values, rows=rows, near=shared)
+def nearest_of(near: csr_array, neighbours: int) -> csr_array:
+    """The nearest of each, of equal ones those stored first."""
+    rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
+    kept = _largest(near.data, rows, near.indptr, neighbours) & (near.data > 0)
+    ends = np.concatenate(([0], np.cumsum(kept)))
+    # One index type everywhere: scipy converts a whole matrix for every product of two types.
+    indptr = ends[near.indptr].astype(np.int32)
+    indices = near.indices[kept].astype(np.int32)
+    return csr_array((near.data[kept], indices, indptr), shape=near.shape)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NearPart:
-    """How near some columns are to all others."""
+def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) -> csr_array:
+    """As `nearest_of`, while memory is that of the neighbours, whatever the number of pairs."""
+    from ecv_core.models.neighbourhood_kernel import nearest
 
-    values: NDArray[np.float32]
-    """Of each stored pair; shape (pairs,)."""
-    rows: NDArray[np.int32]
-    """Which column it is of, likewise."""
-    near: csr_array
-    """Whose `indices` and `indptr` say to which."""
-
-    def keep(self, neighbours: int) -> csr_array:
-        """The nearest of each, of equal ones those stored first."""
-        kept = _largest(self.values, self.rows, self.near.indptr, neighbours) & (self.values > 0)
-        ends = np.concatenate(([0], np.cumsum(kept)))
-        # One index type everywhere: scipy converts a whole matrix for every product of two types.
-        indptr = ends[self.near.indptr].astype(np.int32)
-        indices = self.near.indices[kept].astype(np.int32)
-        return csr_array((self.values[kept], indices, indptr), shape=self.near.shape)
-
-
-def _parts(transposed: csr_array, row_sizes: NDArray[np.int32]) -> list[slice]:
-    """Consecutive columns of the training matrix that share at most PAIRS pairs, or one column."""
-    pairs = np.add.reduceat(
-        np.append(row_sizes[transposed.indices], 0).astype(np.int64), transposed.indptr[:-1]
-    )
-    pairs[np.diff(transposed.indptr) == 0] = 0
-    block = np.cumsum(pairs) // PAIRS
-    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
-    return [slice(*bounds) for bounds in pairwise([*starts, len(pairs)])]
+    matrix = narrow(closeness.entries)
+    by_column = narrow(csr_array(matrix.T.tocsr()))
+    pairs = np.concatenate(([0], np.cumsum(np.diff(matrix.indptr)[by_column.indices])))
+    block = pairs[by_column.indptr[1:]] // PAIRS
+    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(block)]
+    parts: list[csr_array] = []
+    for first, last in pairwise(bounds):
+        progress("fit", 0, 2)
+        ends, indices, values = nearest(
+            *(matrix.indptr, matrix.indices, matrix.data),
+            *(by_column.indptr, by_column.indices, by_column.data),
+            closeness.own,
+            closeness.others,
+            np.float32(closeness.shrink),
+            neighbours,
+            first,
+            last,
+        )
+        parts.append(csr_array((values, indices, ends), shape=(last - first, matrix.shape[1])))
+    return csr_array(vstack(parts, format="csr"))
 
 
 def _largest(
@@ -271,52 +274,47 @@ WIDTH = 512
 
 
 class Voting:
-    """A user's score for an item is the sum of the weights of the user's items in its row."""
+    """A user's score for an item is the sum, over the user's row, of what each entry gives it."""
 
-    def __init__(self, train: csr_array, votes: csr_array) -> None:
-        """Hold who has what, and the weights in the form that is summed fastest.
+    def __init__(self, voters: csr_array, votes: csr_array, *, dense: bool = False) -> None:
+        """Hold both in the form that is summed fastest.
 
         Args:
-            train: shape (users, items), each stored entry 1.0.
-            votes: shape (items, items); row j holds the items that vote for item j.
+            voters: shape (users, any).
+            votes: shape (any, items).
+            dense: hold `votes` dense too, where each stored entry of `voters` is 1.0.
         """
-        self._train = narrow(train)
+        self._voters, self._votes = narrow(voters), narrow(votes)
         self._parts: list[torch.Tensor] = []
-        self._weights: csr_array | None = None
-        if train.shape[1] <= DENSE_ITEMS:
-            self._parts = _dense_parts(votes)
-        else:
-            self._weights = votes.T.tocsr()
+        if dense:
+            import torch
+
+            whole = votes.toarray()
+            self._parts = [
+                torch.from_numpy(np.ascontiguousarray(whole[:, start : start + WIDTH]))
+                for start in range(0, votes.shape[1], WIDTH)
+            ]
+
+    @property
+    def product(self) -> tuple[csr_array, csr_array] | None:
+        """As of `evaluation.Scorer`; None where dense sums are quicker."""
+        return None if self._parts else (self._voters, self._votes)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         """As `Recommender.score`."""
         import torch
 
-        rows = self._train[users]
-        if self._weights is not None:
-            return torch.from_numpy((rows @ self._weights).toarray())
-        return sum_votes(rows, self._parts)
-
-
-def sum_votes(rows: csr_array, parts: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Scores of users, dense.
-
-    Args:
-        rows: what the users have, with int32 indices; shape (block, items).
-        parts: the weights, as blocks of columns; each shape (items, columns).
-    Returns: shape (block, items).
-    """
-    import torch
-
-    scores = torch.empty(rows.shape)
-    indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
-    start = 0
-    for part in parts:
-        scores[:, start : start + part.shape[1]] = torch.nn.functional.embedding_bag(
-            indices, part, indptr, mode="sum", include_last_offset=True
-        )
-        start += part.shape[1]
-    return scores
+        rows = self._voters[users]
+        if not self._parts:
+            return torch.from_numpy((rows @ self._votes).toarray())
+        indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
+        parts = [
+            torch.nn.functional.embedding_bag(
+                indices, part, indptr, mode="sum", include_last_offset=True
+            )
+            for part in self._parts
+        ]
+        return torch.cat(parts, dim=1)
 
 
 def narrow(matrix: csr_array) -> csr_array:
@@ -327,37 +325,25 @@ def narrow(matrix: csr_array) -> csr_array:
     )
 
 
-def _dense_parts(votes: csr_array) -> list[torch.Tensor]:
-    """The weights as dense blocks of columns."""
-    import torch
-
-    return [
-        torch.from_numpy(np.ascontiguousarray(votes[start : start + WIDTH].toarray().T))
-        for start in range(0, votes.shape[0], WIDTH)
-    ]
-
-
 # One computation of how near columns are, for any number of neighbours of each.
-
-
-NARROW_USERS = 96
-"""Users that are scored at once with few neighbours: their columns of items stay in cache."""
 
 
 class Nearness:
     """How near columns of a training matrix are to each other; `keep` picks the nearest of each."""
 
-    def __init__(self, closeness: Closeness, most: int) -> None:
+    def __init__(self, closeness: Closeness, most: int, progress: Progress = no_progress) -> None:
         """Work it out for up to `most` of each, by the cheaper of a dense and a sparse product."""
         self.dense: torch.Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
-        self._parts: list[NearPart] = []
-        if dense_is_cheaper(closeness.entries):
-            self.dense = dense_counts(closeness.entries)
+        entries = closeness.entries
+        if dense_is_cheaper(entries):
+            self.dense = dense_counts(entries)
             for _ in near_blocks(self.dense, closeness):
                 pass
+        elif pairs_of(entries) <= PAIRS:
+            self._near = nearest_of(sparse_nearness(closeness), most)
         else:
-            self._parts = [_only(part, most) for part in sparse_parts(closeness)]
+            self._near = compiled_nearest(closeness, min(most, entries.shape[1]), progress)
 
     def keep(self, neighbours: int) -> csr_array:
         """The nearest columns to each column, and how near they are.
@@ -370,7 +356,7 @@ class Nearness:
         import torch
 
         if self.dense is None:
-            return stacked([part.keep(neighbours) for part in self._parts])
+            return nearest_of(self._near, neighbours)
         return csr_of(*torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False))
 
 
@@ -386,146 +372,14 @@ class SharedNeighbours:
     ) -> None:
         progress("fit", 0, 2)
         most = max(self._counts)
-        nearness = Nearness(self._first.checked(train, most), most)
-        self._fitted = self._first.shared_voting(train, nearness, most)
+        nearness = Nearness(self._first.checked(train, most), most, progress)
+        self._train, self._nearness = train, nearness
         progress("fit", 1, 2)
 
     def fits(self) -> Iterator[tuple[int, Fitted]]:
         for place, count in enumerate(self._counts):
-            yield place, self._fitted(count)
+            yield place, self._first.voting(self._train, self._nearness.keep(count))
 
 
 SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), build=SharedNeighbours)
 """How an algorithm shares one computation among numbers of neighbours."""
-
-
-class NearestItems:
-    """The nearest columns of each from a dense `Nearness`, sorted once for all numbers of them."""
-
-    def __init__(self, near: torch.Tensor, most: int) -> None:
-        import torch
-
-        self._near = near
-        # One more than is asked for, to see whether the last is as near as the first left out.
-        self._values, self._places = torch.topk(near, min(most + 1, len(near)))
-
-    def __call__(self, neighbours: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """How near and which, the same set as of `torch.topk`; both shape (columns, neighbours).
-
-        Of columns that are equally near, only torch knows which it takes; it is asked where the
-        last one taken is tied with the first left out.
-        """
-        import torch
-
-        kept = min(neighbours, len(self._near))
-        values, places = self._values[:, :kept].clone(), self._places[:, :kept].clone()
-        if kept < self._values.shape[1]:
-            last = values[:, -1]
-            tied = torch.nonzero((last == self._values[:, kept]) & (last > 0))[:, 0]
-            if len(tied):
-                values[tied], places[tied] = torch.topk(self._near[tied], kept, sorted=False)
-        return values, places
-
-
-class Blocks:
-    """Blocks of users of a training matrix, kept for as long as the same ones are asked for."""
-
-    def __init__(self, train: csr_array) -> None:
-        """Hold who has what.
-
-        Args:
-            train: shape (users, items), each stored entry 1.0, with sorted int32 indices.
-        """
-        self.train = train
-        self._rows: dict[bytes, csr_array] = {}
-        self._columns: dict[bytes, list[torch.Tensor]] = {}
-        self._keeps = train.shape[0] * train.shape[1] <= DENSE_CELLS
-
-    def rows(self, users: NDArray[np.intp]) -> csr_array:
-        """The users' rows; shape (block, items)."""
-        block = users.tobytes()
-        if block not in self._rows:
-            self._rows[block] = self.train[users]
-        return self._rows[block]
-
-    def columns(self, users: NDArray[np.intp]) -> Iterator[torch.Tensor]:
-        """Their transposed rows, dense, at most NARROW_USERS at once; shape (items, users)."""
-        import torch
-
-        block = users.tobytes()
-        if block in self._columns:
-            yield from self._columns[block]
-            return
-        made = []
-        rows = self.rows(users)
-        for start in range(0, len(users), NARROW_USERS):
-            part = rows[start : start + NARROW_USERS].toarray()
-            columns = torch.from_numpy(np.ascontiguousarray(part.T))
-            yield columns
-            if self._keeps:
-                made.append(columns)
-        if self._keeps:
-            self._columns[block] = made
-
-
-class NearVoting:
-    """As `voting.Voting`, from the nearest items: by the cheaper of two sums in the same order.
-
-    A score is the sum, over the user's items in order of their number, of the weights of those
-    that are among the nearest of the item scored. With few neighbours it is cheaper to go through
-    the neighbours of each item than through the items of each user; what is not in both adds 0.
-    """
-
-    def __init__(self, blocks: Blocks, values: torch.Tensor, places: torch.Tensor) -> None:
-        """Hold who has what, and the weights.
-
-        Args:
-            blocks: of the training matrix; shared by all numbers of neighbours.
-            values: how near the nearest of each item are, 0 for none; shape (items, neighbours).
-            places: which items they are, likewise.
-        """
-        import torch
-
-        self._blocks = blocks
-        items, kept = values.shape
-        self._narrow = kept * blocks.train.shape[0] <= blocks.train.nnz
-        if self._narrow:
-            order = places.argsort(dim=1)
-            self._weights = values.gather(1, order).view(-1)
-            self._neighbours = places.gather(1, order).to(torch.int32).view(-1)
-            self._bounds = torch.arange(0, items * kept + 1, kept, dtype=torch.int32)
-        else:
-            self._parts = []
-            for start in range(0, items, WIDTH):
-                rows = slice(start, min(start + WIDTH, items))
-                part = torch.zeros((items, rows.stop - start))
-                part.scatter_(0, places[rows].T, values[rows].T)
-                self._parts.append(part)
-
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        """As `Recommender.score`."""
-        import torch
-
-        if not self._narrow:
-            return sum_votes(self._blocks.rows(users), self._parts)
-        scores = torch.empty((len(users), self._blocks.train.shape[1]))
-        start = 0
-        for has in self._blocks.columns(users):
-            found = torch.nn.functional.embedding_bag(
-                self._neighbours,
-                has,
-                self._bounds,
-                mode="sum",
-                include_last_offset=True,
-                per_sample_weights=self._weights,
-            )
-            scores[start : start + has.shape[1]] = found.T
-            start += has.shape[1]
-        return scores
-
-
-def _only(part: NearPart, most: int) -> NearPart:
-    """Without what is not among the nearest; ties are broken by order, so none is lost."""
-    kept = part.keep(most)
-    rows = np.repeat(np.arange(kept.shape[0], dtype=np.int32), np.diff(kept.indptr))
-    return replace(part, values=kept.data, rows=rows, near=kept)

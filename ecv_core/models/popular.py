@@ -32,6 +32,11 @@ class Popular:
         self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
         progress("fit", 1, 1)
 
+    @property
+    def common(self) -> NDArray[np.float32]:
+        """As of `evaluation.Scorer`."""
+        return self._scores
+
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
         return np.tile(self._scores, (len(users), 1))
 

@@ -91,6 +91,11 @@ class Table(Interactions):
     classes: NDArray[np.str_] | None = None
     """The names of the classes, at least two; None where the targets are numbers."""
 
+    def __repr__(self) -> str:
+        kinds = "numbers" if self.classes is None else f"{len(self.classes)} classes"
+        size = f"{len(self):,} samples, {self.features.shape[1]:,} features"
+        return f"<{self.dataset}: {size}, {kinds}>"
+
     @classmethod
     def of(
         cls,

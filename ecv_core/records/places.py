@@ -13,7 +13,7 @@ _CHECKOUT = _PACKAGE.parent / "data"
 _IN_CHECKOUT = (_CHECKOUT / "catalogue.toml").is_file()
 
 SHIPPED = _CHECKOUT if _IN_CHECKOUT else _PACKAGE / "data"
-"""What comes with the project: catalogue.toml, energy/, lessons/, recorded/. Only read."""
+"""What comes with the project: catalogue.toml, papers.toml, recorded/ and more. Only read."""
 
 DASHBOARD = _PACKAGE.parent if _IN_CHECKOUT else _PACKAGE / "dashboard"
 """Where app.py and the pages are."""

@@ -17,57 +17,64 @@ from ecv_core.records.parameters import Params, converted, in_range, range_words
 # What a model is asked for: the items that a user will like best, or a rating.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _About:
-    words: str
-    of: str
-    metrics: frozenset[str] = frozenset()
-    usual_metric: str
-    usual_split: str
-    unit: str = "user"
-
-
 class Task(StrEnum):
     """What models of a run do; the metric of a run tells which it is."""
 
-    TOP_N = "top-n"
+    words: str
+    """As it is said in a sentence: 'predicts ratings'."""
+    of: str
+    """What its metrics are of: 'predicted ratings'."""
+    unit: str
+    """What has a score of its own in a fold: 'user', or 'sample' of a table."""
+    usual_metric: str
+    usual_split: str
+    """Where nobody asks for another: of ratings and of samples k disjoint parts."""
+    metrics: frozenset[str]
+    """Ids of its metrics; empty of ranked items, which every other metric is of."""
+
+    def __new__(cls, value: str, *said: str) -> Self:
+        task = str.__new__(cls, value)
+        task._value_ = value
+        task.words, task.of, task.unit, task.usual_split, task.usual_metric, *others = said
+        task.metrics = frozenset({task.usual_metric, *others} if others else ())
+        return task
+
+    TOP_N = "top-n", "ranks items", "ranked items", "user", "user-k-fold", "ndcg"
     """Rank items for each user, learnt from who has what."""
-    RATINGS = "ratings"
+    RATINGS = (
+        "ratings",
+        "predicts ratings",
+        "predicted ratings",
+        "user",
+        "record-k-fold",
+        "rmse",
+        "mae",
+    )
     """Predict the rating that a user gives an item at a time, learnt from ratings."""
-    CLASSES = "classification"
+    CLASSES = (
+        "classification",
+        "classifies samples",
+        "classified samples",
+        "sample",
+        "stratified-k-fold",
+        "accuracy",
+        "balanced-accuracy",
+        "f1-macro",
+        "roc-auc",
+        "cross-entropy",
+    )
     """Tell the class of a sample, a row of a table, from its other columns."""
-    NUMBERS = "regression"
+    NUMBERS = (
+        "regression",
+        "predicts numbers of samples",
+        "predicted numbers of samples",
+        "sample",
+        "sample-k-fold",
+        "r2",
+        "mean-absolute-error",
+        "root-mean-squared-error",
+    )
     """Predict a number of a sample, likewise."""
-
-    @property
-    def words(self) -> str:
-        """As it is said in a sentence: 'predicts ratings'."""
-        return _ABOUT[self].words
-
-    @property
-    def of(self) -> str:
-        """What its metrics are of: 'predicted ratings'."""
-        return _ABOUT[self].of
-
-    @property
-    def unit(self) -> str:
-        """What has a score of its own in a fold: 'user' or 'sample'."""
-        return _ABOUT[self].unit
-
-    @property
-    def metrics(self) -> frozenset[str]:
-        """Ids of its metrics; empty of ranked items, which every other metric is of."""
-        return _ABOUT[self].metrics
-
-    @property
-    def usual_metric(self) -> str:
-        """The metric where nobody asks for one."""
-        return _ABOUT[self].usual_metric
-
-    @property
-    def usual_split(self) -> str:
-        """The split where nobody asks for one: of ratings and of samples k disjoint parts."""
-        return _ABOUT[self].usual_split
 
     @property
     def together(self) -> tuple[Task, ...]:
@@ -78,41 +85,6 @@ class Task(StrEnum):
     def of_table(self) -> bool:
         """Whether it is done on the rows of a table, and not on who interacted with what."""
         return self.unit == "sample"
-
-
-_ABOUT = {
-    Task.TOP_N: _About(
-        words="ranks items",
-        of="ranked items",
-        usual_metric="ndcg",
-        usual_split="user-k-fold",
-    ),
-    Task.RATINGS: _About(
-        words="predicts ratings",
-        of="predicted ratings",
-        metrics=frozenset({"mae", "rmse"}),
-        usual_metric="rmse",
-        usual_split="record-k-fold",
-    ),
-    Task.CLASSES: _About(
-        words="classifies samples",
-        of="classified samples",
-        metrics=frozenset(
-            {"accuracy", "balanced-accuracy", "f1-macro", "roc-auc", "cross-entropy"}
-        ),
-        usual_metric="accuracy",
-        usual_split="stratified-k-fold",
-        unit="sample",
-    ),
-    Task.NUMBERS: _About(
-        words="predicts numbers of samples",
-        of="predicted numbers of samples",
-        metrics=frozenset({"r2", "mean-absolute-error", "root-mean-squared-error"}),
-        usual_metric="r2",
-        usual_split="sample-k-fold",
-        unit="sample",
-    ),
-}
 
 
 # What there is to know of a setting of a run, beside the field of `RunSpec` that holds it.

@@ -1,8 +1,74 @@
-"""What the person who looks at this page may do here, and under which name."""
+"""What the person who looks at this page may do here, how far that goes, under which name."""
 
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, duration
+from ecv_core.jobs.rights.actor import Limits, PersonRole
+from ecv_core.store.people import used_by
 from pages.shared.address.navigation import page
+from pages.shared.live.acting import acting, subject_of
+from pages.shared.live.state import escaped, store
+
+
+def account() -> None:
+    """The whole page."""
+    person = acting()
+    if person.limits is not None:
+        st.title("What visitors may do", anchor=False)
+        _visitor(person.limits)
+    elif person.actor.role is PersonRole.OWNER:
+        st.title("Your account", anchor=False)
+        st.markdown("This dashboard is used by one person, who may do everything.")
+    else:
+        st.title(escaped(person.actor.name), anchor=False)
+        _member(person.actor.role)
+
+
+def _visitor(limits: Limits) -> None:
+    used = used_by(store(), acting().actor.id)
+    left = max(limits.quota.runs_per_hour - used.started, 0)
+    on = ", ".join(map(dataset_title, limits.datasets)) or "those that are on this machine"
+    st.markdown(
+        "Look at everything, replay, learn, export, and start runs. Runs that you started can be "
+        "cancelled and gone on with by you alone; everybody sees them, and nobody can delete them."
+    )
+    st.markdown(
+        f"- **Algorithms**: {', '.join(map(algorithm_title, limits.algorithms))}.\n"
+        f"- **Datasets**: {escaped(on)}.\n"
+        f"- **Time**: {duration(limits.seconds)} for a run; then it ends, and its finished folds "
+        "are kept.\n"
+        f"- **Runs**: {limits.quota.runs_per_hour} an hour; you can start "
+        f"{counted(left, 'more run') if left else 'no more'} now.\n"
+        f"- **Queue**: at most {counted(limits.quota.waiting, 'run')} of all visitors wait; "
+        f"{used.waiting} now."
+    )
+    st.caption(
+        "A cookie with a random number, kept for 30 days, says which runs are yours; without it "
+        "they are yours until you load the page again. This dashboard keeps nothing else of you."
+    )
+
+
+def _member(role: PersonRole) -> None:
+    person = acting().actor
+    if role is PersonRole.EDITOR:
+        st.markdown(
+            "You are an **editor**: you may run, upload and import, and cancel, delete and "
+            "annotate what you have started, and what belongs to nobody, such as runs of the "
+            "command line."
+        )
+    else:
+        st.markdown(
+            "You are a **viewer**: you may look at everything, replay and export. To run, ask "
+            "whoever runs this dashboard to list you in ECV_EDITORS."
+        )
+    st.caption(
+        f"A list can name you by your email address, if your provider has verified it, or as "
+        f"`{subject_of(person)}`."
+    )
+    st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=st.logout)
+
 
 with page():
-    from pages.account.view import account
-
     account()

@@ -8,24 +8,24 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core.analysis.selection import play
+from ecv_core.analysis.selection import Terms, play
 from ecv_core.analysis.selection.contenders import contenders_of
 from ecv_core.analysis.selection.score_files import COLUMNS, USER, read_contenders
-from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import dataset_title
+from ecv_core.jobs.plans.select import terms_for
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations, specs_of
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.untrusted.limits import max_upload_mb
-from pages.best.settings import SelectionSettings
+from pages.best.settings import Asked
 from pages.best.show import Shown, show
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, results
 
 
-def recorded(name: str, asked: SelectionSettings) -> Shown:
+def recorded(name: str, asked: Asked) -> Shown:
     """A recorded selection.
 
     Args:
@@ -35,7 +35,7 @@ def recorded(name: str, asked: SelectionSettings) -> Shown:
     """
     of_grid = name in configuration_names(GRIDS)
     contenders, specs = _grid(name) if of_grid else _study(name)
-    terms = asked.terms(specs[0].k, higher_is_better=metric_of(specs[0]).higher_is_better)
+    terms = terms_for(specs[0], **asked)
     return Shown(
         contenders=contenders,
         terms=terms,
@@ -80,7 +80,7 @@ _EXAMPLE = "Model,Fold,NDCG@10\n" + "".join(
 )
 
 
-def scores_file(asked: SelectionSettings) -> None:
+def scores_file(asked: Asked) -> None:
     """Where to drop the file, and its selection once it is there.
 
     Args:
@@ -116,7 +116,7 @@ def scores_file(asked: SelectionSettings) -> None:
         return
     with st.spinner("Reading the scores ..."):
         contenders = _read(file.file_id, file)
-    terms = asked.terms(contenders[0].k, higher_is_better=not lower)
+    terms = Terms(k=contenders[0].k, higher_is_better=not lower, **asked)
     shown = Shown(
         contenders=contenders,
         terms=terms,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
-from ecv_core.analysis.selection import Terms
 from ecv_core.analysis.selection.rounds import Budget, Until
 from pages.shared.live.state import KEPT, sentences
 from pages.shared.widgets.choices import switch
@@ -22,15 +20,9 @@ USUAL_LOSS = 0.001
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionSettings:
-    """What the settings say; as fields of Terms."""
-
-    asked: Mapping[str, Any] = field(default_factory=lambda: {"expected_loss": USUAL_LOSS})
-
-    def terms(self, k: int, *, higher_is_better: bool = True) -> Terms:
-        """For a selection of k folds. Raises: InputError, as Terms do."""
-        return Terms(k=k, higher_is_better=higher_is_better, **self.asked)
+Asked = Mapping[str, Any]
+"""What a selection is to find out, as fields of Terms."""
+USUAL: Asked = {"expected_loss": USUAL_LOSS}
 
 
 def question() -> bool:
@@ -48,14 +40,14 @@ def question() -> bool:
     )
 
 
-def settings(*, claim: bool) -> SelectionSettings:
+def settings(*, claim: bool) -> Asked:
     """The widgets of what decides it. Raises: InputError for a budget that cannot be."""
     asked = _certain() if claim else _good_enough()
     st.caption(
         "For recorded selections and files too; one that was started keeps what it was started "
         "with."
     )
-    return SelectionSettings(asked=asked)
+    return asked
 
 
 def _good_enough() -> dict[str, Any]:

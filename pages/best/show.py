@@ -24,9 +24,10 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.selection import selection_figures, selection_steps
-from ecv_core.figures.words import dataset_title, metric_label, watt_hours
+from ecv_core.figures.words import dataset_title, metric_label
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
+from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
@@ -43,7 +44,6 @@ _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s",
 _STYLE = """
 <style>
 .st-key-best-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
-.st-key-best-cost .ecv-sentence { display: none; }
 .st-key-best-verdict p { font-size: 1.35rem; line-height: 1.35; }
 </style>
 """
@@ -108,11 +108,21 @@ def show(
         then: draws the way to the next question, once it is decided.
     """
     st.html(_STYLE)
-    with st.container(key="best-verdict"):
+    with st.container(key="presented-verdict"), st.container(key="best-verdict"):
         st.markdown(f"**{escaped(sentence_of(chosen))}**")
     if then and chosen.decided:
         then()
     said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+    with st.container(key="presented-lanes"):
+        _lanes_played(chosen, said, autoplay=autoplay, slider=slider)
+    if not slider:
+        present_button()
+    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
+    if chosen.decided:
+        _for_paper(chosen)
+
+
+def _lanes_played(chosen: Shown, said: Sequence[str], *, autoplay: bool, slider: bool) -> None:
     count = len(chosen.played.rounds)
     if slider:
         _slider(count)
@@ -133,11 +143,6 @@ def show(
     with st.container(key="best-moment"):
         numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
     _figure(chosen, said)
-    with st.container(key="best-cost"):
-        _cost(chosen, said)
-    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
-    if chosen.decided:
-        _for_paper(chosen)
 
 
 def _for_paper(chosen: Shown) -> None:
@@ -217,32 +222,3 @@ def _lanes(chosen: Shown, titles: Sequence[str] = ()) -> pd.DataFrame:
     verdict = chosen.played.verdict if chosen.decided else None
     titles = titles or chosen.titles
     return lanes(chosen.contenders, titles, chosen.terms, chosen.played.rounds, verdict)
-
-
-def _cost(chosen: Shown, said: Sequence[str]) -> None:
-    cost, k = chosen.cost(), chosen.terms.k
-    metered = cost[-1].joules is not None
-    values, notes = [], []
-    for one in cost:
-        value, note = [f"{one.folds:,}"], [f"of {one.all_folds:,} that all would run"]
-        if metered:
-            assert one.joules is not None
-            assert one.all_joules is not None
-            value.append(watt_hours(one.joules))
-            note.append(f"of {watt_hours(one.all_joules)} for all {k} folds")
-        value.append(f"{100 * one.share:.0f} %")
-        note.append("of the energy of all folds" if metered else "of all folds")
-        values.append(value)
-        notes.append(note)
-    labels = [("Folds so far", "Of all contenders together.")]
-    if metered:
-        labels.append(("Energy so far", "Of the folds that were needed."))
-    labels.append(("Cost so far", "Beside evaluating every contender on every fold."))
-    numbers(
-        NAME,
-        key="best-numbers",
-        labels=labels,
-        values=values,
-        notes=notes,
-        sentences=[""] * len(said),
-    )

@@ -8,10 +8,10 @@ import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_name, parse_contender
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
-from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.plans.select import terms_for
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
@@ -20,11 +20,10 @@ from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import open_selection
-from pages.best.settings import SelectionSettings, settings
+from pages.best.settings import Asked, settings
 from pages.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.run.fold_settings import fold_settings, usual_of_task
 from pages.run.start_form import expectation
-from pages.shared.address.given import keep_given
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, escaped, run_list, sentences
@@ -121,7 +120,7 @@ _MOST_ITEMS_OF_EASE = 10_000
 _BOX, _STARTED = "best-start", "best-started"
 
 
-def start(*, claim: bool) -> SelectionSettings:
+def start(*, claim: bool) -> Asked:
     """The form, folded up; on Start, begin the selection and show it.
 
     Args:
@@ -142,8 +141,7 @@ def start(*, claim: bool) -> SelectionSettings:
     return asked
 
 
-def _form(asked: SelectionSettings) -> None:
-    keep_given()
+def _form(asked: Asked) -> None:
     source = switch("Contenders from", list(_CONTENDERS), "contenders_from")
     named, ready = _CONTENDERS[source]()
     if ready:
@@ -161,15 +159,13 @@ def _form(asked: SelectionSettings) -> None:
         st.rerun()
 
 
-def begin(named: Named, asked: SelectionSettings, place: str = "") -> str:
+def begin(named: Named, asked: Asked, place: str = "") -> str:
     """Begin a selection, its first fold too; gives its id.
 
     Raises: InputError for contenders that cannot be compared.
     """
-    spec = named[0][1]
-    terms = asked.terms(spec.k, higher_is_better=metric_of(spec).higher_is_better)
     person = acting()
-    selection_id = person.begin_selection(named, terms, place=place)
+    selection_id = person.begin_selection(named, terms_for(named[0][1], **asked), place=place)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
     return selection_id

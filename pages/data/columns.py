@@ -139,11 +139,12 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
     st.markdown("**Which column is what?** Recognised; correct it where it is wrong.")
     row = st.container(horizontal=True)
     options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
+    needed = ROLES[:2] if layout.column("target") is None else ()
     chosen: dict[str, int | None] = {}
     for role in ROLES:
         chosen[role] = _one_of(
             row,
-            LABELS[role] + " (needed)" * (role in ROLES[:2]),
+            LABELS[role] + " (needed)" * (role in needed),
             options,
             layout.column(role),
             key=f"{role}-{of}",

@@ -15,10 +15,7 @@ from ecv_core.dataset.own.layout import Layout
 from ecv_core.dataset.own.plain import Plain
 from ecv_core.dataset.own.reading import loss
 from ecv_core.figures.words import counted
-from ecv_core.fold.spec import least_folds
 from ecv_core.records.errors import EcvError
-from ecv_core.records.spec import SETTINGS
-from ecv_core.stopping import RULES
 from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.live.acting import handling
 from pages.shared.live.state import escaped, sentence
@@ -32,7 +29,6 @@ AT_ONCE = 20 * MEGABYTE
 """Files up to this size are read without being asked for."""
 _READING = "reading-own"
 _STEPS = {"read": "Reading the rows", "write": "Pruning"}
-K = SETTINGS["k"].default
 
 
 def outcome(token: str, plain: Plain, layout: Layout) -> None:
@@ -61,7 +57,6 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
         return
     if about.task is None:
         _counts(about, token)
-        _least_folds(about)
     else:
         _samples(about)
     _keep(token, about)
@@ -179,16 +174,6 @@ def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:
 def density(about: About) -> str:
     """Share of the user x item matrix that is filled after pruning."""
     return f"{100 * about.density:.2f}\u00a0%"
-
-
-def _least_folds(about: About) -> None:
-    if not about.interactions:
-        return
-    said = ", ".join(f"{RULES[name].title} {least}" for name, least in least_folds(K).items())
-    st.markdown(
-        f"Folds that each {glossary_link('stopping-rule', 'stopping rule')} takes at the least, of "
-        f"{K}: {escaped(said)}."
-    )
 
 
 def _keep(token: str, about: About) -> None:

@@ -153,7 +153,7 @@ def just_kept(name: str) -> None:
 
 
 def _which_is_best(name: str, items: int) -> None:
-    from pages.best.settings import SelectionSettings
+    from pages.best.settings import USUAL
     from pages.best.start import begin, sensible_contenders
     from pages.run.start_form import expectation
 
@@ -161,7 +161,7 @@ def _which_is_best(name: str, items: int) -> None:
     with st.container(horizontal=True):
         if st.button("Which is best on it?", type="primary", icon=":material/trophy:"):
             with sentences():
-                go("best/best.py", {"selection": begin(named, SelectionSettings())})
+                go("best/best.py", {"selection": begin(named, USUAL)})
         run_with(name, "now")
     titles = joined([algorithm_title(spec.algorithm) for _, spec in named])
     st.caption(

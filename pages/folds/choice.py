@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import streamlit as st
 
@@ -38,18 +38,9 @@ _FORM = (
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """What is looked at."""
-
-    systems: list[Scores]
-    runs: list[Run]
-    """Of the systems, in their order; empty for a file."""
-    whose: str
-    """How a sentence about them begins."""
-
-
-_NOTHING = Chosen(systems=[], runs=[], whose="")
+Chosen = tuple[list[Scores], list[Run], str]
+"""Systems; their runs, in the same order, none for a file; and how a sentence about them begins."""
+_NOTHING: Chosen = ([], [], "")
 
 
 def choose_systems() -> Chosen:
@@ -98,11 +89,8 @@ def choose_systems() -> Chosen:
         )
         return _NOTHING
     systems = systems_of(runs)
-    return Chosen(
-        systems=_with_different_names(systems),
-        runs=runs,
-        whose=_whose(runs, "recorded runs" if source == RECORDED else "runs of yours"),
-    )
+    whose = _whose(runs, "recorded runs" if source == RECORDED else "runs of yours")
+    return _with_different_names(systems), runs, whose
 
 
 def _whose(runs: Sequence[Run], kind: str) -> str:
@@ -217,4 +205,4 @@ def _read_file() -> Chosen:
         f"{escaped(', '.join(columns))}."
     )
     whose = f"For the {counted(len(systems), 'system')} of {file.name}"
-    return Chosen(systems=systems, runs=[], whose=whose)
+    return systems, [], whose

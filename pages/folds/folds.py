@@ -17,16 +17,16 @@ with page():
     st.title("How many folds are enough?", anchor=False)
     link_warnings_again()
     preload_plots()
-    chosen = choose_systems()
+    systems, runs, whose = choose_systems()
     limit, share = promise_input()
-    if chosen.systems:
-        explored = explore_systems(chosen.systems, limit)
+    if systems:
+        explored = explore_systems(systems, limit)
         found = decision_of(explored, share)
-        answer(explored, found, chosen.whose)
+        answer(explored, found, whose)
         with st.container(horizontal=True, vertical_alignment="center"):
-            run_button(found, chosen.runs)
+            run_button(found, runs)
             view_link(explored)
-        take_away(explored, found, chosen.runs)
+        take_away(explored, found, runs)
         options(explored, found)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(

@@ -1,11 +1,90 @@
-"""The front page: a race that plays by itself, and four doors."""
+"""The front page: a race that plays by itself, and four doors: learn, try, my data, my scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.home.view import doors, shown_race, shown_words
-from pages.shared.address.navigation import lead_to, page
-from pages.shared.live.state import manager
+from ecv_core.figures.words import algorithm_title, run_title
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import EcvError
+from ecv_core.store.recorded import recorded_run
+from pages.replay.race import play_race, story_of
+from pages.shared.address.navigation import go, lead_to, page
+from pages.shared.live.acting import acting
+from pages.shared.live.state import manager, sentence, sentences
 from pages.shared.widgets.glossary import glossary_link
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+_RUN = "ml-1m--neu-mf"
+"""It stops after three of ten folds, the commonest stop: that of 31 of the 70 recorded runs."""
+_ALGORITHM = "multi-vae"
+"""On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
+
+
+def shown_words() -> str:
+    """Which run races, and when it stopped."""
+    run = recorded_run(_RUN)
+    if run is None:  # this installation has no recorded runs
+        return ""
+    return (
+        f"Here **{run_title(run)}**, stopped after **{run.stopped_at} of {run.k} folds**, races "
+        "against all of them, as recorded."
+    )
+
+
+def shown_race() -> None:
+    """The race as two lanes; what they say at the end is what stopping saved."""
+    if run := recorded_run(_RUN):
+        play_race(story_of(run), autoplay=True)
+
+
+def doors() -> None:
+    """A box for each, side by side where there is room."""
+    learn, live, data, scores = st.columns(4, gap="small")
+    with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
+        st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
+    with _door(
+        live, f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data, in half a minute."
+    ):
+        _try_it()
+    with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
+        st.page_link("data/data.py", label="My data", icon=":material/upload_file:")
+    with _door(scores, "Scores of folds from anywhere: how many were needed?"):
+        st.page_link(
+            "folds/folds.py",
+            label="My scores",
+            icon=":material/tune:",
+            query_params={"source": "My file"},
+        )
+
+
+def _door(column: DeltaGenerator, question: str) -> DeltaGenerator:
+    box = column.container(border=True, height="stretch", vertical_alignment="distribute")
+    box.markdown(question)
+    return box
+
+
+def _try_it() -> None:
+    spec = make_spec(dataset="synthetic", algorithm=_ALGORITHM, full=True)
+    why_not = acting().start_refusal([spec])
+    row = st.container(horizontal=True, vertical_alignment="center")
+    if row.button(
+        "Try it live",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="try-it",
+        disabled=why_not is not None,
+    ):
+        with sentences():  # computed anew, for there is nothing to see of what is there already
+            go("run/run.py", {"run": acting().start([spec], anew=True)})
+    if why_not:
+        st.caption(sentence(EcvError(why_not)))
+    row.page_link("run/run.py", label="Choose", icon=":material/settings:")
+
 
 _OF_THE_RACE = {"fold", "speed"}
 """What the race's player keeps in the address."""

@@ -36,7 +36,6 @@ def show() -> None:
         key="learn-baseline",
         alt=f"The same method over its settings: RMSE {low:.3f} to {high:.3f}.",
         name="one method, many settings",
-        table=lambda: frame,
     )
     best = min(
         (run for run in recorded(DATASET) if run.folds),

@@ -8,10 +8,7 @@ from ecv_core.lessons.folds import sureness
 from ecv_core.lessons.guide import complete_runs
 from pages.best import show as lanes
 from pages.best.recorded import recorded
-from pages.best.settings import SelectionSettings
 from pages.learn.parts import takeaway
-
-_USUAL = SelectionSettings(asked={})
 
 
 def show() -> None:
@@ -19,7 +16,7 @@ def show() -> None:
     dataset = "ml-100k"
     if not any(run.spec.dataset == dataset for run in complete_runs()):
         dataset = complete_runs()[0].spec.dataset
-    chosen = recorded(dataset, _USUAL)
+    chosen = recorded(dataset, {})
     lanes.show(chosen, slider=True)
     best, second = chosen.played.verdict.order[0], chosen.played.verdict.order[1]
     one, other = chosen.contenders[best].users, chosen.contenders[second].users

@@ -107,6 +107,13 @@ CHAPTERS: dict[str, Chapter] = {
             "old method can be the worst or nearly the best: a baseline is hard work.",
         ),
         Chapter(
+            id="classifiers",
+            short="Origin",
+            question="It began with classifiers",
+            idea="Stopping a cross-validation early was first shown on tables: rows to classify, "
+            "or numbers to predict. The same folds, the same question, another kind of score.",
+        ),
+        Chapter(
             id="predict",
             short="Game",
             question="Predict the stop",

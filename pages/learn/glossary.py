@@ -1,4 +1,4 @@
-"""Chapter 10: the glossary, searched as one types, every entry with an address."""
+"""Chapter 13: the glossary, searched as one types, every entry with an address."""
 
 from __future__ import annotations
 

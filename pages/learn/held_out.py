@@ -31,7 +31,6 @@ def show() -> None:
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
-        table=lambda: frame,
         alt=grades_words(found, held_out=held_out),
     )
     memoriser = next(one for one in found if one.algorithm == MEMORISER)

@@ -56,7 +56,6 @@ def show() -> None:
         version=(run.run_id, *scores.tolist()),
         key="learn-widths",
         name="interval widths",
-        table=lambda: frame,
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
         steps=lambda: replace(steps, variants=range(len(frame)), alts=steps.alts[2:]),

@@ -67,7 +67,6 @@ def _chance() -> None:
         version=(run.run_id, found.order, *scores.tolist()),
         key="learn-chance",
         name="trap chance",
-        table=lambda: frame,
         alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
     )
     st.markdown(
@@ -101,7 +100,6 @@ def _looking() -> None:
         version=tuple(run.run_id for run in same),
         key="learn-misses",
         name="trap looking again",
-        table=lambda: frame,
         alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
         f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
         f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",

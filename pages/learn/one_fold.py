@@ -41,7 +41,6 @@ def show() -> None:
         version=(run.run_id, draws),
         key="learn-wander",
         name="means of draws",
-        table=lambda: frame,
         alt=f"Mean {metric} so far against the number of folds drawn, {draws} draws. After one "
         f"fold it lies between {low[1]:.4f} and {high[1]:.4f}, after {half} between "
         f"{low[half]:.4f} and {high[half]:.4f}; all draws end at {whole:.4f}.",

@@ -138,7 +138,6 @@ def _picture(now: GameRound, shown: int) -> None:
         ),
         version=(now.number, now.run.run_id, shown),
         key="learn-predict",
-        table=lambda: frame,
         name=f"round {now.number}",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=stop, title="A hidden run"),
     )

@@ -22,14 +22,11 @@ from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.parts import Row, guide, guide_note
-from pages.shared.address.link import step_from_link
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT
-from pages.shared.widgets.sliders import numbers, slider_watch
+from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
 
-SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
+SLIDER, KEY = "learn-alpha", "lesson_alpha"
 ALPHAS = list(axis_of(PAPERS_RULE).steps)
-USUAL = 1e-4
 _HEIGHT = 390
 _LABELS = [
     ("Interval width", "c_n"),
@@ -46,8 +43,7 @@ def show() -> None:
     frame = products_frame(played)
     stops = [int(stop) for stop in stops_at(played, np.array(ALPHAS))]
     texts = [alpha_text(alpha) for alpha in ALPHAS]
-    with st.container(key=_BOX):
-        alpha_slider(SLIDER, KEY, _BOX)
+    alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
     values, notes, sentences = _numbers(played, frame, stops, texts)
     numbers(SLIDER, key="learn-rule-numbers-said", sentences=sentences)
     plot(
@@ -64,7 +60,6 @@ def show() -> None:
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
         name="the rule fold by fold",
-        table=lambda: frame,
         alt="Interval width times its last change after each fold, against the line alpha.",
         slider=SLIDER,
         steps=lambda: Steps(
@@ -100,27 +95,6 @@ def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
         before = widths[n - 2] if n >= 3 else math.nan
         rows.append((n, before, width, least_alpha(before, width)))
     return pd.DataFrame(rows, columns=list(_COLUMNS))
-
-
-@st.fragment
-def alpha_slider(name: str, key: str, box: str) -> None:
-    """A slider over ALPHAS that moves figures in the browser.
-
-    Args:
-        name: what figures know it by.
-        key: of the widget, and in the address.
-        box: key of the container that holds it.
-    """
-    step_from_link(key, ALPHAS, alpha_text)
-    alpha = st.select_slider(
-        "alpha: left is more certain, right saves more",
-        ALPHAS,
-        value=USUAL,
-        format_func=alpha_text,
-        key=key,
-        **KEPT,
-    )
-    slider_watch(name, container=box, step=ALPHAS.index(float(alpha)))
 
 
 def _numbers(played: list[Moment], frame: pd.DataFrame, stops: list[int], texts: list[str]) -> Row:

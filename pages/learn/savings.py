@@ -18,20 +18,13 @@ from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from pages.learn.parts import Row
-from pages.learn.rule import ALPHAS, alpha_slider
+from pages.learn.rule import ALPHAS, KEY
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
-from pages.shared.widgets.sliders import numbers
+from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
 
-SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
-_LABELS = [
-    ("Energy saved", "What the folds after the stop cost"),
-    ("Share saved", "Of the energy of all folds"),
-    ("Folds used", "Until the stop, averaged over the runs"),
-    ("Price", "Mean difference between the score at the stop and the k-fold mean"),
-]
+SLIDER = "learn-savings"
 
 
 def show() -> None:
@@ -47,21 +40,21 @@ def show() -> None:
         )
     datasets = in_order(metered["dataset"].unique())
     texts = [alpha_text(alpha) for alpha in ALPHAS]
-    with st.container(key=_BOX):
-        alpha_slider(SLIDER, KEY, _BOX)
-    values, notes, sentences = _numbers(frame, metered, len(runs), texts)
-    numbers(SLIDER, key="learn-saved-numbers-said", sentences=sentences)
+    alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
+    numbers(
+        SLIDER,
+        key="learn-saved-numbers-said",
+        sentences=_sentences(frame, metered, len(runs), texts),
+    )
     plot(
         lambda dark: savings_figure(datasets, dark=dark),
         version=content,
         key="learn-savings",
         name="energy saved",
-        table=lambda: frame,
         alt="Energy used and saved per dataset.",
         slider=SLIDER,
         steps=lambda: savings_steps(metered, datasets, ALPHAS, texts),
     )
-    numbers(SLIDER, key="learn-saved-numbers-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(f"{_source(metered, len(runs))} {_PAPER}")
     energy_bar((fold for run in with_own_joules(runs) for fold in run.folds), left_out_words(runs))
 
@@ -87,41 +80,21 @@ def _source(metered: pd.DataFrame, runs: int) -> str:
     )
 
 
-def _numbers(frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[str]) -> Row:
-    energy = metered.groupby("alpha").agg(
-        used=("used_joules", "sum"), saved=("saved_joules", "sum")
-    )
+def _sentences(
+    frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[str]
+) -> list[str]:
+    energy = metered.groupby("alpha")[["used_joules", "saved_joules"]].sum()
     folds = frame.groupby("alpha").agg(
-        mean=("folds", "mean"),
-        sum=("folds", "sum"),
-        k=("k", "mean"),
-        every=("k", "sum"),
-        off=("difference_percent", "mean"),
+        used=("folds", "sum"), every=("k", "sum"), off=("difference_percent", "mean")
     )
-    values, notes, sentences = [], [], []
+    sentences = []
     for text, row in zip(texts, energy.join(folds).to_dict("records"), strict=True):
-        whole = row["used"] + row["saved"]
-        share = 100 * row["saved"] / whole
-        values.append(
-            [
-                watt_hours(row["saved"]),
-                f"{share:.0f} %",
-                f"{row['mean']:.1f}",
-                f"{row['off']:.1f} %",
-            ]
-        )
-        notes.append(
-            [
-                f"of {watt_hours(whole)}",
-                "of all energy",
-                f"of {row['k']:.0f}, on average",
-                "difference to k-fold",
-            ]
-        )
+        every, saved = row["every"], row["saved_joules"]
+        whole = row["used_joules"] + saved
         sentences.append(
-            f"With alpha {text}, {row['every'] - row['sum']:.0f} of {row['every']:.0f} folds in "
-            f"{runs} runs need not have run. All runs added up, that saves "
-            f"{share:.0f} % of the energy, for a difference to k-fold of {row['off']:.1f} % on "
-            "average."
+            f"With alpha {text}, {every - row['used']:.0f} of {every:.0f} folds in {runs} runs "
+            f"need not have run. All runs added up, that saves {watt_hours(saved)} of "
+            f"{watt_hours(whole)}, {100 * saved / whole:.0f} % of the energy, for a difference to "
+            f"k-fold of {row['off']:.1f} % on average."
         )
-    return values, notes, sentences
+    return sentences

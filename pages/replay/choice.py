@@ -58,12 +58,6 @@ def settings() -> ChosenReplay | None:
     return ChosenReplay(run=run, spec=spec, seed=seed, played=_played(run, spec, seed))
 
 
-def from_address() -> ChosenReplay | None:
-    """The same without widgets, for the presentation."""
-    with st.container(key="replay-settings"):  # hidden: the widgets read the address
-        return settings()
-
-
 def usual_run(runs: list[Known]) -> Known:
     """The one to begin with."""
     wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]
@@ -141,28 +135,23 @@ def _order() -> int:
         st.session_state[ORDER] = int(st.session_state.get(ORDER, 0)) + 1
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        seed = _seed()
+        seed = st.number_input(
+            "Order (seed)",
+            value=0,
+            min_value=0,
+            max_value=999_999,
+            step=1,
+            key=ORDER,
+            **KEPT,
+            help=explained(
+                "0 is the order in which they ran; any other number is the seed of a shuffle, the "
+                "same each time.",
+                "order",
+                "seed",
+            ),
+            width=130,
+        )
         st.button("Shuffle", icon=":material/shuffle:", key="shuffle", on_click=shuffle)
-    return seed
-
-
-def _seed() -> int:
-    seed = st.number_input(
-        "Order (seed)",
-        value=0,
-        min_value=0,
-        max_value=999_999,
-        step=1,
-        key=ORDER,
-        **KEPT,
-        help=explained(
-            "0 is the order in which they ran; any other number is the seed of a shuffle, the "
-            "same each time.",
-            "order",
-            "seed",
-        ),
-        width=130,
-    )
     return int(seed)
 
 
@@ -202,10 +191,7 @@ def choose_run(
         return None
     asked = st.query_params.get("run")
     if asked and asked not in runs:
-        try:
-            _say_why_not(asked)
-        except EcvError as error:
-            st.warning(sentence(error), icon=":material/link_off:")
+        st.warning(sentence(_why_not(asked)), icon=":material/link_off:")
     begin = asked if asked in runs else default([*recorded, *own]).run_id
     if st.session_state.get(KEY) not in runs or asked in runs:
         st.session_state[KEY] = begin
@@ -238,18 +224,18 @@ def _label(run: Known, mine: bool) -> str:
     return f"{run_title(run)} · {metric_label(run.spec)} · {whose}"
 
 
-def _say_why_not(run_id: str) -> None:
-    """Raises: InputError with the reason why this run cannot be chosen."""
+def _why_not(run_id: str) -> EcvError:
+    """Why this run cannot be chosen."""
     try:
         run = store().run(run_id)
     except InputError:
-        raise InputError(
+        return InputError(
             f"there is no run '{run_id}' here; it may have been deleted, so another one is shown"
-        ) from None
+        )
     if run.state.active:
-        raise InputError(
+        return InputError(
             f"run '{run_id}' is still going; come back when it is finished, or watch it on Run"
         )
-    raise InputError(
+    return InputError(
         f"run '{run_id}' has no finished fold, so there is nothing to play; another one is shown"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -18,6 +18,7 @@ from ecv_core.figures.words import (
     half_named,
     metric_label,
     processor_sentence,
+    run_title,
 )
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
@@ -25,13 +26,17 @@ from pages.replay.at_scale import at_scale_panel
 from pages.replay.choice import choose_run, usual_run
 from pages.shared.address.link import link_has
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
+from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.live.events import RUNS, STEPS, topic
 from pages.shared.live.runs import source_sentence
-from pages.shared.live.state import manager, sentences, store
+from pages.shared.live.state import escaped, manager, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 NAME = "race"
 _USUAL_SECONDS = 12.0
@@ -46,7 +51,7 @@ _race = component(
 )
 
 
-def race() -> None:
+def race(beside_title: DeltaGenerator) -> None:
     """Pick a run, watch it race, and see what stopping comes to.
 
     Raises: EcvError for a run that cannot be shown.
@@ -55,6 +60,8 @@ def race() -> None:
     if run is None:
         return
     manager()
+    with beside_title:
+        present_button()
     if run.state.active:
         follow(
             _live,
@@ -93,7 +100,10 @@ def _digits(factor: float) -> float:
 
 
 def _again(story: Story) -> None:
-    play_race(story)
+    with st.container(key="presented-race"):
+        if presenting():
+            st.markdown(f"**{escaped(run_title(story.run))}**")
+        play_race(story)
     total = story.tallies[-1].seconds
     ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
@@ -130,8 +140,9 @@ def _live(run_id: str) -> None:
             part = run.progress.step / run.progress.steps if run.progress.steps else 0.0
         expected = story.tallies[-1].seconds / story.run.k if done else None
         live = {"done": done, "elapsed": elapsed, "expected": expected, "part": part}
-        st.badge("live", icon=":material/sensors:", color="blue")
-        _race(key="race-live", data=race_data(story, NAME) | {"live": live})
+        with st.container(key="presented-race"):
+            st.badge(f"live: {run_title(run)}", icon=":material/sensors:", color="blue")
+            _race(key="race-live", data=race_data(story, NAME) | {"live": live})
         if not run.spec.full:
             st.caption(
                 "This run ends where its rule says stop; what it saves is then estimated. Start a "

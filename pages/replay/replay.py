@@ -1,23 +1,20 @@
 """A finished run again, fold by fold; or as a race of e-fold against k-fold."""
 
-from pages.replay.view import presentation, presenting, replay
+from pages.replay.view import replay
 from pages.shared.address.navigation import FOLD_BY_FOLD, RACE, head, page
 from pages.shared.charts.plot import preload_plots
 
 with page():
-    if presenting():
-        presentation()
+    view, beside_title = head(
+        {
+            FOLD_BY_FOLD: "Replay: see why it stopped",
+            RACE: "Race: e-fold against k-fold",
+        }
+    )
+    preload_plots()
+    if view == FOLD_BY_FOLD:
+        replay(beside_title)
     else:
-        view, beside_title = head(
-            {
-                FOLD_BY_FOLD: "Replay: see why it stopped",
-                RACE: "Race: e-fold against k-fold",
-            }
-        )
-        preload_plots()
-        if view == FOLD_BY_FOLD:
-            replay(beside_title)
-        else:
-            from pages.replay.race import race
+        from pages.replay.race import race
 
-            race()
+        race(beside_title)

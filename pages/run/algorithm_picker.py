@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ecv_core.models import ALGORITHMS
-from ecv_core.models.base import Algorithm
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import Task
-from pages.shared.address.given import give
 from pages.shared.address.link import label_from_link
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.setting_widgets import parameter_key, parameter_widgets
+from pages.shared.widgets.setting_widgets import parameter_widgets
 
 DEFAULT = "item-knn"
 
@@ -51,7 +49,7 @@ def algorithm_picker(
         default = names[: len(default)]
     before = st.session_state.get(key)
     if before and not set(before) <= set(names):  # of another dataset, for another task
-        give({key: [name for name in before if name in names] or list(default)}, drawn=True)
+        st.session_state[key] = [name for name in before if name in names] or list(default)
     picked = st.pills(
         "Algorithms",
         names,
@@ -83,35 +81,9 @@ def parameter_settings(names: list[str]) -> Chosen:
             algorithm = ALGORITHMS[name]
             if algorithm.parameters:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
-                _presets(algorithm)
+                if paper := algorithm.paper_default:
+                    words = ", ".join(f"{name} {value}" for name, value in dict(paper).items())
+                    st.caption(f"In the paper: {words.replace('_', ' ')}.")
                 with st.container(horizontal=True):
                     chosen[name] = parameter_widgets(name, algorithm.parameters)
     return chosen
-
-
-def _presets(algorithm: Algorithm) -> None:
-    """Buttons that fill in a named set of values; none where the paper's are ours."""
-    if not algorithm.paper_default:
-        return
-
-    def fill(name: str) -> None:
-        values = algorithm.presets[name]
-        give(
-            {parameter_key(algorithm.id, one): value for one, value in values.items()},
-            by=_preset_key(algorithm, name),
-        )
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Fill in:", width="content")
-        for name in algorithm.presets:
-            st.button(
-                name,
-                key=_preset_key(algorithm, name),
-                type="tertiary",
-                on_click=fill,
-                args=(name,),
-            )
-
-
-def _preset_key(algorithm: Algorithm, name: str) -> str:
-    return f"preset-{algorithm.id}-{name}"

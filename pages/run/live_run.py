@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure
+from ecv_core.figures.compare import compare_frame
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -32,14 +31,16 @@ from pages.run.details import (
     downloads,
     figure_1,
     fold_table,
+    newest,
     repeat_command,
+    so_far,
     trained_in_steps,
     training,
 )
 from pages.run.facts import box, energy_may_come, facts, show
-from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
-from pages.shared.charts.plot import draw, drawing, plot
+from pages.shared.address.present import present_button
+from pages.shared.charts.plot import draw, drawing
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
 from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
@@ -209,12 +210,14 @@ def _run(following: bool, read: list[list[Run]]) -> None:
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            st.title(run_title(run), anchor=False, width="content")
+            with st.container(key="presented-title", width="content"):
+                st.title(run_title(run), anchor=False, width="content")
             state_badge(run.state)
         with st.container(
             horizontal=True, vertical_alignment="center", width="content", key="run-actions"
         ):
             run_actions(run, runs)
+            present_button()
     _results(run, runs)
     _details(run, runs)
 
@@ -247,7 +250,9 @@ def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict
 
 def _results(run: Run, runs: list[Run]) -> None:
     damaged_folds([run])
-    show(_told("verdict", run, lambda run: {"html": verdict_html(run)}), key="said", room="verdict")
+    told = _told("verdict", run, lambda run: {"html": verdict_html(run)})
+    with st.container(key="presented-verdict"):
+        show(told, key="said", room="verdict")
     _note(run, runs)
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
@@ -258,7 +263,7 @@ def _results(run: Run, runs: list[Run]) -> None:
     elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
         st.warning(sentence(InputError(said)), icon=":material/database_off:")
     left, right = st.columns([3, 1.2], gap="medium")
-    with left:
+    with left, st.container(key="presented-figure"):
         _figure(run, runs)
     with right:
         room = "facts" if energy_may_come(run) else None
@@ -328,31 +333,17 @@ def _figure(run: Run, runs: list[Run]) -> None:
 
 
 def _compare(runs: list[Run]) -> None:
-    def named(runs: list[Run]) -> list[NamedRun]:
-        return [(algorithm_title(run.spec.algorithm), run) for run in runs]
-
-    frame = compare_frame(named(runs))
+    frame = compare_frame([(algorithm_title(run.spec.algorithm), run) for run in runs])
     if frame["mean"].isna().all():
         return
     st.header("All runs started together", anchor=False)
-    left, right = st.columns([1.2, 1], gap="medium")
-    with left:
-        plot(
-            lambda dark: compare_figure(frame, dark=dark),
-            version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
-            key="compare",
-            alt=compare_alt_text(frame),
-            name=f"comparison on {runs[0].spec.dataset}",
-            table=lambda: compare_frame(named([newest(run) for run in runs])),
-        )
-    with right:
-        runs_table(frame, RUN_COLUMNS, key="together")
-        st.page_link(
-            "runs/runs.py",
-            label="Compare them: tests and settings",
-            icon=":material/balance:",
-            query_params=comparison_of([run.run_id for run in runs]),
-        )
+    runs_table(frame, RUN_COLUMNS, key="together")
+    st.page_link(
+        "runs/runs.py",
+        label="Compare them: picture, tests and settings",
+        icon=":material/balance:",
+        query_params=comparison_of([run.run_id for run in runs]),
+    )
 
 
 def _details(run: Run, runs: list[Run]) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import Run
 from pages.run.start_form import fill_form
 from pages.shared.address.navigation import RACE, VIEW
 from pages.shared.live.acting import acting
@@ -18,18 +18,6 @@ from pages.shared.widgets.words import run_label
 
 def run_actions(run: Run, group: list[Run]) -> None:
     """The buttons that make sense now; a press acts and draws the page anew."""
-    person = acting()
-    active = [
-        one for one in group if one.state.active and person.may(Action.CANCEL, one.started_by)
-    ]
-    if (
-        run.state is RunState.QUEUED
-        and run in active
-        and st.button("Remove from the queue", icon=":material/playlist_remove:", key="unqueue")
-    ):
-        act_and_rerun(lambda: acting().cancel(run.run_id))
-    if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
-        act_and_rerun(lambda: _cancel_all(active))
     if computed_here(run.spec) and (run.resumable or run.can_be_checked):
         _go_on(run)
     _look_back(run)
@@ -103,8 +91,3 @@ def _how_many_folds(group: list[Run]) -> None:
 def _new_run(run: Run, algorithms: list[str]) -> None:
     st.query_params.pop("run", None)
     fill_form(run.spec, algorithms)
-
-
-def _cancel_all(runs: list[Run]) -> None:
-    for run in reversed(runs):  # the queue first, or the next one would start
-        acting().cancel(run.run_id)

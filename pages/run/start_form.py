@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import log
 from typing import Any
 
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core import models, splits, stopping
+from ecv_core import models
 from ecv_core.energy.expected import Expected, KnownCosts, expected, together
-from ecv_core.energy.meter import country
-from ecv_core.evaluation import METRICS, check_metric
+from ecv_core.energy.meter import countries
+from ecv_core.evaluation import METRICS
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -29,10 +28,10 @@ from ecv_core.figures.words import (
 from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
-from ecv_core.records.errors import EcvError, InputError, UnknownName
+from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
-from ecv_core.records.spec import SETTINGS, RunSpec, Setting, Task
-from ecv_core.splits import IMPORTED, exchangeable
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.splits import IMPORTED, SPLITS, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
@@ -42,8 +41,16 @@ from pages.run.algorithm_picker import (
     algorithm_picker,
     parameter_settings,
 )
-from pages.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
-from pages.run.score_settings import CHOICES, FULL, NEGATIVES, SAMPLED
+from pages.run.fold_settings import (
+    CHOICES,
+    FULL,
+    NEGATIVES,
+    SAMPLED,
+    STORED,
+    TASK_OF,
+    fold_settings,
+    usual_of_task,
+)
 from pages.run.stop_settings import (
     min_folds_key,
     rule_param_key,
@@ -52,8 +59,7 @@ from pages.run.stop_settings import (
     slider_steps,
     stop_settings,
 )
-from pages.shared.address.given import keep_given
-from pages.shared.address.link import label_from_link, link_has, step_from_link
+from pages.shared.address.link import label_from_link, link_has, link_warning, step_from_link
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
@@ -61,83 +67,40 @@ from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picke
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
 
-# A link's choices that this installation does not have, said before the form drops them.
-
-
-def _number(key: str, text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
-
-
-def _choice(known: Setting, label: str) -> object:
-    if label not in (labels := choice_labels(known).values()):
-        raise UnknownName(known.said or known.words, label, labels)
-    return label
-
-
-def _split(name: str) -> object:
-    return name == IMPORTED or splits.strategy(name)
-
-
-def _metric(title: str) -> object:
-    for known in METRICS.values():
-        if title in (known.title, known.id) and known.id not in CHOICES:
-            check_metric(known.id, sampled=False, log_odds=True)
-    if title not in (titles := [METRICS[name].title for name in CHOICES]):
-        raise UnknownName("metric", title, titles)
-    return title
-
-
-def _dataset(title: str) -> object:
-    return title in titles_of(datasets.catalogue(), dataset_title).values() or datasets.entry(title)
-
-
-def _algorithm(label: str) -> object:
-    return label in ALGORITHM_LABELS.values() or models.algorithm(label)
-
-
-def _rule(title: str) -> object:
-    return title in rule_titles().values() or stopping.rule(title)
-
-
-_ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
-CHECKS: dict[str, Callable[[str], object]] = {
-    "dataset": _dataset,
-    "algorithm": _algorithm,
-    "rule": _rule,
-    "split": _split,
-    "metric": _metric,
-    "country": country,
-}
-"""Of a value in the address, by key; sliders and other settings come with theirs."""
-CHECKS |= {one.name: partial(_choice, one) for one in _ON_FORM if one.choices}
-CHECKS |= {one.name: partial(_number, one.name) for one in _ON_FORM if one.kind in (int, float)}
-
 
 def link_check() -> None:
     """Say what the address asks for that cannot be; call before the widgets read it."""
-    checks = dict(CHECKS)
-    for rule in stopping.RULES.values():
+    for rule in RULES.values():
         for one in rule.parameters:
             key = rule_param_key(rule, one)
             if one.steps:
                 step_from_link(key, slider_steps(one, key), one.text, name=one.words)
             elif not one.ids:
-                checks[key] = one.parse
-    label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
-    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
-    label_from_link("algorithm", ALGORITHM_LABELS)
-    label_from_link("rule", rule_titles())
-    for known in _ON_FORM:
-        label_from_link(known.name, choice_labels(known))
-    for key, check in checks.items():
-        for value in st.query_params.get_all(key):
-            try:
-                check(value)
-            except EcvError as error:
-                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
+                _check(key, one.parse)
+    for key, labels in {
+        "metric": {name: METRICS[name].title for name in CHOICES},
+        "dataset": titles_of(datasets.catalogue(), dataset_title),
+        "algorithm": ALGORITHM_LABELS,
+        "rule": rule_titles(),
+        "split": {name: name for name in (*SPLITS, IMPORTED)},
+        "country": {code: known.name for code, known in countries().items()},
+    }.items():
+        label_from_link(key, labels, strict=True)
+    for known in filter(on_form, SETTINGS.values()):
+        label_from_link(known.name, choice_labels(known), strict=bool(known.choices))
+        if known.kind in (int, float):
+            _check(known.name, float)
+
+
+def _check(key: str, parse: Callable[[str], object]) -> None:
+    """Say what the address has for a field that takes numbers, and is none."""
+    for value in st.query_params.get_all(key):
+        try:
+            parse(value)
+        except EcvError as error:
+            link_warning(sentence(error))
+        except ValueError:
+            link_warning(f"{key} must be a number, but is '{escaped(value)}'.")
 
 
 # Before Start: about how long the runs will take, and how much energy, by runs that are known.
@@ -260,7 +223,6 @@ def _nearest(
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
-    keep_given()
     link_check()
     top = st.container(horizontal=True, vertical_alignment="center")
     expectation_place = st.container()

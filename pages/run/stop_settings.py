@@ -9,15 +9,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy.meter import countries
+from ecv_core.jobs.metering import asked, device, named
+from ecv_core.jobs.rights.actor import PersonRole
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
-from pages.run.meters import meters
-from pages.shared.address.given import give, keep_given
-from pages.shared.live.state import KEPT
+from pages.shared.live.acting import who
+from pages.shared.live.state import KEPT, sentence
+from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
     about,
@@ -63,7 +65,7 @@ def stop_settings(k: int) -> dict[str, Any]:
                 picked["min_folds"] = _min_folds(chosen, k)
         picked["country"] = _country()
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED, chosen.id)
-        meters()
+        _meters()
     return picked
 
 
@@ -154,8 +156,6 @@ def _rule_param(
     if not known.steps:
         picked = parameter_widget(known, place, **how)
     else:
-        if known.presets and not prefix:
-            _presets(known, how["key"])
         picked = place.select_slider(
             options=slider_steps(known, how["key"]),
             value=known.default,
@@ -163,31 +163,9 @@ def _rule_param(
             **how,
         )
     if known.meaning and not prefix:
-        place.caption(known.meaning(float(picked)))
+        named = ", ".join(f"{name.lower()} {known.text(step)}" for name, step in known.presets)
+        place.caption(known.meaning(float(picked)) + (f" Usual: {named}." if named else ""))
     return picked
-
-
-def _presets(known: Parameter, key: str) -> None:
-    """Named steps above the slider."""
-    presets = dict(known.presets)
-
-    def use_preset() -> None:
-        keep_given()  # or a preset that the slider has just left would take it back
-        if preset := st.session_state.get("preset"):
-            give({key: presets[preset]})
-
-    value = st.session_state.get(key, known.default)
-    named = next((name for name, step in presets.items() if step == value), None)
-    if st.session_state.get("preset") != named:
-        give({"preset": named}, drawn=True)
-    st.segmented_control(
-        "How careful",
-        list(presets),
-        default=next(name for name, step in presets.items() if step == known.default),
-        key="preset",
-        on_change=use_preset,
-        help=f"Named values of {known.words}.",
-    )
 
 
 def _cheap() -> list[str]:
@@ -195,7 +173,7 @@ def _cheap() -> list[str]:
     return [
         known.id
         for known in ALGORITHMS.values()
-        if not known.random and known.needs is Need.NOTHING
+        if not known.random and known.needs is Need.NOTHING and known.task in picked_dataset().tasks
     ]
 
 
@@ -229,3 +207,31 @@ def _country() -> str:
     )
     st.caption(f"{known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh ({known[code].year}).")
     return code
+
+
+def _meters() -> None:
+    """For those who may start runs of any kind; visitors see nothing of this machine's network."""
+    if who().role not in (PersonRole.OWNER, PersonRole.EDITOR):
+        return
+    names = named()
+    if not names:
+        st.caption(
+            "No meter is named, so energy comes from the machine's own counters, or is estimated. "
+            "A plug, SLURM or a command measures every fold once the dashboard is started with "
+            "`ECV_METER=shelly:192.168.1.20` or the like (docs/energy.md)."
+        )
+    elif st.toggle(f"Read {', '.join(names)} now", key="read-meters"):
+        _live(names)
+
+
+@st.fragment(run_every="2s")
+def _live(names: list[str]) -> None:
+    """What each says, every two seconds."""
+    for name in names:
+        try:
+            value, unit = asked(device(name))
+        except InputError as error:
+            st.error(f"`{name}`: {sentence(error)}", icon=":material/power_off:")
+        else:
+            what = "now" if unit == "W" else "counted so far"
+            st.metric(name, f"{value:,.1f} {unit}", help=f"{what}; read every two seconds")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 
 import streamlit as st
 
 from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.words import (
-    algorithm_title,
     counted,
     dataset_title,
     in_order,
@@ -30,14 +28,6 @@ from pages.shared.widgets.glossary import glossary_link
 KEY = "compared"
 MOST = 40
 FAVOURITE = "ml-100k"
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A comparison that one click opens."""
-
-    title: str
-    keys: list[str]
 
 
 def comparison() -> None:
@@ -103,30 +93,18 @@ def choose_runs() -> list[Run]:
     return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
 
 
-def examples() -> list[Example]:
-    """Comparisons worth opening: what was started last, and recorded runs."""
-    known, found = _known(), []
+def examples() -> dict[str, list[str]]:
+    """Comparisons worth opening, by what they are called: the last start, and recorded runs."""
+    known, found = _known(), {}
     own = [run for run in known.values() if isinstance(run, ListedRun) and run.scores]
     last = [run.run_id for run in own if run.group == own[0].group] if own else []
-    if len(last) > 1:
-        found.append(Example(f"The {len(last)} runs I started last", last[::-1]))
+    found[f"The {len(last)} runs I started last"] = last[::-1]
     recorded = {key: run for key, run in known.items() if isinstance(run, Run)}
     datasets = in_order(run.spec.dataset for run in recorded.values())
-    if datasets:
-        dataset = FAVOURITE if FAVOURITE in datasets else datasets[0]
+    for dataset in [one for one in datasets if one == FAVOURITE] or datasets[:1]:
         keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
-        found.append(Example(f"Every algorithm on {dataset_title(dataset)}", keys))
-    pair = ("item-knn", "popular")
-    both = [
-        [f"{dataset}--{algorithm}" for algorithm in pair]
-        for dataset in datasets
-        if all(f"{dataset}--{algorithm}" in recorded for algorithm in pair)
-    ]
-    if len(both) > 1:
-        names = [algorithm_title(one) for one in pair]
-        title = f"{names[0]} beside {names[1]} on {len(both)} datasets"
-        found.append(Example(title, [key for keys in both for key in keys]))
-    return [one for one in found if len(one.keys) > 1]
+        found[f"Every algorithm on {dataset_title(dataset)}"] = keys
+    return {title: keys for title, keys in found.items() if len(keys) > 1}
 
 
 def empty_state() -> None:
@@ -141,14 +119,13 @@ def empty_state() -> None:
     if offered:
         st.markdown("Or open an example, nothing is computed:")
         with st.container(horizontal=True):
-            for at, one in enumerate(offered):
+            for at, (title, keys) in enumerate(offered.items()):
                 st.button(
-                    one.title,
+                    title,
                     key=f"example-{at}",
                     icon=":material/balance:",
-                    type="primary" if at == 0 else "secondary",
                     on_click=_open,
-                    args=(one.keys,),
+                    args=(keys,),
                 )
     st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
 
@@ -199,17 +176,11 @@ def _to_address() -> None:
 def _say_what_is_missing(unknown: list[str], found: int) -> None:
     if unknown:
         named = ", ".join(f"'{key}'" for key in unknown[:3])
-        if len(unknown) > 3:
-            named += f" and {len(unknown) - 3} more"
-        which = "is no run" if len(unknown) == 1 else "are no runs"
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        are = "is no run" if len(unknown) == 1 else "are no runs"
         st.warning(
-            escaped(
-                f"There {which} {named} here: deleted, or kept by another installation. Pick from "
-                "the list above, or correct the address."
-            ),
+            escaped(f"There {are} {named}{more} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
     if found > MOST:
-        st.warning(
-            f"The address names {found} runs; the first {MOST} are shown.", icon=":material/info:"
-        )
+        st.warning(f"The address names {found} runs; the first {MOST} are shown.")

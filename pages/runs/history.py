@@ -202,30 +202,17 @@ def runs_frame(
     )
 
 
-def matches(row: ListedRun, words: Sequence[str], title: str) -> bool:
-    """Whether each of the lower-case words is somewhere in what the table says of the run.
-
-    Args:
-        row: the run; the ids of its dataset and algorithm count too.
-        words: to be found.
-        title: of its dataset.
-    """
-    label = row.label
-    text = " ".join(
-        (
-            run_name(row),
-            title,
-            algorithm_title(row.spec.algorithm),
-            row.run_id,
-            rule_words(row.spec),
-            metric_label(row.spec),
-            label.name,
-            *label.tags,
-            label.note,
-            _from(row),
-        )
-    ).lower()
-    return all(word in text for word in words)
+def matching(rows: Sequence[ListedRun], text: str) -> list[ListedRun]:
+    """The runs of which the table, or the ids of their dataset and algorithm, hold every word."""
+    if not rows:
+        return []
+    told = runs_frame(rows).astype(str).agg(" ".join, axis=1).str.lower()
+    words = text.lower().split()
+    return [
+        row
+        for row, said in zip(rows, told, strict=True)
+        if all(word in f"{said} {run_name(row).lower()}" for word in words)
+    ]
 
 
 def table_key(rows: Sequence[ListedRun]) -> str:
@@ -311,15 +298,13 @@ def _filtered(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> list[List
         )
     if tags:
         tagged = place.multiselect("Tag", tags, key="tag", bind="query-params", width=160)
-    words = text.lower().split()
     return [
         row
-        for row in rows
+        for row in (matching(rows, text) if text else rows)
         if (not states or row.state in states)
         and (not datasets or row.spec.dataset in datasets)
         and (not parts or row.group in parts)
         and set(tagged) <= set(row.label.tags)
-        and matches(row, words, titles[row.spec.dataset])
     ]
 
 
@@ -350,13 +335,14 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
     )
     if len(points) < 2:
         return
-    plot(
-        lambda dark: spent_figure(points, dark=dark),
-        version=points.to_csv(),
-        key="runs-picture",
-        alt=f"Score of {len(points)} runs, as a share of the best on its dataset, by their energy.",
-        name="runs",
-    )
+    with st.container(height=270, border=False):  # room for it, before it is drawn
+        plot(
+            lambda dark: spent_figure(points, dark=dark),
+            version=points.to_csv(),
+            key="runs-picture",
+            alt=f"Score of {len(points)} runs, in % of the best on its dataset, by their energy.",
+            name="runs",
+        )
 
 
 def _table(

@@ -59,20 +59,17 @@ def _shown() -> None:
         "tcp://host:8786, or a site's file in ECV_SITES, has them computed on a cluster."
     )
     if now:
-        watts = _watts(frame)
         st.dataframe(
             pd.DataFrame(
                 {
                     "Node": [node.node for node in now],
                     "Computes": [_what(runs[node.run_id], node.fold) for node in now],
                     "Since": [_since(node.since) for node in now],
-                    "Power": [watts.get(node.node, "not known yet") for node in now],
                 }
             ),
             hide_index=True,
             width="stretch",
         )
-        st.caption("Power is the mean of a node's newest fold.")
     if frame["node"].nunique() > 1:
         st.markdown(lanes_sentence(frame))
         version = (len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes())
@@ -88,14 +85,6 @@ def _shown() -> None:
 
 def _place(name: str) -> str:
     return "this machine" if name == HERE else escaped(name)
-
-
-def _watts(frame: pd.DataFrame) -> dict[str, str]:
-    """The power that each node had in its newest fold."""
-    newest = frame.drop_duplicates("node", keep="last")
-    power = newest["joules"] / newest["seconds"]
-    pairs = zip(newest["node"], power, strict=True)
-    return {node: f"{watt:.0f} W" for node, watt in pairs if watt > 0}
 
 
 def _what(run: Run, fold: int) -> str:

@@ -20,7 +20,6 @@ from ecv_core.analysis.comparison import (
     differences,
     names,
 )
-from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
@@ -44,8 +43,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        _links(runs)
     plot(
         lambda dark: compare_figure(frame, dark=dark),
         version=(
@@ -88,20 +85,6 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     }
 
 
-def _links(runs: Sequence[NamedRun]) -> None:
-    """A way to each run that the picture stands for: an own one to its page, else to its replay."""
-    own = {row.run_id for row in run_list().rows()}
-    several = len({run.spec.dataset for _, run in runs}) > 1
-    with st.popover("Open a run", icon=":material/open_in_full:"):
-        for name, run in runs:
-            st.page_link(
-                "run/run.py" if run.run_id in own else "replay/replay.py",
-                label=escaped(f"{name} on {dataset_title(run.spec.dataset)}" if several else name),
-                icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
-                query_params={"run": run.run_id},
-            )
-
-
 def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     """Score, folds, energy: one row per run, with its CSV."""
     st.header("Score, folds, energy", anchor=False)
@@ -138,66 +121,46 @@ def _star_words(runs: Sequence[NamedRun], best: Sequence[str]) -> str:
     return "No star: the paired tests find no run better than every other."
 
 
-DIFFERS, PARTIAL, SAME = "≠", "◦", "="
-MARKED = "background-color: rgba(230, 159, 0, 0.22)"
-"""Reads on a light and on a dark page."""
-
-
-def settings_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
-    """One row per setting: a sign, its name, and its value in every run."""
+def settings(runs: Sequence[NamedRun]) -> None:
+    """A row per setting that is not the same in all runs, and a column per run."""
+    st.header("Settings that differ", anchor=False)
     fields = differences([run.spec for _, run in runs])
-    datasets = {run.spec.dataset for _, run in runs}
+    other = [field for field in fields if field.differs or field.partial]
+    if not other:
+        st.markdown("**All settings are the same**: such runs should have the same scores.")
+        return
+    several = len(_panels(runs)) > 1
     heads = [
-        f"{name} on {dataset_title(run.spec.dataset)}" if len(datasets) > 1 else name
+        f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
+        if several
+        else name
         for name, run in runs
     ]
-    metrics = [metric_label(run.spec) for _, run in runs]
-    if len(set(metrics)) > 1:
-        heads = [f"{head}, {metric}" for head, metric in zip(heads, metrics, strict=True)]
-    columns = {
-        "": [DIFFERS if field.differs else PARTIAL if field.partial else SAME for field in fields],
-        "setting": [field.name for field in fields],
-    }
-    return pd.DataFrame(
-        columns | {head: [field.values[at] for field in fields] for at, head in enumerate(heads)}
+    frame = pd.DataFrame(
+        {"setting": [field.name for field in other]}
+        | {head: [field.values[at] for field in other] for at, head in enumerate(heads)}
     )
-
-
-def settings(runs: Sequence[NamedRun]) -> None:
-    """Draw the table and its CSV."""
-    frame = settings_frame(runs)
-    differ = int((frame[""] == DIFFERS).sum())
-    st.header("Settings", anchor=False)
-    partial, same = int((frame[""] == PARTIAL).sum()), int((frame[""] == SAME).sum())
-    if differ + partial:
-        words = [f"{DIFFERS} **{differ} differ{'s' * (differ == 1)}**, on top"]
-        words += [f"{PARTIAL} {partial} only some runs have"] if partial else []
-        st.markdown(" · ".join([*words, f"{SAME} {same} are the same"]))
-    else:
-        st.markdown("**All settings are the same**: such runs should have the same scores.")
-
-    def ground(row: pd.Series) -> list[str]:
-        return [MARKED if row[""] == DIFFERS else ""] * len(row)
-
     st.dataframe(
-        frame.style.apply(ground, axis=1),
+        frame,
         hide_index=True,
-        column_config={
-            "": st.column_config.TextColumn("", pinned=True, width=36),
-            "setting": st.column_config.TextColumn("setting", pinned=True),
-        },
+        column_config={"setting": st.column_config.TextColumn("setting", pinned=True)},
         height="content" if len(frame) <= 12 else 460,
         key="compare-settings",
-        alt=f"Settings of {len(runs)} runs; {differ} differ and come first",
+        alt=f"{len(frame)} settings in which {len(runs)} runs differ",
     )
+    st.caption(f"{len(fields) - len(other)} other settings are the same.")
     csv_button("Settings as CSV", frame, "settings.csv")
 
 
 def named_runs(runs: Sequence[Run]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
     named = list(zip(names(runs, algorithm_title), runs, strict=True))
-    panels = list(dict.fromkeys(map(_panel, runs)))
+    panels = _panels(named)
     return sorted(named, key=lambda one: (panels.index(_panel(one[1])), _rank(one[1])))
+
+
+def _panels(runs: Sequence[NamedRun]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(_panel(run) for _, run in runs))
 
 
 def _panel(run: Run) -> tuple[str, str]:
@@ -223,15 +186,17 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
     st.caption(
         f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
-        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}."
+        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}: over users, each "
+        "with the mean of these folds; where single users' scores were not kept, over folds, which "
+        "share training data and so are not independent, by the corrected resampled t test (Nadeau "
+        f"and Bengio, 2003). {glossary_link('p-value', 'p')} and effect d are in the table; no "
+        "difference found is not the same as equal."
     )
     several = len({run.spec.dataset for _, run in runs}) > 1
     if tested:
         _say(tested, several=several)
         _table(tested, several=several)
     _say_untested(untested, runs)
-    if tested:
-        _how_to_read(tested)
 
 
 def best_runs(runs: Sequence[NamedRun]) -> list[str]:
@@ -270,34 +235,11 @@ def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = Tru
     )
 
 
-def details(one: Comparison) -> str:
-    """What was paired, and how large the difference is for a single pair."""
-    test = one.test
-    folds = "fold" if len(one.folds) == 1 else f"{len(one.folds)} folds"
-    over = f"{test.pairs:,} {one.unit}s, their means over the {folds} that both have"
-    if test.over == "folds":
-        over = f"{test.pairs} folds; single {one.unit}s' scores were not kept"
-    words = f"Over {over}: better for {test.wins:,}, worse for {test.losses:,}"
-    if test.ties:
-        words += f", the same for {test.ties:,}"
-    if test.effect is not None:
-        words += f"; effect d = {test.effect:.2f} ({effect_words(test.effect)})"
-    return f"{words}."
-
-
 def p_words(p: float) -> str:
     """'p = 0.012', 'p < 0.001'."""
     if p < 0.001:
         return "p < 0.001"
     return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
-
-
-def effect_words(effect: float) -> str:
-    """Cohen's (1988) words for a standardised difference."""
-    for limit, word in ((0.2, "very small"), (0.5, "small"), (0.8, "medium")):
-        if abs(effect) < limit:
-            return word
-    return "large"
 
 
 def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
@@ -335,56 +277,42 @@ def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
 def _say(tested: Sequence[Comparison], *, several: bool) -> None:
     said = against_the_best(tested)
     for one in said[:MOST_SENTENCES]:
-        text = verdict(one, on_dataset=several, of_several=len(tested) > 1)
-        st.markdown(f"{text}  \n:small[{details(one)}]")
+        st.markdown(verdict(one, on_dataset=several, of_several=len(tested) > 1))
     if len(said) > MOST_SENTENCES:
         st.caption(f"{len(said) - MOST_SENTENCES} more are in the table below.")
 
 
 def _table(tested: Sequence[Comparison], *, several: bool) -> None:
     frame = comparison_frame(tested)
-    shown = pd.DataFrame(
-        {
-            "shown": ["✓" if one.found else "" for one in tested],
-            "better": frame["better"],
-            "worse": frame["worse"],
-            "dataset": frame["dataset"].map(dataset_title),
-            "metric": frame["metric"],
-            "difference": frame["difference"],
-            "low": frame["low"],
-            "high": frame["high"],
-            "p": [p_words(p).removeprefix("p ").removeprefix("= ") for p in frame["p_holm"]],
-            "ranks": [
-                "-" if pd.isna(p) else p_words(p).removeprefix("p ").removeprefix("= ")
-                for p in frame["wilcoxon_p_holm"]
-            ],
-            "effect": frame["effect"],
-            "over": [
-                f"{pairs:,} {over}"
-                for pairs, over in zip(frame["pairs"], frame["over"], strict=True)
-            ],
-        }
+    shown = frame.assign(
+        found=["✓" if one.found else "" for one in tested],
+        dataset=frame["dataset"].map(dataset_title),
+        p_holm=frame["p_holm"].map(p_words),
+        wilcoxon_p_holm=frame["wilcoxon_p_holm"].map(p_words, na_action="ignore"),
+        over=[f"{test.pairs:,} {test.over}" for test in (one.test for one in tested)],
     )
-    shown = shown if several else shown.drop(columns="dataset")
-    real = {
-        name: st.column_config.NumberColumn(label, format="%.4f")
-        for name, label in (("difference", "difference"), ("low", "from"), ("high", "to"))
+    column = st.column_config
+    titles = {
+        "found": column.TextColumn("✓", help="A difference is found at 5 %, after Holm.", width=36),
+        "better": None,
+        "worse": None,
+        "dataset": None,
+        "metric": None,
+        "difference": column.NumberColumn(format="%.4f"),
+        "low": column.NumberColumn("from", format="%.4f"),
+        "high": column.NumberColumn("to", format="%.4f"),
+        "p_holm": column.TextColumn("p (t, Holm)"),
+        "wilcoxon_p_holm": column.TextColumn("p (Wilcoxon, Holm)"),
+        "effect": column.NumberColumn("effect d", format="%.2f"),
+        "over": column.TextColumn("paired over"),
     }
     pairs = "1 pair" if len(shown) == 1 else f"all {len(shown)} pairs"
     with st.expander(f"Table of {pairs}", icon=":material/table:", key="compare-pairs"):
         st.dataframe(
             shown,
             hide_index=True,
-            column_config=real
-            | {
-                "shown": st.column_config.TextColumn(
-                    "✓", help="A difference is found at 5 %, after Holm.", width=36
-                ),
-                "p": st.column_config.TextColumn("p (t, Holm)"),
-                "ranks": st.column_config.TextColumn("p (Wilcoxon, Holm)"),
-                "effect": st.column_config.NumberColumn("effect d", format="%.2f"),
-                "over": st.column_config.TextColumn("paired over"),
-            },
+            column_order=[name for name in titles if several or name != "dataset"],
+            column_config={name: one for name, one in titles.items() if one},
             placeholder="-",
             height="content" if len(shown) <= 12 else 460,
             key="compare-tests",
@@ -411,28 +339,3 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
         st.caption(f"{what} on different datasets or metrics and so are not tested.")
     if without := [name for name, run in runs if not run.folds]:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))
-
-
-def _how_to_read(tested: Sequence[Comparison]) -> None:
-    unit = tested[0].unit
-    with st.expander("How to read this", icon=":material/help:"):
-        st.markdown(
-            f"- **{glossary_link('p-value', 'p')}** is how often a difference at least this "
-            "large would come up if there were none. With several comparisons "
-            f"({len(tested)} here) some look convincing by chance; **Holm's correction** (1979) "
-            "makes up for that. A difference counts as found at 5 %.\n"
-            f"- **Paired over {unit}s**: each {unit}'s mean over the folds that both runs have, a "
-            "paired t test, beside it Wilcoxon's signed-rank test, and a bootstrap interval "
-            f"({RESAMPLES:,} resamples of {unit}s). Each {unit} counts once, so the difference can "
-            f"be a little other than that of the means above. It speaks of {unit}s like these and "
-            "of the models as trained here, not of training them again.\n"
-            f"- With many {unit}s, even a tiny difference is found. Ask if it matters: **effect "
-            f"d** is the mean difference in units of its spread from {unit} to {unit} (below 0.2 "
-            "very small, from 0.8 large; Cohen 1988).\n"
-            f"- **Paired over folds**, where single {unit}s' scores were not kept: folds share "
-            "training data and so are not independent, which a plain t test takes for certainty. "
-            "The corrected resampled t test (Nadeau and Bengio 2003) widens it; with few folds it "
-            "shows only large differences.\n"
-            "- **No difference found** is not the same as equal.\n"
-            "- An interval is for one comparison alone; it is not widened for their number."
-        )

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables.roles import Period, period, roles, spread
 from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
@@ -18,11 +17,6 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import FoldParts, Leakage
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
-
-
-def content_of(dataset: str) -> str:
-    """What changes with the dataset's content: part of what results are kept by."""
-    return datasets.source_key(dataset)
 
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs=_SPECS)

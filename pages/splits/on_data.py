@@ -7,7 +7,7 @@ import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.figures.splits import spread_figure
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import counted, dataset_title
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
@@ -22,7 +22,7 @@ from pages.splits.computed import leakage_of, parts_of, period_of, spread_of
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
     """Heading, sentence, and the parts over time where the dataset has timestamps."""
-    st.header(f"On {escaped(spec.dataset)}", anchor=False)
+    st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
     words = _sentence(content, spec, fold)
     st.markdown(words)
     if prepared(spec.dataset).timestamps is None:
@@ -57,36 +57,31 @@ def _sentence(content: str, spec: RunSpec, fold: int) -> str:
     )
 
 
-_AT_ONCE = 1_500_000
-"""Interactions times folds up to which every fold is counted without being asked."""
 _MOST_FOLDS = 100
+"""In a file; each takes some seconds for large data."""
 
 
 def parts_section(content: str, spec: RunSpec, fold: int) -> None:
     """Table, what training does not know, CSV."""
     st.header("What is in each part", anchor=False)
-    size = len(prepared(spec.dataset))
-    every = spec.k == 1 or (size * spec.k <= _AT_ONCE and spec.k <= _MOST_FOLDS)
-    frame = _frame(content, spec, range(spec.k) if every else (fold,))
     counts = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
     table(
-        frame,
+        _frame(content, spec, (fold,)),
         counts | {"percent": number("%", "%.1f")},
         placeholder="",
         key="split-parts",
         alt=f"Users, items and interactions of every part of {spec.split} on {spec.dataset}",
     )
-    found = parts_of(content, spec, fold)
-    st.markdown(_unknown_words(found, fold))
+    st.markdown(_unknown_words(parts_of(content, spec, fold), fold))
     st.caption(
         f"A {glossary_link('validation-part')} is for choosing settings. Training holds the "
         f"{glossary_link('fold-in')} of tested users, where the strategy has one; a user without "
         f"any training is a {glossary_link('cold-user')}."
     )
-    most = min(spec.k, _MOST_FOLDS)
+    folds = range(min(spec.k, _MOST_FOLDS))
     csv_button(
-        "CSV" if every else f"CSV of all {most} folds",
-        lambda: _frame(content, spec, range(most)),
+        "CSV" if spec.k == 1 else f"CSV of all {len(folds)} folds",
+        lambda: _frame(content, spec, folds),
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
     )
@@ -133,35 +128,29 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
             "interaction",
         ),
     )
-    if not share:
-        st.markdown(
-            "**Nothing leaks**: no training interaction lies after what it helps to predict."
-            if found.anyone is not None
-            else "**No future of the same user leaks**: no training interaction of a user lies "
-            "after what "
-            "is tested of that user."
-        )
-    else:
+    if share:
         st.markdown(
             f"Of every 100 pairs of a training and a test interaction {whose}, "
             f"**{100 * share:.0f}** have the training interaction later: the model is told what "
             "it could not have known then."
         )
-    rest = (
-        ("of the same item", found.item, "the model knows of a hit before it becomes one"),
-        ("of the same user", found.own, "the profile holds what the user did later"),
-        ("test interactions with any leak", found.tests, ""),
-    )
-    lines = [
-        f"- {name}: **{_percent(value)}**" + (f", {meaning}" if meaning and value else "")
-        for name, value, meaning in rest
-        if value is not None
-    ]
-    st.markdown("\n".join(lines))
+    else:
+        st.markdown(
+            f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
+            "predict."
+        )
     if found.anyone is None:
         st.caption(
             "Times do not compare between users here, so what others did later is not known."
         )
+        return
+    rest = (
+        ("pairs of the same item", found.item),
+        ("pairs of the same user", found.own),
+        ("test interactions with any leak", found.tests),
+    )
+    said = (f"{_percent(value)} of {name}" for name, value in rest if value is not None)
+    st.caption(f"It is {', '.join(said)}.")
 
 
 def _percent(share: float | None) -> str:

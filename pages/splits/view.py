@@ -9,8 +9,8 @@ import streamlit as st
 import ecv_core.dataset as datasets
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError, UnknownName
-from ecv_core.records.spec import RunSpec
-from ecv_core.splits import SPLITS, Strategy, strategy
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.splits import SPLITS, Strategy, serving, strategy
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import link_has
 from pages.shared.live.state import escaped, sentence, sentences
@@ -29,7 +29,7 @@ from pages.shared.widgets.setting_widgets import (
     strategy_select,
     usual_k,
 )
-from pages.splits.computed import check_split, content_of
+from pages.splits.computed import check_split
 from pages.splits.on_data import leakage_section, on_data, parts_section
 from pages.splits.toy import fold_slider, toy_picture
 
@@ -49,7 +49,7 @@ def how_it_splits() -> None:
     if not ready:
         st.info(not_ready(datasets.entry(spec.dataset)), icon=":material/cloud_download:")
         return
-    content = content_of(spec.dataset)
+    content = datasets.source_key(spec.dataset)
     try:
         with st.spinner("Splitting ..."):
             check_split(content, spec)
@@ -114,7 +114,7 @@ def choose_split() -> tuple[RunSpec, bool]:
     known_split()
     with st.container(border=True):
         entry, ready = dataset_picker()
-        split_id = strategy_select(list(SPLITS))
+        split_id = strategy_select(serving(Task.TOP_N))
         known = SPLITS[split_id]
         st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
         params = strategy_parameters(known)

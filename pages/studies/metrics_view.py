@@ -179,17 +179,14 @@ def _label(name: str) -> str:
 
 def _study(name: str) -> MetricsStudy:
     if not name.startswith(_OWN):
-        return _recorded(name)
+        return _worked_out(name, 0, "")
     own = name.removeprefix(_OWN)
-    return _own(own, own_tuning_names(store())[own], store().url)
+    return _worked_out(name, own_tuning_names(store())[own], store().url)
 
 
-@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=8)
-def _recorded(name: str) -> MetricsStudy:
+@st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)
+def _worked_out(name: str, folds: int, url: str) -> MetricsStudy:
+    """Of one's own with so many folds in this database; more are another study."""
+    if url:
+        return study_metrics(find_tuning(store(), *name.removeprefix(_OWN).split("--"), own=True))
     return study_metrics(read_configurations(TUNINGS / f"{name}.json"))
-
-
-@st.cache_resource(show_spinner="Reading your folds ...", max_entries=4)
-def _own(name: str, folds: int, url: str) -> MetricsStudy:
-    """With so many folds; more are another study."""
-    return study_metrics(find_tuning(store(), *name.split("--"), own=True))

@@ -24,13 +24,13 @@ from ecv_core.figures.words import (
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
 from ecv_core.jobs.rights.actor import Action
-from ecv_core.models import ALGORITHMS, serving
+from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import SPLITS
+from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
-from pages.run.score_settings import metric_select
+from pages.run.fold_settings import metric_select
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
@@ -38,6 +38,7 @@ from pages.shared.live.runs import act_and_rerun, remaining_seconds
 from pages.shared.live.state import escaped, manager, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.choices import pick_one
+from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import about, setting_widget
 from pages.shared.widgets.tables import number, table
@@ -255,18 +256,25 @@ def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
     if why := why_not(Action.START_MANY):
         st.markdown(f":material/lock: {why}")
         return
-    known = datasets.catalogue().items()
-    ready = titles_of([name for name, one in known if datasets.available(one)], dataset_title)
-    here = "Those on this machine. Download others on the Run page."
-    names = _some("Datasets", ready, list(ready)[:1], "new_datasets", here)
-    titles = titles_of(serving(Task.TOP_N) if several else ALGORITHMS, algorithm_title)
-    algorithms = _some("Algorithms", titles, _USUAL, "new_algorithms", _PARAMETERS)
+    task = Task.TOP_N if several else _task()
+    of = f"_{task}" * task.of_table  # other choices, so other widgets
+    known = datasets.catalogue().values()
+    here = [one.id for one in known if task in one.tasks and datasets.available(one)]
+    ready = titles_of(here, dataset_title)
+    where = "Those on this machine. Download others on the Run page."
+    names = _some("Datasets", ready, list(ready)[:1], f"new_datasets{of}", where)
+    tasks = (task,) if several else task.together
+    titles = titles_of(
+        [name for name, one in ALGORITHMS.items() if one.task in tasks], algorithm_title
+    )
+    usual = list(titles)[:3] if of else _USUAL
+    algorithms = _some("Algorithms", titles, usual, f"new_algorithms{of}", _PARAMETERS)
     least, settings = 1, {}
     if several:
-        least, of_splits = 2, {name: name for name in SPLITS}
+        least, of_splits = 2, {name: name for name in serving(task)}
         splits = _some("Splits", of_splits, _USUAL_SPLITS, "new_splits", _PARAMETERS)
     else:
-        settings = _settings()
+        settings = _settings(task, of)
         splits = [settings.pop("split")]
     cells: list[Cell] = []
     said = "Pick at least one dataset and one algorithm."
@@ -291,25 +299,46 @@ def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
         _begin(cells, place)
 
 
-def _settings() -> dict[str, Any]:
+def _task() -> Task:
+    return st.segmented_control(
+        "Task",
+        [Task.TOP_N, Task.CLASSES, Task.NUMBERS],
+        default=Task.TOP_N,
+        required=True,
+        format_func=lambda task: {
+            Task.CLASSES: "Classify, from tables",
+            Task.NUMBERS: "Predict numbers, from tables",
+        }.get(task, INTERACTIONS),
+        key="new_task",
+        persist_state="session",
+    )
+
+
+def _settings(task: Task, of: str) -> dict[str, Any]:
     """Folds and score, as arguments of `make_spec`."""
     split, metric, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
-    return {
+    length = {} if of else {"n": setting_widget("n", top, **_about("n"))}
+    return length | {
         "split": split.selectbox(
-            options=[name for name, known in SPLITS.items() if not known.single],
+            options=[name for name in serving(task) if not SPLITS[name].single],
             format_func=lambda name: f"{name}: {SPLITS[name].title.lower()}",
-            **_about("split", help="With its default parameters; those that make several folds."),
+            **_about(
+                "split", of, help="With its default parameters; those that make several folds."
+            ),
         ),
-        "metric": metric_select(metric, **_about("metric")),
-        "n": setting_widget("n", top, **_about("n")),
+        "metric": metric_select(metric, task.together, **_about("metric", of)),
         "seed": setting_widget("seed", seed, **_about("seed")),
         "k": setting_widget("k", folds, **_about("k")),
     }
 
 
-def _about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+def _about(
+    name: str,
+    of: str = "",
+    **changed: Any,  # noqa: ANN401 - arguments of a widget
+) -> dict[str, Any]:
     """As on the Run page, but under a key of its own, and not in the address."""
-    return about(name, key=f"new_{name}", bind=None, **changed)
+    return about(name, key=f"new_{name}{of}", bind=None, **changed)
 
 
 def _some(

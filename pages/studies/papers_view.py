@@ -14,11 +14,13 @@ def papers_beside_ours() -> None:
     with st.container(horizontal=True):
         paper = pick_one("Paper", list(papers()), "paper", width=340)
         table = pick_one("Table or figure", tables(paper), "table")
-    answer, _, rest = _shown(paper, table).partition("\n")
+        having = st.text_input("Rows with", key="having", placeholder="temporal-user, Tafeng, ...")
+    answer, _, rest = _shown(paper, table, having).partition("\n")
     large(answer)
-    st.markdown(rest)
+    with st.container(key="papers"):  # a wide table scrolls, the page does not
+        st.markdown(rest)
 
 
 @st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
-def _shown(paper: str, table: str) -> str:
-    return markdown(reproduced(paper, table))
+def _shown(paper: str, table: str, having: str) -> str:
+    return markdown(reproduced(paper, table, having=having))

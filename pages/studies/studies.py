@@ -1,6 +1,14 @@
 """Many runs as one study: datasets x algorithms, or splits x algorithms."""
 
-from pages.shared.address.navigation import ALGORITHMS, METRICS, PAPERS, RANKS, head, page
+from pages.shared.address.navigation import (
+    ALGORITHMS,
+    ESTIMATORS,
+    METRICS,
+    PAPERS,
+    RANKS,
+    head,
+    page,
+)
 from pages.shared.charts.plot import preload_plots
 
 with page():
@@ -9,6 +17,7 @@ with page():
             ALGORITHMS: "Does it hold everywhere?",
             RANKS: "Does another split change the ranking?",
             METRICS: "Which metric can tell settings apart?",
+            ESTIMATORS: "Does it hold for classifiers?",
             PAPERS: "Do the papers' numbers come out here?",
         }
     )
@@ -21,6 +30,10 @@ with page():
         from pages.studies.metrics_view import metrics_and_parameters
 
         metrics_and_parameters()
+    elif view == ESTIMATORS:
+        from pages.studies.estimators_view import rules_of_estimators
+
+        rules_of_estimators()
     elif view == PAPERS:
         from pages.studies.papers_view import papers_beside_ours
 

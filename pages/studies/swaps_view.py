@@ -20,7 +20,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, sentence
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import chart_table, number, table
+from pages.shared.widgets.tables import chart_table
 from pages.shared.widgets.words import large
 from pages.studies.own import start_form
 from pages.studies.swaps_choice import Compared, choose, recorded_split_runs, source_runs
@@ -155,38 +155,10 @@ def scatter(compared: Compared) -> None:
 
 
 def pairs_table(compared: Compared) -> None:
-    """Which pairs swap, and in how many bootstrap samples."""
+    """Which pairs swap, and in how many bootstrap samples: behind a button, the answer has it."""
     st.header("Which pairs swap", anchor=False)
-    pairs = pairs_frame(compared.swaps, compared.reference)
-    swapped = pairs[pairs["swaps"]].sort_values("both_percent", ascending=False, kind="stable")
-    if swapped.empty:
-        st.caption("None, under the splits picked.")
-    else:
-        share = number(None, "%.1f %%", "Of the bootstrap samples over users.")
-        table(
-            swapped[
-                [
-                    "split",
-                    "behind",
-                    "ahead",
-                    "both_percent",
-                    "reference_keeps_percent",
-                    "split_keeps_percent",
-                ]
-            ],
-            {
-                "split": "under",
-                "behind": "ahead there",
-                "ahead": f"ahead under {compared.reference}",
-                "both_percent": share | {"label": "both orders hold in"},
-                "reference_keeps_percent": share | {"label": "the reference's alone"},
-                "split_keeps_percent": share | {"label": "the split's alone"},
-            },
-            key="swaps-pairs-swapped",
-            alt="Pairs of algorithms that are the other way round than under the reference.",
-        )
     chart_table(
-        lambda: pairs,
+        lambda: pairs_frame(compared.swaps, compared.reference),
         key="swaps-pairs",
         name=f"{compared.name} pairs",
         alt="every pair of algorithms under every split, swapped or not.",

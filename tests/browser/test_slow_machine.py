@@ -7,7 +7,6 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import followed
 
@@ -54,22 +53,6 @@ def test_the_csv_of_a_chart_is_saved_while_its_table_opens(
     with tab.expect_download(timeout=60_000) as download:
         tab.evaluate(PRESS_BOTH, ["Table", "CSV", pause])
     assert download.value.path().read_text("utf-8").startswith("n,fold,score,")
-
-
-@pytest.mark.parametrize("pause", PAUSES)
-def test_start_right_after_a_preset_starts_with_its_alpha(
-    tab: Page, warm: Dashboard, pause: int
-) -> None:
-    tab.goto(f"{warm.url}/run?algorithm=popular&k=3")
-    expect(tab.get_by_role("button", name="Start")).to_be_enabled(timeout=60_000)
-    expect(tab.get_by_role("radio", name="Thrifty")).to_be_visible()
-    slow_down(tab)
-    tab.evaluate(PRESS_BOTH, ["Thrifty", "Start", pause])
-    tab.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=60_000)
-    found = re.search(r"run=([0-9a-f]+)", tab.url)
-    assert found is not None
-    (run,) = open_store(warm.database_url).group(found[1])
-    assert dict(run.spec.rule_params)["alpha"] == 1e-3
 
 
 def test_a_chapter_picked_while_another_is_drawn_is_the_one_that_opens(

@@ -50,10 +50,12 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser)
     there(tab.get_by_role("button", name="Start"))
     tab.get_by_role("button", name="EASE", exact=True).click()
     expect(tab.get_by_text("ItemKNN, EASE on Synthetic")).to_be_visible()
-    tab.get_by_role("radio", name="Careful").click()
-    expect(tab.get_by_text("nDCG@10, alpha 1e-5")).to_be_visible()
+    slider = tab.get_by_role("slider", name=re.compile("^alpha"))
+    slider.focus()
+    slider.press("Home")
+    expect(tab.get_by_text("nDCG@10, alpha 1e-7")).to_be_visible()
     opened_elsewhere(
-        tab, browser, "ItemKNN, EASE on Synthetic, up to 10 folds, nDCG@10, alpha 1e-5"
+        tab, browser, "ItemKNN, EASE on Synthetic, up to 10 folds, nDCG@10, alpha 1e-7"
     )
 
 

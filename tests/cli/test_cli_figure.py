@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ecv_core import cli
+from ecv_core.figures.report.figure_file import CURVES
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -20,6 +21,9 @@ SVG = "{http://www.w3.org/2000/svg}"
         ("study", "stops", "pdf"),
         ("ml-100k--item-knn", "efold", "png"),
         ("study", "ranks", "pgf"),
+        ("ml-1m--item-knn", "p-values", "pdf"),
+        ("ml-100k", "dimensions", "svg"),
+        ("ml-100k", "steps", "pgf"),
     ],
 )
 def test_a_file_is_a_column_wide_and_is_what_was_asked_for(subject, kind, form, tmp_path, capsys):
@@ -27,7 +31,7 @@ def test_a_file_is_a_column_wide_and_is_what_was_asked_for(subject, kind, form, 
     assert cli.main(["figure", subject, "--kind", kind, "--out", str(target)]) == 0
     said = capsys.readouterr().out
     assert said.startswith(f"{target}: ")
-    assert "alpha 1e-4" in said or kind == "efold"
+    assert "alpha 1e-4" in said or kind in ("efold", *CURVES)
     content = target.read_bytes()
     match form:
         case "pdf":
@@ -70,6 +74,8 @@ def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):
         (["study", "--kind", "ranks", "--out", "f.pdf", "--alpha", "0"], "positive"),
         (["study", "--kind", "ranks", "--out", "f.pdf", "--folder", "."], "no complete run"),
         (["study", "--out", "f.pdf"], "--kind"),
+        (["nothing", "--kind", "p-values", "--out", "f.pdf"], "no recorded tuning is called"),
+        (["ta-feng", "--kind", "steps", "--out", "f.pdf"], "no dataset with recorded rating"),
     ],
 )
 def test_a_mistake_is_one_line(arguments, words, capsys, tmp_path, monkeypatch):

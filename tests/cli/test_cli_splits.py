@@ -13,11 +13,12 @@ from ecv_core import cli
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.splits import SPLITS
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, serving
 from ecv_core.store.command import command_for
 from ecv_core.store.store import open_store
 
-ON_SYNTHETIC = [name for name in SPLITS if name != "leave-last-basket"]
+ON_SYNTHETIC = [name for name in serving(Task.TOP_N) if name != "leave-last-basket"]
 
 
 def run(*arguments: str) -> int:
@@ -135,7 +136,7 @@ def test_a_file_that_cannot_hold_the_split_is_refused(
 
 @settings(max_examples=50)
 @given(
-    name=st.sampled_from(list(SPLITS)),
+    name=st.sampled_from(serving(Task.TOP_N)),
     k=st.none() | st.integers(2, 6),
     test=st.floats(0.01, 0.99),
 )

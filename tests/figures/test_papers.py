@@ -195,6 +195,21 @@ def test_the_json_has_a_row_per_cell(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    ("having", "names"),
+    [
+        # a yes under that strategy; a dataset; a name, in any case: from the paper's table 1
+        ("temporal-global", ["VBCAR (2019)", "DCRL (2019)"]),
+        ("Tafeng", ["CTRec (2019)", "Set2Set (2019)"]),
+        ("neumf", ["NeuMF (2017)"]),
+        ("nothing", []),
+    ],
+)
+def test_rows_are_filtered(having, names):
+    found = reproduced("data", "table 1", having=having)
+    assert list(dict.fromkeys(one.row for one in found)) == names
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["nothing"], "no paper is called 'nothing'"),

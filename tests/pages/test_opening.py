@@ -1,7 +1,5 @@
 """What the opening of a page costs: those who open the same run share what is read of it."""
 
-import gc
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -15,7 +13,6 @@ from ecv_core.records.run import Run, RunState
 from ecv_core.store.going import going_on
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
-from pages.shared.address import navigation
 from pages.shared.live.watch import Watch
 from tests.fake_folds import fold_result
 
@@ -119,17 +116,3 @@ def test_a_run_that_is_over_is_read_once_for_its_page(app, a_run):
         app.run()
     assert app.title
     assert len([one for one in asked if "folds.result" in one]) == 1, asked
-
-
-def test_modules_are_left_out_of_later_collections_once_they_are_loaded(monkeypatch):
-    kept = []
-    monkeypatch.setattr(gc, "freeze", lambda: kept.append(len(sys.modules)))
-    monkeypatch.setattr(navigation, "_loaded", 0)
-    for _ in range(3):
-        with navigation.page():
-            pass
-    assert len(kept) == 1
-    monkeypatch.setattr(navigation, "_loaded", len(sys.modules) - 300)  # a page has loaded torch
-    with navigation.page():
-        pass
-    assert len(kept) == 2

@@ -182,7 +182,7 @@ def test_the_saved_folds_can_be_run_to_check(app, a_run, store):
 
 def test_only_what_makes_sense_is_offered(app, a_run):
     open_run(app, a_run([0.3, 0.31], stopped_at=2, k=2, min_folds=2))
-    assert labels(app) == ["New run"]
+    assert labels(app) == ["New run", "Present"]
 
 
 def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):

@@ -1,7 +1,5 @@
 """The bar of what runs: what it says, cancels and lists, and that it is not there without a run."""
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -33,10 +31,6 @@ def labels(bar: AppTest) -> list[str]:
     return [one.label for one in bar.button]
 
 
-def done_title(bar: AppTest) -> str:
-    return bar.session_state["done-run"][0] if "done-run" in bar.session_state else ""
-
-
 def test_without_an_active_run_there_is_no_bar_and_nothing_is_polled(bar, a_run):
     shown_beside(bar, a_run([0.3, 0.3, 0.3], stopped_at=3))
     assert labels(bar) == []
@@ -62,7 +56,7 @@ def test_cancel_asks_the_run_to_stop(bar, a_run, store):
     assert store.cancel_requested(run.run_id)
 
 
-def test_the_queue_is_listed_in_its_order_and_can_be_emptied(bar, a_run, store):
+def test_the_queue_is_listed_in_its_order_and_each_can_be_removed(bar, a_run, store):
     running = a_run([0.3], state=RunState.RUNNING)
     first = a_run(state=RunState.QUEUED, algorithm="ease")
     second = a_run(state=RunState.QUEUED, algorithm="popular")
@@ -71,42 +65,25 @@ def test_the_queue_is_listed_in_its_order_and_can_be_emptied(bar, a_run, store):
     bar.button(key=f"unqueue-{first.run_id}").click().run()
     assert store.run(first.run_id).state is RunState.CANCELLED
     assert store.run(second.run_id).state is RunState.QUEUED
-    a_run(state=RunState.QUEUED)
-    bar.run().button(key="empty-queue").click().run()
-    assert [run.run_id for run in store.active()] == [running.run_id]
 
 
-def test_when_it_is_done_the_title_says_so_until_some_seconds_later(
-    bar, a_run, store, monkeypatch: pytest.MonkeyPatch
-):
+def test_on_the_page_of_the_run_the_bar_stays_when_it_is_over(bar, a_run, store):
     run = a_run([0.3, 0.3, 0.3], state=RunState.RUNNING)
     shown_beside(bar, run)
     store.finish(run.run_id, RunState.FINISHED)
-    bar.run()
-    assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
-    assert labels(bar) == ["Hide"]  # on the run's page the bar stays, so that nothing moves up
-    said = progress(bar)
-    assert (said["part"], said["words"]) == (1, "finished · 3 of 10 folds · 6.0 s of computing")
-    assert (said["elapsed"], said["ticks"]) == (None, False)
-    bar.run()
-    assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
-    now = time.monotonic()
-    monkeypatch.setattr("pages.shared.live.running.time.monotonic", lambda: now + 60)
-    bar.run()
-    assert done_title(bar) == ""
-    assert labels(bar) == ["Hide"]
+    for _ in range(2):
+        bar.run()
+        said = progress(bar)  # so that nothing below it moves up
+        assert (said["part"], said["words"]) == (1, "finished · 3 of 10 folds · 6.0 s of computing")
+        assert (said["elapsed"], said["ticks"]) == (None, False)
     bar.query_params.clear()
-    assert labels(bar.run()) == []
+    assert progress(bar.run()) is None
 
 
-def test_the_bar_of_a_run_that_is_over_can_be_hidden(bar, a_run, store):
-    run = a_run([0.3], state=RunState.RUNNING)
-    shown_beside(bar, run)
-    store.finish(run.run_id, RunState.CANCELLED)
-    assert progress(bar.run())["part"] == pytest.approx(0.1)
-    bar.button(key="hide-bar").click().run()
+def test_elsewhere_the_bar_leads_to_the_run_and_cancels_nothing(bar, a_run):
+    a_run([0.3], state=RunState.RUNNING)
+    assert progress(bar.run())
     assert labels(bar) == []
-    assert labels(bar.run()) == []
 
 
 def test_run_opens_on_what_runs(app, a_run):

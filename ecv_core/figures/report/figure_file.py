@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ecv_core.analysis.baselines import recorded
 from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
+from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
+from ecv_core.figures.baselines import dimension_frame, steps_frame
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.report import pictures
 from ecv_core.figures.report.plotting import FORMS, Draw, Form, saved
@@ -21,13 +25,23 @@ from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Run
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
 from ecv_core.store.recorded import FOLDER, recorded_run
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
-KINDS = sorted({*OF_A_RUN, *OF_A_STUDY})
+CURVES = {
+    "p-values": ("rank", "p", "metric"),
+    "dimensions": ("dimension", "rmse", "algorithm"),
+    "steps": ("step", "rmse", "algorithm"),
+}
+"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions: their columns."""
+KINDS = sorted({*OF_A_RUN, *OF_A_STUDY, *CURVES})
 
 
 def write_figure(
@@ -40,7 +54,8 @@ def write_figure(
     """Draw it and write the file, in the form that its name says.
 
     Args:
-        run: a run, its id, that of a recorded one, or 'study' for the recorded study.
+        run: a run, its id, that of a recorded one, or 'study' for the recorded study; for
+            'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m.
         kind: one of KINDS.
         path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png.
         alpha: of the paper's rule, for all kinds but efold; None for its usual one.
@@ -52,6 +67,9 @@ def write_figure(
     wanted = float(axis.parse(axis.default if alpha is None else alpha))
     if kind not in KINDS:
         raise UnknownName("kind of figure", str(kind), KINDS)
+    if kind in CURVES:
+        curves = partial(pictures.curves_picture, _curves(str(run), kind), *CURVES[kind])
+        return _written(curves, form, path, f"{kind} of {run}")
     if run == STUDY:
         runs, one = _recorded(folder), None
     else:
@@ -65,6 +83,10 @@ def write_figure(
         draw, title = _efold(one)
     else:
         draw, title = _over_orders(kind, runs, wanted, folder, one)
+    return _written(draw, form, path, title)
+
+
+def _written(draw: Draw, form: Form, path: Path, title: str) -> str:
     content = saved(draw, form, title=title)
     try:
         path.write_bytes(content)
@@ -82,6 +104,21 @@ def _form(path: Path) -> Form:
     raise InputError(
         f"a figure is written as FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not as {path}"
     )
+
+
+def _curves(name: str, kind: str) -> pd.DataFrame:
+    """The points of a kind of CURVES."""
+    if kind == "p-values":
+        if name not in (known := configuration_names(TUNINGS)):
+            raise UnknownName("recorded tuning", name, known)
+        return curves_frame(study_metrics(read_configurations(TUNINGS / f"{name}.json")))
+    runs = [run for run in recorded(name) if "dimension" in dict(run.spec.params)]
+    if not runs:
+        raise UnknownName("dataset with recorded rating predictions", name, ["ml-100k", "ml-1m"])
+    if kind == "dimensions":
+        return dimension_frame(runs, [run.spec.algorithm for run in runs])
+    largest = max(int(dict(run.spec.params)["dimension"]) for run in runs)
+    return steps_frame([run for run in runs if dict(run.spec.params)["dimension"] == largest])
 
 
 def _recorded(folder: Path) -> list[Run]:

@@ -149,6 +149,35 @@ def stops_picture(frame: pd.DataFrame, *, alpha: float) -> Figure:
     return figure
 
 
+def curves_picture(frame: pd.DataFrame, across: str, value: str, of: str) -> Figure:
+    """A curve for each of several, by line and colour; of one with a single point, none.
+
+    Args:
+        frame: a row per point, ordered along its curve.
+        across: column of the horizontal axis; in powers of two where it is no rank.
+        value: column of the vertical one.
+        of: column that names the curve.
+    """
+    figure = _figure(COLUMN, 2.9)
+    axes = figure.subplots()
+    curves = [rows for _, rows in frame.groupby(of, sort=False) if len(rows) > 1]
+    for at, rows in enumerate(curves):
+        x, y = _xy(rows, [across, value])
+        colour, dash = LIGHT.series[at % len(LIGHT.series)], ("-", "--", ":", "-.")[at % 4]
+        axes.plot(x, y, color=colour, ls=dash, lw=1.2, label=str(rows[of].iloc[0]))
+    if across != "rank":
+        axes.set_xscale("log", base=2)
+        least, most = frame[across].min(), frame[across].max()
+        ticks = [2**power for power in range(12) if least <= 2**power <= most]
+        axes.set_xticks(ticks, labels=[str(tick) for tick in ticks])
+    axes.set_xlabel(across)
+    axes.set_ylabel(value)
+    axes.grid(axis="y")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, fontsize=SMALL, frameon=False)
+    _turned(axes.yaxis.label)
+    return figure
+
+
 def tradeoff_picture(frame: pd.DataFrame, *, alpha: float, cost: str = "energy") -> Figure:
     """What is spent against the difference to the k-fold mean, for every alpha.
 

@@ -52,7 +52,7 @@ def content_of(spec: RunSpec) -> Content:
         dataset=spec.dataset,
         key=datasets.source_key(spec.dataset),
         folds_sha256=spec.folds_sha256,
-        files=tuple((name, _sha256(path)) for name, path in _files(spec)),
+        files=tuple((name, datasets.file_sha256(path)) for name, path in _files(spec)),
     )
 
 
@@ -135,8 +135,4 @@ def _sent(client: Client, path: Path) -> Iterator[Any]:
 
 
 def _is(path: Path, sha256: str) -> bool:
-    return path.is_file() and _sha256(path) == sha256
-
-
-def _sha256(path: Path) -> str:
-    return datasets.file_sha256(path)
+    return path.is_file() and datasets.file_sha256(path) == sha256

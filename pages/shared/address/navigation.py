@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import streamlit as st
 
 from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
 from pages.shared.address.link import link_button
+from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
@@ -24,11 +23,12 @@ VIEW = "view"
 """In the address: which view of a page that has several."""
 ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS, METRICS, PAPERS = (
+ALGORITHMS, RANKS, METRICS, PAPERS, ESTIMATORS = (
     "Datasets and algorithms",
     "Splits and ranks",
     "Metrics and parameters",
     "Papers",
+    "Estimators",
 )
 
 _OLD: dict[str, tuple[str, dict[str, str]]] = {
@@ -58,6 +58,7 @@ _STYLE = """
 [data-testid="stStatusWidget"] button,
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
 .st-key-keep-visitor { position: absolute; }
+.st-key-papers table { display: block; overflow-x: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-menu-mended) { display: none; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
@@ -89,9 +90,6 @@ _STYLE = """
 </style>
 """
 
-_MANY_MODULES = 200
-"""So many are loaded only where a page is opened for the first time."""
-
 _lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
 _menu = component(__file__, "ecv_menu", html="", js="menu.js")
 _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
@@ -101,6 +99,7 @@ def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
     link_button()
+    presentation()
     with st.container(key="menu-mended"):
         _menu(key="menu", data={})
 
@@ -118,24 +117,6 @@ def page() -> Iterator[None]:
         st.stop()
     with sentences():
         yield
-    _keep_what_is_loaded()
-
-
-_loaded = 0
-"""Modules at the last time."""
-
-
-def _keep_what_is_loaded() -> None:
-    """Have Python's collector of garbage leave out what a page has loaded, which never is any.
-
-    To look through all of it takes 0.2 s, in which no page is served: once for fifty openings.
-    """
-    global _loaded
-    if len(sys.modules) < _loaded + _MANY_MODULES:
-        return
-    _loaded = len(sys.modules)
-    gc.collect()
-    gc.freeze()
 
 
 def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:

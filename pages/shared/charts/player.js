@@ -116,11 +116,6 @@ const toggle = (player) => {
   player.paint();
 };
 
-const fullScreen = () => {
-  if (document.fullscreenElement) document.exitFullscreen();
-  else document.documentElement.requestFullscreen?.().catch(() => {});
-};
-
 // Keys that something else on the page wants stay its own.
 const taken = (target, player, pressed) => {
   if (!target?.closest || target === player.scrub) return false;
@@ -142,10 +137,6 @@ const pressed = (player, event) => {
     Home: () => go(player, 0),
     End: () => go(player, last(player)),
   };
-  if (player.data.present) {
-    acts.Escape = () => player.leave();
-    acts.f = fullScreen;
-  }
   const act = acts[event.key];
   if (!act) return;
   event.preventDefault();
@@ -214,8 +205,8 @@ const hints = (player) => {
   add("back", ["←"], () => go(player, player.step - 1));
   const play = add("play", ["Space"], () => toggle(player));
   add("on", ["→"], () => go(player, player.step + 1));
-  add("full screen", ["F"], fullScreen);
-  add("leave", ["Esc"], () => player.leave());
+  add("full screen", ["F"], () => window.dispatchEvent(new Event("ecv-full")));
+  add("leave", ["Esc"], () => window.dispatchEvent(new Event("ecv-leave"))); // see present.js
   player.scrub = null;
   player.show = () => {
     play.lastChild.textContent = player.playing ? " pause" : " play";
@@ -223,14 +214,7 @@ const hints = (player) => {
   return [row];
 };
 
-// A projector shows what a laptop shows, larger: the page is laid out for 1024 x 768.
-const fit = () => {
-  const scale = Math.max(1, Math.min(window.innerWidth / 1024, window.innerHeight / 768));
-  document.documentElement.style.setProperty("--ecv-zoom", scale.toFixed(3));
-  window.dispatchEvent(new CustomEvent("ecv-zoom")); // figures measure again
-};
-
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".ecv-player");
   window.ecvPlayers ??= {};
   const before = window.ecvPlayers[data.name];
@@ -241,7 +225,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   before?.unlisten?.(); // new data comes without a clean-up of the old
   if (before && !same) before.playing = false;
   if (!same) player.speed = known ? asked : data.speed;
-  Object.assign(player, { data, node, leave: () => setTriggerValue("leave", true) });
+  Object.assign(player, { data, node });
   player.step = Math.min(player.step, last(player));
   if (!same && data.autoplay && still()) player.step = last(player);
   window.ecvPlayers[data.name] = player;
@@ -254,14 +238,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!same && data.autoplay && !still()) toggle(player);
   const listen = (event) => pressed(player, event);
   window.addEventListener("keydown", listen);
-  if (data.present) {
-    document.activeElement?.blur?.(); // the button that led here would take the space bar
-    fit();
-    window.addEventListener("resize", fit);
-  }
   player.unlisten = () => {
     window.removeEventListener("keydown", listen);
-    window.removeEventListener("resize", fit);
   };
   return player.unlisten;
 }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages.shared.address.present import presenting
 from pages.shared.widgets.component import component
 
 _player = component(
@@ -29,12 +30,12 @@ def player(
     pauses: Sequence[int] = (),
     unit: str = "fold",
     label: str = "Moment",
-    present: bool = False,
     autoplay: bool = False,
-) -> bool:
+) -> None:
     """Controls that move what follows the slider `name`: see `plot`, `numbers`, `slider_watch`.
 
-    The step is kept in the address as `?fold=`, a speed other than the usual one as `?speed=`.
+    In a presentation there are only the keys. The step is kept in the address as `?fold=`, a speed
+    other than the usual one as `?speed=`.
 
     Args:
         name: what figures and numbers know it by.
@@ -47,11 +48,9 @@ def player(
         pauses: steps at which playing stops by itself.
         unit: what is counted, before "3 of 10".
         label: of the scrub slider.
-        present: keys and their hint only, no controls.
         autoplay: begin to play at once; who asked for little motion sees the last step instead.
-    Returns: True once, when someone asked to leave the presentation.
     """
-    result = _player(
+    _player(
         key=f"player-{name}",
         data={
             "name": name,
@@ -65,12 +64,10 @@ def player(
             "unit": unit,
             "label": label,
             "param": "fold",
-            "present": present,
+            "present": presenting(),
             "autoplay": autoplay,
         },
-        on_leave_change=lambda: None,
     )
-    return bool(result.leave)
 
 
 def asked_step(most: int, default: int = 0) -> int:

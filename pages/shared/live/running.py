@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -19,14 +18,13 @@ from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_sec
 from pages.shared.live.state import escaped, manager, store
 from pages.shared.live.watch import follow, follow_server, shared, watch
 from pages.shared.widgets.component import component
+from pages.shared.widgets.words import STATES
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
     from streamlit.navigation.page import StreamlitPage
 
-_SECONDS_OF_DONE = 6.0
-"""How long the tab's title says that a run is done: until the next press after that."""
-_WATCHED, _DONE, _PAGE, _ARRIVED = "watched-run", "done-run", "page-shown", "page-arrived"
+_WATCHED, _PAGE, _ARRIVED = "watched-run", "page-shown", "page-arrived"
 _KEPT = "kept-bar"
 """The run whose bar stays though it is over, so that nothing on its own page moves up."""
 _LISTED = 8
@@ -60,7 +58,6 @@ def running_bar(page: StreamlitPage) -> None:
     except StoreError:
         active = []  # the page that needs the database says so
     if active:
-        state.pop(_DONE, None)
         with place:
             follow(_bar, name, key="running", of=[QUEUE])
             follow_server()
@@ -68,10 +65,7 @@ def running_bar(page: StreamlitPage) -> None:
     _done()
     with place:
         st.fragment(_over)()  # a fragment as well, which is a level of the tree
-    done = state.get(_DONE)
-    if done and time.monotonic() > done[1]:
-        done = state.pop(_DONE) and None
-    st.set_page_config(page_title=f"{done[0]} · e-fold" if done else name)
+    st.set_page_config(page_title=name)
 
 
 def just_arrived() -> bool:
@@ -111,15 +105,15 @@ def _bar(name: str) -> None:
                 icon=":material/open_in_full:",
                 query_params={"run": run.group or run.run_id},
             )
-        if waiting:
-            _queue(waiting)
-        if _mine(run) and st.button(
+        elif _mine(run) and st.button(
             "Cancel",
             icon=":material/stop:",
             key="cancel",
             help=f"Stops {escaped(run_title(run))}.",
-        ):
+        ):  # on its own page only, so that none is beside another's buttons
             act_and_rerun(lambda: acting().cancel(run.run_id))
+        if waiting:
+            _queue(waiting)
     if trouble := manager().trouble:
         st.warning(escaped(trouble), icon=":material/warning:")
 
@@ -174,7 +168,7 @@ def _kept() -> Run | None:
 
 
 def _over() -> None:
-    """The bar of a run that is over, as high as it was; a press on Hide draws this alone anew."""
+    """The bar of a run that is over, as high as it was."""
     if (run := _kept()) is None:
         return
     done, finished = len(run.folds), run.state is RunState.FINISHED
@@ -184,11 +178,6 @@ def _over() -> None:
     with _row():
         part = 1.0 if finished else done / run.k
         _progress_bar("", _data(run, part, " · ".join(words)))
-        st.button("Hide", icon=":material/close:", key="hide-bar", on_click=_hide)
-
-
-def _hide() -> None:
-    st.session_state.pop(_KEPT, None)
 
 
 def _queue(waiting: list[Run]) -> None:
@@ -202,22 +191,11 @@ def _queue(waiting: list[Run]) -> None:
                     act_and_rerun(lambda run=run: acting().cancel(run.run_id))  # type: ignore[misc]
         if len(waiting) > _LISTED:
             st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
-        mine = [run for run in waiting if _mine(run)]
-        all_of = "Empty the queue" if len(mine) == len(waiting) else "Remove your own"
-        if len(mine) > 1 and st.button(
-            all_of, key="empty-queue", icon=":material/playlist_remove:"
-        ):
-            act_and_rerun(lambda: _remove(mine))
 
 
 def _mine(run: Run) -> bool:
     """Whether whoever looks may cancel it."""
     return acting().may(Action.CANCEL, run.started_by)
-
-
-def _remove(waiting: list[Run]) -> None:
-    for run in waiting:
-        acting().cancel(run.run_id)
 
 
 def _done() -> None:
@@ -229,13 +207,10 @@ def _done() -> None:
         run = store().run(run_id)
     except (StoreError, InputError):  # deleted meanwhile
         return
-    mark = "✓" if run.state is RunState.FINISHED else "■"
-    word = f"{mark} {run.state.value}: {run_title(run)}"
-    st.session_state[_DONE] = (word, time.monotonic() + _SECONDS_OF_DONE)
     if st.query_params.get("run") in (run.run_id, run.group):
         st.session_state[_KEPT] = run
     else:
         st.toast(
             f"**{escaped(run_title(run))}** is {run.state.value}.",
-            icon=":material/check_circle:" if mark == "✓" else ":material/stop_circle:",
+            icon=STATES[run.state][0],
         )

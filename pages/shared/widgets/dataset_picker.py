@@ -12,7 +12,6 @@ from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import Task
-from pages.shared.address.given import give
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
@@ -35,7 +34,7 @@ def picked_dataset() -> DatasetEntry:
 
 def _switch() -> None:
     of_table = st.session_state[_DATA] == TABLE
-    give({"dataset": DEFAULT_TABLE if of_table else DEFAULT})
+    st.session_state["dataset"] = DEFAULT_TABLE if of_table else DEFAULT
 
 
 def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[DatasetEntry, bool]:

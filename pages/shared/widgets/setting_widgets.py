@@ -30,7 +30,17 @@ def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, 
         owner: id of what they belong to, in the widgets' keys.
         parameters: what can be set.
     """
-    return {parameter.name: _widget(owner, parameter) for parameter in parameters}
+    return {
+        parameter.name: parameter_widget(
+            parameter,
+            label=parameter.name.replace("_", " "),
+            key=parameter_key(owner, parameter.name),
+            help=parameter.help
+            + (f" Default from: {parameter.source}." if parameter.source else ""),
+            **KEPT,
+        )
+        for parameter in parameters
+    }
 
 
 def parameter_key(owner: str, parameter: str) -> str:
@@ -52,16 +62,6 @@ def typed_widget(
         return here.text_input(value=default, **about)
     value = here.number_input(value=default, **about)
     return value if value is None else kind(value)
-
-
-def _widget(owner: str, parameter: Parameter) -> ParamValue:
-    return parameter_widget(
-        parameter,
-        label=parameter.name.replace("_", " "),
-        key=parameter_key(owner, parameter.name),
-        help=parameter.help + (f" Default from: {parameter.source}." if parameter.source else ""),
-        **KEPT,
-    )
 
 
 def parameter_widget(

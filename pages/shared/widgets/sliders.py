@@ -80,18 +80,26 @@ _STICKY = f"""
 
 
 def alpha_slider(
-    alphas: list[float], usual: float, below: Callable[[float], None] | None = None
+    alphas: list[float],
+    usual: float,
+    below: Callable[[float], None] | None = None,
+    *,
+    key: str = KEY,
+    name: str = SLIDER,
 ) -> None:
-    """The slider; it stays in sight while the page is scrolled.
+    """The slider; where one explores it stays in sight while the page is scrolled.
 
     Args:
         alphas: its steps.
         usual: the one to start with.
         below: draws what is to be there at each alpha; it is called again when the slider moves.
+        key: of the widget, and in the address.
+        name: what figures and numbers know it by.
     """
-    st.html(_STICKY)
-    step_from_link(KEY, alphas, alpha_text)
-    _slider(alphas, usual, below)
+    if key == KEY:
+        st.html(_STICKY)
+    step_from_link(key, alphas, alpha_text)
+    _slider(alphas, usual, key, name, below)
 
 
 def usual_alpha(alphas: list[float], average: Curve) -> float:
@@ -108,19 +116,24 @@ def nearest(alphas: list[float], value: float) -> float:
 
 @st.fragment
 def _slider(
-    alphas: list[float], usual: float, below: Callable[[float], None] | None = None
+    alphas: list[float],
+    usual: float,
+    key: str,
+    name: str,
+    below: Callable[[float], None] | None,
 ) -> None:
-    if KEY in st.session_state and st.session_state[KEY] not in alphas:
-        before = float(st.session_state[KEY])
+    if key in st.session_state and st.session_state[key] not in alphas:
+        before = float(st.session_state[key])
         same_scale = alphas[0] <= before <= alphas[-1]
-        st.session_state[KEY] = nearest(alphas, before) if same_scale else usual
-    with st.container(key=_BOX):
+        st.session_state[key] = nearest(alphas, before) if same_scale else usual
+    box = _BOX if key == KEY else f"{name}-box"
+    with st.container(key=box):
         alpha = st.select_slider(
             "alpha: left spends more and is more certain, right saves more",
             alphas,
             value=usual,
             format_func=alpha_text,
-            key=KEY,
+            key=key,
             **KEPT,
             help=explained(
                 "The paper's rule stops when the interval's width times its last change is at "
@@ -129,6 +142,6 @@ def _slider(
                 "interval-width",
             ),
         )
-        slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))
+        slider_watch(name, container=box, step=alphas.index(float(alpha)))
     if below is not None:
         below(float(alpha))

@@ -127,7 +127,7 @@ def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     assert options["cost"].is_monotonic_increasing
     assert options["rule"].iloc[-1] == "All 10 folds"
     assert "two datasets say little" in texts(app)
-    assert options["kept on data left out"].iloc[0].endswith(" of 2 datasets")
+    assert options["kept on data left out"].str.contains("of 2 datasets").any()
 
 
 @pytest.mark.parametrize(

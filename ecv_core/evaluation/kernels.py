@@ -1,0 +1,194 @@
+"""Top-n lists without a score for every item, compiled; ties are as `torch.topk` leaves them.
+
+On a processor topk is `std::partial_sort` of the C++ library where the list has at most a 64th of
+the items: a heap of the best n so far, the worst of them on top, past which every item goes. What
+it leaves of equal scores follows from the steps of that heap, so the same steps are taken here.
+Most items are no better than the top, and cost one comparison.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Lists = NDArray[np.int64]
+
+CHUNK = 64
+"""Items of which it is noted together whether any has been added to."""
+_MATRIX = "int32[::1], int32[::1], float32[::1]"
+
+
+@njit(nogil=True)
+def _settle(worth: Any, items: Any, top: Any, end: Any, value: Any, item: Any) -> None:  # noqa: ANN401
+    """Put an item into the hole at `top`: down to a leaf by the worse children, and up again."""
+    hole, child = top, 2 * top + 1
+    while child < end:
+        if child + 1 < end and worth[child + 1] <= worth[child]:
+            child += 1
+        worth[hole], items[hole] = worth[child], items[child]
+        hole, child = child, 2 * child + 1
+    while hole > top and worth[(hole - 1) // 2] > value:
+        worth[hole], items[hole] = worth[(hole - 1) // 2], items[(hole - 1) // 2]
+        hole = (hole - 1) // 2
+    worth[hole], items[hole] = value, item
+
+
+@njit(nogil=True)
+def _heap(worth: Floats, items: Lists) -> None:
+    """Make a heap of what is there."""
+    for top in range(len(worth) // 2 - 1, -1, -1):
+        _settle(worth, items, top, len(worth), worth[top], items[top])
+
+
+@njit(nogil=True)
+def _sort(worth: Floats, items: Lists) -> None:
+    """Put a heap in order, best first; -1 for what is no candidate."""
+    for last in range(len(worth) - 1, 0, -1):
+        value, item = worth[last], items[last]
+        worth[last], items[last] = worth[0], items[0]
+        _settle(worth, items, 0, last, value, item)
+    for place in range(len(worth)):
+        if worth[place] == -np.inf:
+            items[place] = -1
+
+
+@njit(
+    f"int64[:,::1](int64[::1], {_MATRIX}, {_MATRIX}, int32[::1], int32[::1], float32[::1], int64)",
+    cache=True,
+    nogil=True,
+)
+def best_of_product(
+    users: NDArray[np.intp],
+    left_starts: Ints,
+    left_columns: Ints,
+    left_values: Floats,
+    right_starts: Ints,
+    right_columns: Ints,
+    right_values: Floats,
+    seen_starts: Ints,
+    seen_columns: Ints,
+    nothing: Floats,
+    n: int,
+) -> Lists:
+    """The n best items of each user, by the product of two sparse matrices, summed row by row.
+
+    Args:
+        users: rows of `left`, in any order; shape (block,).
+        left_starts, left_columns, left_values: a matrix of shape (users, any).
+        right_starts, right_columns, right_values: of shape (any, items).
+        seen_starts, seen_columns: what users have already, of shape (users, items).
+        nothing: the score of an item to which nothing is added: 0, -inf for no candidate.
+        n: at most the number of items.
+    Returns: items, best first, -1 where no candidate is left; shape (block, n).
+    """
+    lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
+    row, touched = nothing.copy(), np.zeros(len(nothing) // CHUNK + 1, np.bool_)
+    for place, user in enumerate(users):
+        for at in range(left_starts[user], left_starts[user + 1]):
+            factor, line = left_values[at], left_columns[at]
+            added = right_columns[right_starts[line] : right_starts[line + 1]]
+            values = right_values[right_starts[line] : right_starts[line + 1]]
+            for cell in range(len(added)):
+                column = np.uint32(added[cell])  # unsigned: no look whether it counts from the end
+                row[column] += factor * values[cell]
+                touched[column // np.uint32(CHUNK)] = True
+        seen = seen_columns[seen_starts[user] : seen_starts[user + 1]]
+        for item in seen:
+            row[item] = -np.inf
+        items = lists[place]
+        worth[:], items[:] = row[:n], np.arange(n)
+        _heap(worth, items)
+        limit = worth[0]
+        for chunk in range(n // CHUNK, len(touched)):
+            if touched[chunk] or limit < 0:
+                for item in range(max(chunk * CHUNK, n), min((chunk + 1) * CHUNK, len(row))):
+                    if row[item] > limit:
+                        _settle(worth, items, 0, n, row[item], item)
+                        limit = worth[0]
+        _sort(worth, items)
+        for item in seen:
+            row[item] = nothing[item]
+        for chunk in range(len(touched)):
+            if touched[chunk]:
+                for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, len(row))):
+                    row[item] = nothing[item]
+        touched[:] = False
+    return lists
+
+
+@njit(nogil=True)
+def _entering(row: Floats, size: int) -> NDArray[np.int64]:
+    """The first items, and those that come into a heap of this size at all; ascending."""
+    worth, items = row[:size].copy(), np.arange(size)
+    _heap(worth, items)
+    entering, count = np.arange(len(row)), size
+    for item in range(size, len(row)):
+        if row[item] > worth[0]:
+            _settle(worth, items, 0, size, row[item], item)
+            entering[count] = item
+            count += 1
+    return entering[:count]
+
+
+@njit(
+    "int64[:,::1](int64[::1], float32[::1], int32[::1], int32[::1], int64[::1], int64)",
+    cache=True,
+    nogil=True,
+)
+def best_of_common(
+    users: NDArray[np.intp],
+    row: Floats,
+    seen_starts: Ints,
+    seen_columns: Ints,
+    ranking: NDArray[np.intp],
+    n: int,
+) -> Lists:
+    """As `best_of_product`, of one row of scores that is the same for all users.
+
+    A list is the ranking of all items less the user's own. Only where equal scores leave that open
+    are the steps of the heap taken, over the items that come into it at all: one with n others
+    before it that are no worse, and as many again as the user has seen, never does.
+
+    Args:
+        users: shape (block,).
+        row: shape (items,), -inf where an item is no candidate.
+        seen_starts, seen_columns: what users have already, of shape (users, items).
+        ranking: all items, best first, equal ones in any order.
+        n: at most the number of items.
+    Returns: shape (block, n).
+    """
+    lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
+    mine, wide, columns = row.copy(), 0, np.empty(0, np.int64)
+    for place in range(len(users)):
+        seen = seen_columns[seen_starts[users[place]] : seen_starts[users[place] + 1]]
+        for item in seen:
+            mine[item] = -np.inf
+        items, found, last = lists[place], 0, np.float32(np.inf)
+        for item in ranking:
+            if mine[item] == last or found > n:
+                break
+            if mine[item] > -np.inf:
+                last = mine[item]
+                if found < n:
+                    items[found] = item
+                found += 1
+        if found <= n:
+            if len(seen) >= wide:
+                wide = 2 * len(seen) + 1
+                columns = _entering(row, min(n + wide, len(row)))
+            worth[:], items[:] = mine[:n], np.arange(n)
+            _heap(worth, items)
+            limit = worth[0]
+            for item in columns:
+                if mine[item] > limit and item >= n:
+                    _settle(worth, items, 0, n, mine[item], item)
+                    limit = worth[0]
+            _sort(worth, items)
+        for item in seen:
+            mine[item] = row[item]
+    return lists

@@ -1,0 +1,126 @@
+"""A file that enters a board of results -> whether its scores follow from what its model gave."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ecv_core.untrusted.bounded as bounded
+import ecv_core.untrusted.limits as limits
+from ecv_core import stopping
+from ecv_core.jobs.tracking import Handed, Measured, finite, known_columns, measure
+from ecv_core.records.errors import InputError
+from ecv_core.records.interactions import Part
+from ecv_core.records.run import FoldResult, Run
+from ecv_core.store.run_file import read_run
+from ecv_core.untrusted.files import read_at_most
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN, FOLDS, TABLE = "run.json", "folds.sha256", "reported.csv"
+"""What the file, a ZIP, holds: the run as `export` writes it, `folds_sha256`, and what the model
+gave: the tables of `tell` (recommendations, predictions, or users' scores), with a column fold."""
+_ROUNDING = 1e-6
+_DAMAGED = (OSError, ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A file that was accepted."""
+
+    run: Run
+    """Its folds with the metrics that follow from the table, and with users' scores."""
+    recomputed: bool
+    """From recommendations or predictions; False where the table has users' scores, of which only
+    their means could be checked."""
+
+
+def check_result(path: Path) -> Checked:
+    """Compute every fold's score again from the table, on folds that are made here.
+
+    What cannot be known from the file stays a claim: seconds, energy, machine, and whether the
+    model has looked at what is held out.
+
+    Raises: InputError with what is wrong: a score that does not follow, other folds or data, a stop
+        that the rule would not have made, or a file that is none; DatasetError without the data.
+    """
+    content, said, table = bounded.read(_read, path)
+    run = read_run(content, f"{RUN} in {path.name}").run
+    spec = run.spec
+    handed = {fold.fold: Handed(spec, fold.fold) for fold in run.folds}
+    if said != (here := folds_sha256(handed.values())):
+        raise InputError(
+            f"its folds are others than those of {spec.dataset} with {spec.split} and seed "
+            f"{spec.seed} here: {FOLDS} says '{said[:16]}', and here it is {here}"
+        )
+    known_columns(table, ("fold", "user_id"), f"{TABLE} has fold, user_id, and item_id or score")
+    of_fold = finite(table, "fold")
+    rows = {fold: table[of_fold == fold] for fold in set(of_fold.tolist())}
+    if set(rows) != {*handed}:
+        raise InputError(f"{TABLE} has folds {sorted(rows)[:20]}, but the run {sorted(handed)}")
+    folds = []
+    for fold in run.folds:
+        part = rows[fold.fold].drop(columns="fold").reset_index(drop=True)
+        folds.append(_agreeing(fold, measure(spec, handed[fold.fold], part)))
+    moments = stopping.moments(stopping.rule_for(spec), folds, spec.confidence)
+    if (stop := stopping.stop_of(moments, run.k)) != run.stopped_at:
+        raise InputError(f"it stops after {run.stopped_at} folds, but its rule stops after {stop}")
+    checked = replace(run, folds=tuple(folds), moments=tuple(moments))
+    return Checked(run=checked, recomputed="item_id" in table.columns)
+
+
+def folds_sha256(folds: Iterable[Handed]) -> str:
+    """SHA-256 of what is held out: of the sorted lines `fold,user_id,item_id` with their ends."""
+    lines = []
+    for fold in folds:
+        held = fold.columns(Part.TEST)
+        pairs = zip(held["user_id"].tolist(), held["item_id"].tolist(), strict=True)
+        lines += [f"{fold.index},{user},{item}\n" for user, item in pairs]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+
+
+def _agreeing(fold: FoldResult, measured: Measured) -> FoldResult:
+    """The fold with what was measured. Raises: InputError where it claims something else."""
+    for name, value in measured.metrics.items():
+        claimed = fold.metrics.get(name, value)
+        if not abs(claimed - value) <= _ROUNDING * max(1.0, abs(value)):
+            raise InputError(
+                f"fold {fold.fold} claims {name} {claimed:.6f}, but what its model gave has "
+                f"{value:.6f}"
+            )
+    if fold.users != measured.users:
+        raise InputError(
+            f"fold {fold.fold} claims {fold.users:,} users, but {measured.users:,} have something "
+            "held out there"
+        )
+    return replace(fold, metrics=measured.metrics, user_scores=measured.user_scores)
+
+
+def _read(path: Path) -> tuple[bytes, str, pd.DataFrame]:
+    """Run, hash of the folds, and table."""
+    import pandas as pd
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = []
+            most = (limits.MAX_RUN_BYTES, 100, limits.max_unpacked_bytes())
+            for name, at_most in zip((RUN, FOLDS, TABLE), most, strict=True):
+                if name not in archive.namelist():
+                    raise InputError(
+                        f"{path.name} holds no {name}; put in run, hash of the folds and table"
+                    )
+                with archive.open(name) as member:
+                    parts.append(content := read_at_most(member.read, at_most))
+                if len(content) > at_most:
+                    raise InputError(f"{name} in {path.name} has more than {at_most:,} bytes")
+            with archive.open(TABLE) as member:
+                table = pd.read_csv(member, dtype={"user_id": str, "item_id": str})
+    except _DAMAGED as error:
+        raise InputError(f"{path} is no result file: {' '.join(str(error).split())}") from error
+    return parts[0], parts[1].decode("ascii", "replace").strip(), table

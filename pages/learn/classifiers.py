@@ -1,0 +1,28 @@
+"""Chapter 11: where the idea comes from, and what holds of it for classifiers and regressors."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.figures.estimators import estimators_frame, estimators_words
+from pages.learn.parts import takeaway
+from pages.shared.address.navigation import ESTIMATORS, VIEW
+
+
+def show() -> None:
+    """The first rule, what it and those of today keep, and the ways to try and to see more."""
+    st.markdown(
+        "In 2024 Mahlich, Vente and Beel stopped the cross-validation of classifiers and "
+        "regressors (15 tables, 10 algorithms) once the **standard deviation** of the fold "
+        "scores stood still. A row of a table, a **sample**, is there what a user is for "
+        "recommenders: it has a score of its own, and the spread of these scores tells how sure a "
+        "mean is."
+    )
+    st.markdown(estimators_words(estimators_frame()))
+    takeaway("A deviation that stands still says that the spread is known, not that the mean is.")
+    st.caption("Recorded folds of scikit-learn's estimators, in 60 orders each.")
+    for page, label, icon, query in (
+        ("run/run.py", "Stop a classifier yourself", "play_circle", {"dataset": "Breast cancer"}),
+        ("studies/studies.py", "Every table and estimator", "grid_on", {VIEW: ESTIMATORS}),
+    ):
+        st.page_link(page, label=label, icon=f":material/{icon}:", query_params=query)

@@ -1,0 +1,63 @@
+"""A page for the hall: what stands in containers whose keys begin with 'presented', and no more."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.widgets.component import component
+
+_STYLE = """
+<style>
+[data-testid="stHeader"], .st-key-bar-place, .st-key-copy-link,
+[data-testid="stMain"] :is([data-testid="stElementContainer"], [data-testid="stColumn"],
+  [data-testid="stLayoutWrapper"]):not(:has([class*="st-key-presented"], [data-testid="stAlert"]),
+  [class*="st-key-presented"] *, [data-testid="stAlert"] *, [class*="st-key-presented"]),
+[class*="st-key-presented"] [data-testid="stLayoutWrapper"]:has(> [class*="st-key-chart-data-"]) {
+  display: none;
+}
+[data-testid="stMainBlockContainer"] { padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1); }
+[data-testid="stMain"] { overflow: hidden; }
+[data-testid="stColumn"]:has([class*="st-key-presented"]) { flex: 1 1 100%; width: 100%; }
+[class*="st-key-presented"] .ecv-sentence {
+  font-size: 1.9rem; line-height: 1.3; min-height: 2.6em; margin: 0; font-weight: 500;
+}
+[class*="st-key-presented"] :is([data-testid="stMarkdownContainer"] p, .ecv-box p) {
+  font-size: 1.5rem; line-height: 1.3; margin: 0;
+}
+[class*="st-key-presented"] :is(.ecv-lane-head strong, .ecv-lane-says, .ecv-verdict) {
+  font-size: 1.6rem;
+}
+</style>
+"""
+
+_keys = component(__file__, "ecv_present", html="", js="present.js")
+
+
+def presenting() -> bool:
+    """Whether the address asks for the presentation."""
+    return st.query_params.get("present", "") not in ("", "0", "false")
+
+
+def present_button() -> None:
+    """Leads to the presentation of this page."""
+
+    def present() -> None:
+        st.query_params["present"] = "1"
+
+    st.button(
+        "Present",
+        icon=":material/present_to_all:",
+        key="present",
+        on_click=present,
+        help="Large type, only the picture and its sentence; F makes it full screen, Esc leaves.",
+    )
+
+
+def presentation() -> None:
+    """Hide all else where the address asks for it; call once per run of the app."""
+    if presenting():
+        st.html(_STYLE)
+        with st.container(key="present-keys"):
+            if _keys(key="present-pressed", data={}, on_leave_change=lambda: None).leave:
+                st.query_params.pop("present", None)
+                st.rerun()

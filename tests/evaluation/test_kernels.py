@@ -1,0 +1,88 @@
+"""Lists made without a score for every item are those of `torch.topk` over all, ties included."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array, random_array
+
+from ecv_core.evaluation import evaluate, task
+from ecv_core.records.errors import RunError
+
+
+class Says:
+    """A model with both attributes, one of which it has nothing to say of."""
+
+    common = product = None
+
+    def __init__(self, common, product):
+        self.common, self.product = common, product
+
+    def score(self, users):
+        raise AssertionError("every item is scored")
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Small data are ranked as large ones are."""
+    monkeypatch.setattr(task, "COMPILED_CELLS", 0)
+
+
+def sparse(rng, shape, density, values):
+    made = random_array(shape, density=density, rng=rng, dtype=np.float32, format="csr")
+    made.data[:] = rng.integers(1, values, made.nnz, endpoint=True)
+    made.sort_indices()
+    return csr_array(made)
+
+
+def slowly(scores, seen, candidates, n):
+    """A dense row for each user, and torch's own selection."""
+    scores[seen.toarray() > 0] = -np.inf
+    scores[:, ~candidates] = -np.inf
+    best = torch.topk(torch.from_numpy(scores), n, dim=1)
+    return best.indices.masked_fill(best.values == -torch.inf, -1).numpy()
+
+
+@pytest.mark.parametrize("kind", ["common", "product", "negative"])
+@pytest.mark.parametrize("seed", range(12))
+def test_lists_are_those_of_every_score(kind, seed, compiled):
+    rng = np.random.default_rng(seed)
+    users, items = int(rng.integers(3, 60)), int(rng.choice([640, 700, 1999]))
+    n, values = int(rng.choice([1, 2, 10])), int(rng.choice([1, 3, 1000]))
+    seen = sparse(rng, (users, items), float(rng.choice([0.0, 0.01, 0.5, 0.998])), 1)
+    candidates = rng.random(items) < rng.choice([0.005, 0.9, 1.0])
+    common, product = rng.integers(0, 5 * values, items).astype(np.float32), None
+    scores = np.tile(common, (users, 1))
+    if kind != "common":
+        left = sparse(rng, (users, 30), rng.uniform(0.0, 0.3), values)
+        right = sparse(rng, (30, items), rng.choice([0.001, 0.02, 0.4]), values)
+        right.data[:: 2 if kind == "negative" else right.nnz + 1] *= -1
+        scores = (left @ right).toarray()
+        common, product = None, (left, right)
+    asked = rng.permutation(users).astype(np.intp)
+    model = Says(common, product)
+    fold = SimpleNamespace(model=model, seen=seen, candidates=candidates, users=asked)
+    found = task.best_without_scores(fold, n)(asked)
+    np.testing.assert_array_equal(found, slowly(scores, seen, candidates, n)[asked])
+
+
+@pytest.mark.parametrize("values", [2, 50, 10**7])
+def test_groups_are_looked_at_first_and_lists_stay_the_same(values, monkeypatch):
+    monkeypatch.setattr(task, "GROUPED_ITEMS", 0)
+    rng = np.random.default_rng(values)
+    scores = rng.integers(0, values, (50, 5003)).astype(np.float32)
+    scores[rng.random(scores.shape) < 0.3] = -np.inf
+    scores[0] = -np.inf
+    expected = slowly(scores.copy(), csr_array(scores.shape), np.ones(5003, dtype=bool), 10)
+    np.testing.assert_array_equal(task.best_items(torch.from_numpy(scores), 10), expected)
+
+
+def test_scores_that_are_not_finite_are_refused(compiled):
+    rng = np.random.default_rng(0)
+    train, held_out = sparse(rng, (9, 700), 0.1, 1), sparse(rng, (9, 700), 0.1, 1)
+    right = sparse(rng, (700, 700), 0.1, 1)
+    right.data[3] = np.nan
+    model = Says(None, (train, right))
+    with pytest.raises(RunError, match="not finite"):
+        evaluate(model, train, held_out, [10])
