@@ -20,6 +20,7 @@ from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
 from ecv_core.figures.words import (
     arithmetic,
+    counted,
     duration,
     estimate,
     grams,
@@ -215,6 +216,7 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
     if energy.source == "none":
         return f"Not known: {SOURCES['none']}."
     said = (
+        f"{used_words(energy)} for {counted(len(run.folds), 'fold')}.",
         range_words(energy),
         parts_words(run.folds),
         memory_words(run.folds),
