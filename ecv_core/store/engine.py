@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ecv_core.records.errors import StoreError
 from ecv_core.records.places import OWN
 from ecv_core.store.older_versions import take_over
-from ecv_core.store.schema import SCHEMA_VERSION, VERSION_0_1, metadata, schema
+from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 
 _SCHEME = re.compile(r"[\w+]+://")
 _PASSWORD_OF_QUERY = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
@@ -167,19 +167,17 @@ def _make_tables(engine: sa.Engine) -> None:
             # Writing, though nothing changes, makes whoever opens it at the same moment wait.
             connection.execute(schema.update().values(version=schema.c.version))
             version = connection.scalar(newest)
-        if version not in (None, VERSION_0_1, SCHEMA_VERSION):
-            newer = version > SCHEMA_VERSION
+            if version < SCHEMA_VERSION:
+                take_over(connection, version)
+        metadata.create_all(connection)
+        if version is None or version < SCHEMA_VERSION:
+            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+        elif version > SCHEMA_VERSION:
             raise StoreError(
-                f"the database {_shown(engine)} was written by a "
-                f"{'newer' if newer else 'development'} version (schema {version}, this one knows "
-                f"{VERSION_0_1} and {SCHEMA_VERSION}); {'update e-fold, or ' if newer else ''}set "
+                f"the database {_shown(engine)} was written by a newer version "
+                f"(schema {version}, this one knows {SCHEMA_VERSION}); update e-fold, or set "
                 "ECV_DATABASE_URL to another file"
             )
-        if version == VERSION_0_1:
-            take_over(connection)
-        metadata.create_all(connection)
-        if version != SCHEMA_VERSION:
-            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
 
 
 def _somebody_else_makes_them(error: StoreError) -> bool:

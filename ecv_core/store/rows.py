@@ -29,6 +29,7 @@ from ecv_core.records.run import (
 )
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
+from ecv_core.store import schema_4_scores
 from ecv_core.store.schema import folds, progress, runs
 
 # Whether a process still has the run that it computes.
@@ -312,12 +313,14 @@ def user_scores_row(scores: UserScores) -> dict[str, object]:
 
 
 def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
-    """What `user_scores_row` or version 0.1 wrote.
+    """What `user_scores_row` wrote, or a version before it.
 
     Raises: DamagedRun for a row that is damaged.
     """
     try:
         metrics, users, scores = json.loads(row.metrics), row.users, row.scores
+        if "hits" in metrics:
+            return schema_4_scores.record_of(metrics, users, scores)
         if isinstance(metrics, dict):
             metrics, scores = metrics["metrics"], _unpacked(scores)
             codes = np.cumsum(np.frombuffer(_unpacked(users), "<i4"), dtype="<i4")

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 SCHEMA_VERSION = 6
-VERSION_0_1 = 2
-"""Schema of the databases that version 0.1 wrote; those in between were never released."""
+"""6: several programs ask for folds, and folds say how busy the machine was. 5: runs are found by
+what decides their scores, and studies and selections are plans. 4: per-user scores are packed. 3:
+who started what. 2: progress got a curve. 1: the first."""
 
 metadata = sa.MetaData()
 
