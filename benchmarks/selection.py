@@ -20,7 +20,6 @@ import resource
 import sys
 import time
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,17 +30,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ecv_core.analysis.selection import EverySubset, Selection, Terms, rounds
-from ecv_core.analysis.selection.contenders import contenders_of
+from ecv_core.analysis.selection.contenders import recorded_contenders
 from ecv_core.analysis.selection.differences import PairedScores
 from ecv_core.analysis.selection.evidence import Prior, expected_excess, level_of_looks
 from ecv_core.analysis.selection.pruner import FoldPruner
 from ecv_core.analysis.selection.replay import follow, joules_of
-from ecv_core.records.run import Energy, FoldResult, Run, Scores
+from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
 from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations
-from ecv_core.store.recorded import recorded_runs
-from ecv_core.store.results import Results
 
 K = 10
 """Folds of every contender."""
@@ -58,22 +55,6 @@ class Outcome:
 
 
 Way = Callable[[Sequence[Scores], list[int], np.random.Generator], Outcome]
-
-
-def recorded_contenders() -> dict[str, list[Scores]]:
-    """Dataset -> its recorded runs as contenders; only datasets with at least two of them.
-
-    Raises: InputError for a damaged file.
-    """
-    by_dataset: defaultdict[str, list[Run]] = defaultdict(list)
-    for run in recorded_runs():
-        by_dataset[run.spec.dataset].append(run)
-    results = Results(None)
-    return {
-        dataset: contenders_of(runs, results)
-        for dataset, runs in by_dataset.items()
-        if len(runs) > 1
-    }
 
 
 def ours(expected_loss: float | None = None) -> Way:

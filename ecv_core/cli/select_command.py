@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from ecv_core import fold
 from ecv_core.analysis.selection import Terms, check_contenders, play, play_orders
+from ecv_core.analysis.selection.contenders import recorded_contenders
 from ecv_core.analysis.selection.document import (
     orders_document,
     selection_document,
@@ -31,10 +32,12 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.energy.parts import left_in_words
 from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.library.select import Selected
 from ecv_core.records.errors import InputError
+from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.store import open_store
 
 
@@ -49,6 +52,9 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         "--scores",
         metavar="FILE",
         help="CSV or Parquet with contender,fold,score, and user if known",
+    )
+    parser.add_argument(
+        "--recorded", action="store_true", help="play the recorded study, per dataset and in all"
     )
     parser.add_argument(
         "--until", choices=("winner", "order"), default="winner", help="what is to be found out"
@@ -85,11 +91,13 @@ def select_options(parser: argparse.ArgumentParser) -> None:
 
 def select_command(options: argparse.Namespace) -> int:
     check_target(options.json)
-    if bool(options.words) == (options.scores is not None):
+    if [bool(options.words), options.scores is not None, options.recorded].count(True) != 1:
         raise InputError(
-            "select takes a dataset with its contenders, or --scores FILE; give one of them"
+            "select takes a dataset with its contenders, or --scores FILE, or --recorded; give one "
+            "of them"
         )
-    document, said = _live(options) if options.words else _of_scores(options)
+    way = _live if options.words else _of_scores if options.scores else _recorded
+    document, said = way(options)
     write_json(document, options.json)
     if options.json != "-":
         print(said)
@@ -100,7 +108,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The folds that it takes, in this very process."""
     dataset, words = options.words[0], options.words[1:]
     if options.orders is not None:
-        raise InputError("--orders plays scores that are there; give --scores FILE")
+        raise InputError("--orders plays scores that are there; give --scores FILE or --recorded")
     if options.lower_is_better:
         raise InputError("--lower-is-better belongs to --scores; a metric knows its direction")
     sha256, k = None, options.k
@@ -147,6 +155,35 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
             )
     selected = Selected(found, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"
+
+
+def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The recorded study: what each dataset and all of them take over many orders of the folds."""
+    found: dict[str, dict[str, Any]] = {}
+    lines = []
+    for dataset, contenders in recorded_contenders().items():
+        terms = Terms(k=contenders[0].k, **_asked(options))
+        orders = 1000 if options.orders is None else options.orders
+        over = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
+        joules = sum(float(one.fold_joules.sum()) for one in contenders)
+        found[dataset] = orders_document(over) | {"contenders": len(contenders), "joules": joules}
+        lines.append(
+            f"{dataset}: {len(contenders)} contenders, {100 * over.folds_share:.3g} % of the "
+            f"folds, {100 * (over.joules_share or 0):.3g} % of the energy, the right winner in "
+            f"{100 * over.right:.4g} % of {orders} orders"
+        )
+    if not found:
+        raise InputError("there are no recorded runs to select from; record a study first")
+    whole = sum(one["joules"] for one in found.values())
+    share = sum((one["joules_share"] or 0) * one["joules"] for one in found.values()) / whole
+    right = sum(one["right"] for one in found.values()) / len(found)
+    lines.append(
+        f"in all: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % of "
+        "orders"
+    )
+    if note := left_in_words(run for run in recorded_runs() if run.spec.dataset in found):
+        lines.append(note)
+    return {"datasets": found, "joules_share": share, "right": right}, "\n".join(lines)
 
 
 def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

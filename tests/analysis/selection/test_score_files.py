@@ -207,9 +207,10 @@ def test_select_over_orders_writes_the_contract(
     "words",
     [
         [],
-        ["ml-100k", "ease", "--scores", "x.csv"],
+        ["--recorded", "--scores", "x.csv"],
         ["--scores", "none.csv"],
-        ["synthetic", "popular", "ease", "--orders", "10"],
+        ["--recorded", "--confidence", "2"],
+        ["--recorded", "--orders", "0"],
     ],
 )
 def test_bad_calls_are_one_line_and_exit_code_2(
