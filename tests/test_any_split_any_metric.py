@@ -18,7 +18,8 @@ from ecv_core.jobs.plans.study import Cell, begin, look, reusable
 from ecv_core.jobs.queue import Queue
 from ecv_core.records import codec
 from ecv_core.records.run import RunState, Scores
-from ecv_core.splits import SPLITS
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, serving
 from ecv_core.store.document import RunDocument, run_document
 from ecv_core.store.ownership import this_process
 from ecv_core.store.recorded import record
@@ -26,7 +27,9 @@ from ecv_core.store.store import open_store
 from tests.fake_folds import computing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-SERVED = [name for name in SPLITS if name != "leave-last-basket"]  # synthetic has no baskets
+SERVED = [
+    name for name in serving(Task.TOP_N) if name != "leave-last-basket"
+]  # synthetic has no baskets
 LOW_IS_GOOD = [("popular", "gini"), ("neu-mf", "log-loss")]
 
 

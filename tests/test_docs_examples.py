@@ -233,7 +233,7 @@ def test_the_form_asks_for_it_and_the_address_keeps_it(app, store):
 def test_a_link_that_asks_for_nonsense_is_told_so(app):
     app.query_params["training_share"] = "half"
     app.run()
-    assert "training\\\\_share must be a number, but is 'half'" in app.warning[0].value
+    assert "training_share must be a number, but is 'half'" in app.warning[0].value
 """,
         "utf-8",
     )

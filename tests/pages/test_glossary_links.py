@@ -13,7 +13,7 @@ PAGES = {
     "home": {"e-fold", "fold", "k-fold", "energy-saved"},
     "run": {"fold", "alpha", "stopping-rule", "k-core"},
     "a run": {"ndcg", "confidence-interval", "e", "energy", "emissions", "energy-saved", "stop"},
-    "studies": {"alpha", "difference", "k-fold-mean", "stop", "energy"},
+    "studies": {"alpha", "difference", "k-fold-mean"},
     "best": {"fold", "energy-saved"},
     "folds": {"alpha", "order", "fold"},
     "compare": {"paired-test", "confidence-interval", "fold"},

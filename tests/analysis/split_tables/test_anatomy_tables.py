@@ -5,7 +5,8 @@ import pytest
 from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.toy import toy
 from ecv_core.records.interactions import Interactions
-from ecv_core.splits import SPLITS, fold_parts, split
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, fold_parts, serving, split
 from ecv_core.splits.part_counts import day
 
 
@@ -16,7 +17,7 @@ def without(interactions, *names):
     )
 
 
-@pytest.mark.parametrize("split_id", SPLITS)
+@pytest.mark.parametrize("split_id", serving(Task.TOP_N))
 def test_the_parts_of_a_fold_add_up_to_the_dataset(split_id):
     data = toy()
     folds = split(data, split_id, min(SPLITS[split_id].default_k, 3), 42)

@@ -10,7 +10,8 @@ import pytest
 from ecv_core.analysis.split_tables.toy import MOST_FOLDS, VISITS, Leak, toy, toy_split
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
-from ecv_core.splits import SPLITS
+from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, serving
 
 LETTERS = sum(len(re.findall("[A-Z]", visits)) for visits in VISITS.values())
 DAYS = {
@@ -38,7 +39,7 @@ def test_the_toy_holds_what_is_written_down():
     assert len(data) == LETTERS  # nobody takes anything twice
 
 
-@pytest.mark.parametrize("split_id", SPLITS)
+@pytest.mark.parametrize("split_id", serving(Task.TOP_N))
 def test_every_strategy_draws_each_interaction_once_per_fold(split_id):
     known = SPLITS[split_id]
     found = toy_split(split_id, known.default_k, 42)

@@ -12,7 +12,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own.layout import TimeUnit
 from ecv_core.dataset.own.plain import no_report
 from ecv_core.fold import data_of, prepared, run_fold
-from ecv_core.fold.spec import least_folds, make_spec
+from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 
 NOTHING = own.Corrections()
@@ -270,18 +270,6 @@ def test_a_link_named_like_a_dataset_does_not_lead_out(data_folder: Path, source
     (data_folder / "added" / "no-data").mkdir()
     assert list(own.added()) == ["shop"]
     assert not datasets.available(datasets.entry("no-data"))
-
-
-def test_the_least_folds_of_each_rule():
-    assert least_folds(10) == {
-        "e-fold": 3,
-        "e-fold-relative": 3,
-        "precision": 1,
-        "std-stagnation": 3,
-        "fixed": 3,
-        "never": 10,
-    }
-    assert least_folds(2)["e-fold"] == 2
 
 
 def test_the_description_is_plain_json(data_folder: Path, source: Path):
