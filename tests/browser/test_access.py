@@ -21,7 +21,7 @@ PAGES = {
     "form": ("/run", "[data-testid=stButton]"),
     "run": ("/run?run={run}", FIGURE),
     "unknown run": ("/run?run=nothing", "[data-testid=stAlert]"),
-    "studies": ("/studies", f".st-key-study-ranks-figure {FIGURE}"),
+    "studies": ("/studies", FIGURE),
     "best": ("/best?fold=3", f".st-key-best-lanes {FIGURE}"),
     "folds": ("/folds", f".st-key-stops {FIGURE}"),
     "compare": ("/runs?view=Compare&runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),

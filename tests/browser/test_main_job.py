@@ -133,7 +133,7 @@ def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashb
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
     expect(page.get_by_text("All runs started together")).to_be_visible()
-    expect(page.locator(".ecv-figure")).to_have_count(2)
+    expect(page.locator(".ecv-figure")).to_have_count(1)
     main = page.get_by_test_id("stMain")
     main.evaluate("main => main.scrollTo(0, 400)")
     page.go_back()  # one step, though the form had a choice in the address

@@ -121,7 +121,7 @@ def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves
     page.wait_for_function(
         """narrow => {
           const node = document.querySelector(".ecv-figure");
-          return node.clientWidth > narrow && node._fullLayout.width === node.clientWidth;
+          return node.clientWidth > narrow && node._fullLayout?.width === node.clientWidth;
         }""",
         arg=narrow,
         timeout=PATIENT,

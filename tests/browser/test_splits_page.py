@@ -91,8 +91,8 @@ def test_another_reference_is_told_in_another_sentence_and_the_csv_holds_the_ran
     tab.goto(f"{warm.url}/studies")
     tab.get_by_text("Splits and ranks", exact=True).click(timeout=60_000)
     expect(tab.get_by_role("heading", name="Ranks under each split")).to_be_visible(timeout=60_000)
-    said = tab.get_by_text(re.compile(r"of algorithms swap")).first
-    expect(said).to_contain_text(re.compile(r"\w+ wins? under"))
+    said = tab.get_by_text(re.compile(r"of algorithms that swap")).first
+    expect(said).to_contain_text(re.compile(r"Under .+ beats "))
     before = said.inner_text()
     box = tab.get_by_role("combobox", name="Reference split")
     usual = box.input_value()

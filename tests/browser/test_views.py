@@ -60,11 +60,11 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["studies", "folds"])
+@pytest.mark.parametrize(("page", "more"), [("studies", ""), ("folds", "&source=Recorded")])
 def test_alpha_and_the_chosen_cells_travel(
-    page: str, tab: Page, warm: Dashboard, browser: Browser
+    page: str, more: str, tab: Page, warm: Dashboard, browser: Browser
 ) -> None:
-    tab.goto(f"{warm.url}/{page}?explore_alpha=0.001")
+    tab.goto(f"{warm.url}/{page}?explore_alpha=0.001{more}")
     there(tab.locator(FIGURE))
     written_by_hand(tab, "alpha: left", "1e-3")
     whole = said(tab, "^With alpha ")
