@@ -74,7 +74,8 @@ class _WideFromTheStart:
     _STYLE = (  # the width until something is drawn: whoever wants a narrow page has the menu
         b"<style>[data-testid=stMainBlockContainer]{padding-top:4.5rem}"
         b"[data-testid=stMainBlockContainer]:not(:has([class*=st-key-])){max-width:initial}"
-        b".st-key-copy-link{position:fixed}</style>"
+        b".st-key-copy-link{position:fixed}"
+        b"[data-testid=stLayoutWrapper]:has(>.st-key-copy-link){position:absolute}</style>"
     )
 
     def __init__(self, app: ASGIApp) -> None:
