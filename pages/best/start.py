@@ -15,7 +15,7 @@ from ecv_core.jobs.plans.select import terms_for
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.recorded import recorded_runs
@@ -114,8 +114,12 @@ def _line(text: str) -> tuple[str, list[str]]:
     return name.strip(), [one.strip() for one in values.split(",") if one.strip()]
 
 
-SENSIBLE = ("popular", "item-knn", "ease", "implicit-mf", "rp3beta")
-"""What to begin with: quick, strong, and the popular items that each has to beat."""
+SENSIBLE = {
+    Task.TOP_N: ("popular", "item-knn", "ease", "implicit-mf", "rp3beta"),
+    Task.CLASSES: ("logistic-regression", "k-nn", "naive-bayes", "random-forest", "hist-boosting"),
+    Task.NUMBERS: ("ridge", "k-nn-regressor", "random-forest-regressor", "hist-boosting-regressor"),
+}
+"""What to begin with: quick, of several kinds, and something simple that each has to beat."""
 _MOST_ITEMS_OF_EASE = 10_000
 _BOX, _STARTED = "best-start", "best-started"
 
@@ -171,15 +175,16 @@ def begin(named: Named, asked: Asked, place: str = "") -> str:
     return selection_id
 
 
-def sensible_contenders(dataset: str, items: int) -> Named:
+def sensible_contenders(dataset: str, task: Task, items: int) -> Named:
     """Those of SENSIBLE that fit into memory.
 
     Args:
         dataset: its id.
-        items: that it has; EASE needs three matrices of items x items.
+        task: what it is for.
+        items: that it has, 0 of a table; EASE needs three matrices of items x items.
     """
-    names = [name for name in SENSIBLE if name != "ease" or items <= _MOST_ITEMS_OF_EASE]
-    n = min(SETTINGS["n"].default, items)
+    names = [name for name in SENSIBLE[task] if name != "ease" or items <= _MOST_ITEMS_OF_EASE]
+    n = min(SETTINGS["n"].default, items or SETTINGS["n"].default)
     specs = [make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names]
     return [(contender_name(spec), spec) for spec in specs]
 
@@ -189,7 +194,7 @@ def _algorithms() -> tuple[Named, bool]:
     names = algorithm_picker(
         entry.tasks,
         key="contenders",
-        default=SENSIBLE,
+        default=SENSIBLE[entry.tasks[0]],
         what="Each is a contender, on the same folds.",
     )
     more = st.text_area(

@@ -13,6 +13,7 @@ from ecv_core.dataset.own.plain import Plain, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
+from ecv_core.records.spec import Task
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.data.columns import LABELS, columns
 from pages.data.outcome import density, outcome
@@ -146,18 +147,18 @@ def just_kept(name: str) -> None:
             f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
             icon=":material/check_circle:",
         )
-        if about.interactions and not why_not(Action.START_MANY):
-            _which_is_best(name, about.items)
+        if (about.task or about.interactions) and not why_not(Action.START_MANY):
+            _which_is_best(name, about)
         else:
             run_with(name, "now")
 
 
-def _which_is_best(name: str, items: int) -> None:
+def _which_is_best(name: str, about: About) -> None:
     from pages.best.settings import USUAL
     from pages.best.start import begin, sensible_contenders
     from pages.run.start_form import expectation
 
-    named = sensible_contenders(name, items)
+    named = sensible_contenders(name, about.task or Task.TOP_N, about.items)
     with st.container(horizontal=True):
         if st.button("Which is best on it?", type="primary", icon=":material/trophy:"):
             with sentences():

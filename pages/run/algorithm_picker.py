@@ -40,13 +40,12 @@ def algorithm_picker(
     Args:
         tasks: what they are to do.
         key: of the widget, and in the address.
-        default: what is picked at first, of those that recommend.
+        default: what is picked at first; the first of all where none of it does that.
         what: becomes of several, for the help.
     """
     label_from_link(key, ALGORITHM_LABELS)
     names = [name for name, known in ALGORITHMS.items() if known.task in tasks]
-    if tasks[0].of_table:
-        default = names[: len(default)]
+    default = [name for name in default if name in names] or names[:1]
     before = st.session_state.get(key)
     if before and not set(before) <= set(names):  # of another dataset, for another task
         st.session_state[key] = [name for name in before if name in names] or list(default)

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own.plain import no_report
+from ecv_core.records.spec import Task
 from ecv_core.store.plans import SELECTION, stored_plans
 from pages.best.start import SENSIBLE
 from tests.pages.conftest import APP
@@ -66,6 +67,18 @@ def test_a_dropped_file_is_recognised_counted_and_kept(page):
     assert page.query_params == {"kept": "mein-laden"}
 
 
+def test_a_table_that_was_kept_leads_there_with_what_classifies_it(page, store):
+    rows = [f"{row % 7},{row % 3},{'yes' if row % 7 > 2 else 'no'}" for row in range(60)]
+    dropped(page, "\n".join(["size,colour,target", *rows]).encode(), "pets.csv")
+    button(page, "Keep it").click().run()
+    assert not page.exception
+    button(page, "Which is best on it?").click().run()
+    assert not page.exception
+    (kept,) = stored_plans(store, SELECTION)
+    assert [run.name for run in kept.content.runs] == list(SENSIBLE[Task.CLASSES])
+    assert {run.spec.dataset for run in kept.content.runs} == {"pets"}
+
+
 def test_what_was_kept_leads_to_which_is_best_on_it(page, store):
     dropped(page)
     button(page, "Keep it").click().run()
@@ -74,7 +87,7 @@ def test_what_was_kept_leads_to_which_is_best_on_it(page, store):
     button(page, "Which is best on it?").click().run()
     assert not page.exception
     (kept,) = stored_plans(store, SELECTION)
-    assert [run.name for run in kept.content.runs] == list(SENSIBLE)
+    assert [run.name for run in kept.content.runs] == list(SENSIBLE[Task.TOP_N])
     assert {(run.spec.dataset, run.spec.n) for run in kept.content.runs} == {("mein-laden", 6)}
     assert kept.content.terms["expected_loss"] == 0.001
     (first,) = store.runs()  # the first fold waits already
