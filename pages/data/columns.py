@@ -136,7 +136,10 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
     if earlier is not None and earlier.names == layout.names:
         layout = replace(layout, roles=earlier.roles, unit=earlier.unit)
     of = f"{token}-{hash(layout.names)}"  # other columns, other choices
-    st.markdown("**Which column is what?** Recognised; correct it where it is wrong.")
+    st.markdown(
+        "**Which column is what?** As names, values and order tell it; correct it where it is "
+        "wrong. Where each row is a sample to classify or to predict, choose its **target**."
+    )
     row = st.container(horizontal=True)
     options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
     needed = ROLES[:2] if layout.column("target") is None else ()

@@ -41,7 +41,8 @@ def read_samples(plain: Plain, layout: Layout, report: Report) -> tuple[pd.DataF
     with refusals(plain.name):
         for batch in batches(plain, whole):
             pieces.append({at: texts(values) for at, values in batch.columns.items()})
-            unfit[no_row] += batch.unfit
+            if batch.unfit:
+                unfit[no_row] += batch.unfit
             report("read", int(1000 * min(batch.share, 1.0)), 1000)
         rows = sum(len(piece["0"]) for piece in pieces)
         if not 0 < rows <= limits.MAX_ROWS:
