@@ -264,7 +264,7 @@ def folds(random: Random, folder: Path) -> None:
 
 def scores(random: Random, folder: Path) -> None:
     """A file of scores for a selection."""
-    from ecv_core.analysis.selection.score_files import read_contenders
+    from ecv_core.analysis.score_files import read_contenders
 
     names = ["contender", "fold", "score"] + ["user"] * (random.random() < 0.5)
     keys = [(c, f, u) for c in "ab" for f in range(5) for u in range(4 if len(names) > 3 else 1)]
@@ -282,7 +282,7 @@ def told(random: Random, folder: Path) -> None:
 
 def orders(random: Random, folder: Path) -> None:
     """A table of fold scores."""
-    from ecv_core.analysis.orders.files import read_scores
+    from ecv_core.analysis.score_files import read_scores
 
     names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
     rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.score_files import read_scores
 from ecv_core.records.errors import InputError
 from ecv_core.store.run_file import read_run
 

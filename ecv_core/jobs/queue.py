@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ecv_core import models
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import Quota
 from ecv_core.store.store import Store
-
-
-class RunQueue(Protocol):
-    """Where a plan puts its runs: the queue itself, or as much of it as somebody may use."""
-
-    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "") -> str:
-        """As `Queue.start`."""
-
-    def resume(self, run_id: str, *, full: bool = False) -> bool:
-        """As `Queue.resume`."""
-
-    def cancel(self, run_id: str) -> None:
-        """As `Queue.cancel`."""
 
 
 class Queue:

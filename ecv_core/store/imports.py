@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from ecv_core.records import codec
 from ecv_core.records.run import Run, RunState
 from ecv_core.store import schema
-from ecv_core.store.rows import fold_row, now, run_rows
+from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
 from ecv_core.store.schema import folds, imports, removed, runs
 from ecv_core.store.store import Store
 
@@ -97,23 +97,11 @@ def origins(store: Store) -> dict[str, Origin]:
 
 def _insert(connection: sa.Connection, run: Run, run_id: str, started_by: str) -> None:
     created = run.created_at.astimezone(UTC).isoformat()
-    connection.execute(
-        runs.insert().values(
-            run_id=run_id,
-            group_id=run_id,
-            spec=run.spec.to_json(),
-            score_key=run.spec.score_key,
-            state=RunState.FINISHED,
-            owner=OWNER,
-            cancel_requested=False,
-            created_at=created,
-            queued_at=created,
-            started_at=created,
-            finished_at=(run.finished_at or run.created_at).astimezone(UTC).isoformat(),
-            stopped_at=run.stopped_at,
-            started_by=started_by or None,
-        )
-    )
+    (row,) = queued_rows([run.spec], OWNER, started_by, group=run_id, anew=False)
+    row |= {"run_id": run_id, "state": RunState.FINISHED, "stopped_at": run.stopped_at}
+    row |= dict.fromkeys(("created_at", "queued_at", "started_at"), created)
+    row["finished_at"] = (run.finished_at or run.created_at).astimezone(UTC).isoformat()
+    connection.execute(runs.insert().values(**row))
     connection.execute(
         folds.insert(),
         [

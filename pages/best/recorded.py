@@ -8,9 +8,9 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
 from ecv_core.analysis.selection import Terms, play
 from ecv_core.analysis.selection.contenders import contenders_of
-from ecv_core.analysis.selection.score_files import COLUMNS, USER, read_contenders
 from ecv_core.figures.words import dataset_title
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.jobs.rights.actor import Action

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.score_files import read_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title

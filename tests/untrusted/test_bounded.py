@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ecv_core.analysis.selection.score_files import read_contenders
+from ecv_core.analysis.score_files import read_contenders
 from ecv_core.fold import import_folds
 from ecv_core.jobs.plans.track import read_table
 from ecv_core.records.errors import DatasetError, FoldsError, InputError
