@@ -291,8 +291,7 @@ def orders(random: Random, folder: Path) -> None:
 
 def run(random: Random, folder: Path) -> None:
     """A run that was exported; what is taken is kept, listed and deleted again."""
-    from ecv_core.store.imports import import_run
-    from ecv_core.store.run_file import read_run
+    from ecv_core.store.imports import import_run, read_run
     from ecv_core.store.store import open_store
 
     found = read_run(document(random), random.choice(("run.json", *TOKENS)))
@@ -311,12 +310,11 @@ def rows(random: Random, folder: Path) -> None:
     from ecv_core.store import schema
     from ecv_core.store.document import run_document
     from ecv_core.store.going import going_on
-    from ecv_core.store.imports import import_run, origins
+    from ecv_core.store.imports import import_run, origins, read_run
     from ecv_core.store.listing import Label, RunList, label_runs
     from ecv_core.store.ownership import active_owners, beat
     from ecv_core.store.plans import STUDY, PlannedRun, keep_plan, stored_plans
     from ecv_core.store.results import Results
-    from ecv_core.store.run_file import read_run
     from ecv_core.store.store import open_store
 
     store = open_store()

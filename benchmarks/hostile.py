@@ -174,7 +174,7 @@ def _read(reader: str, path: Path) -> None:
 
         read_scores(path)
     else:
-        from ecv_core.store.run_file import read_run
+        from ecv_core.store.imports import read_run
 
         read_run(path.read_bytes(), path.name)
 

@@ -134,7 +134,7 @@ def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = F
 
     Raises: InputError where somebody was quicker.
     """
-    from ecv_core.jobs.queue import Queue
+    from ecv_core.jobs.manager import Queue
 
     if not Queue(store).resume(run.run_id, full=full):
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
@@ -155,7 +155,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
 
     from ecv_core.jobs.book import Says
     from ecv_core.jobs.driver import drive
-    from ecv_core.jobs.plans.behind import plan_of
+    from ecv_core.jobs.manager import plan_of
     from ecv_core.store.document import run_document
     from ecv_core.store.results import aid_folds
 

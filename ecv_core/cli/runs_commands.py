@@ -16,12 +16,11 @@ from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from ecv_core.store.backup import back_up
 from ecv_core.store.document import run_document
-from ecv_core.store.imports import import_run
+from ecv_core.store.imports import import_run, read_run
 from ecv_core.store.listing import ListedRun, RunList
 from ecv_core.store.recorded import FOLDER, recorded_run
-from ecv_core.store.run_file import read_run
+from ecv_core.store.rescue import back_up
 from ecv_core.store.schema import UNDO_MINUTES
 from ecv_core.store.store import Store, open_store
 from ecv_core.untrusted.files import content_of

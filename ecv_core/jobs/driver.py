@@ -16,8 +16,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter
-from ecv_core.jobs.computing import WorkerDied, failure
-from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, WorkerDied, failure
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated

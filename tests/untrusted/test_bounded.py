@@ -18,8 +18,8 @@ from ecv_core.fold import import_folds
 from ecv_core.jobs.plans.track import read_table
 from ecv_core.records.errors import DatasetError, FoldsError, InputError
 from ecv_core.store.document import run_document
+from ecv_core.store.imports import read_run
 from ecv_core.store.recorded import recorded_runs
-from ecv_core.store.run_file import read_run
 from ecv_core.untrusted import bounded, limits
 from tests import read_jobs
 

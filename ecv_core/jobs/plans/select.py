@@ -34,7 +34,7 @@ from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.command import track_call
+from ecv_core.store.document import track_call
 from ecv_core.store.plans import SELECTION, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import Store
