@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.analysis.selection.names import contender_title
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan

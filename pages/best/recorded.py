@@ -8,16 +8,21 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
 from ecv_core.analysis.selection import Terms, play
 from ecv_core.analysis.selection.contenders import contenders_of
-from ecv_core.analysis.selection.score_files import COLUMNS, USER, read_contenders
 from ecv_core.figures.words import dataset_title
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations, specs_of
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import (
+    GRIDS,
+    configuration_names,
+    read_configurations,
+    recorded_runs,
+    specs_of,
+)
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.best.settings import Asked
 from pages.best.show import Shown, show

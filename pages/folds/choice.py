@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.score_files import read_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run, Scores
 from ecv_core.store.listing import ListedRun

@@ -12,7 +12,7 @@ from streamlit.typing import UploadedFile
 
 from ecv_core import models, splits
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import SCORES, SETTINGS, Task

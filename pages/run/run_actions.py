@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run

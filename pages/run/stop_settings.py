@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy.meter import countries
 from ecv_core.jobs.metering import asked, device, named
-from ecv_core.jobs.rights.actor import PersonRole
+from ecv_core.jobs.rights import PersonRole
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need

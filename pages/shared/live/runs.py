@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from ecv_core.energy.meter import SOURCES
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.store.imports import origins
