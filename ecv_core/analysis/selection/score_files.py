@@ -65,7 +65,7 @@ def _read_contenders(
     names, which = _codes(table, "contender", path)
     folds, fold = _codes(table, "fold", path)
     users, user = (
-        _codes(table, USER, path) if by_user else ([""], np.zeros(len(table), dtype=np.int64))
+        _codes(table, USER, path) if by_user else ([""], np.zeros(len(table), dtype=np.int32))
     )
     score = _scores(table, path)
     cells = len(names) * len(folds) * len(users)
@@ -126,7 +126,7 @@ def _check_complete(
         )
 
 
-def _codes(table: pa.Table, column: str, path: Path) -> tuple[list[str], NDArray[np.int64]]:
+def _codes(table: pa.Table, column: str, path: Path) -> tuple[list[str], NDArray[np.int32]]:
     """The different values of a column as text, as they first appear, and each row's place."""
     import pyarrow as pa
     from pyarrow import compute
@@ -145,7 +145,8 @@ def _codes(table: pa.Table, column: str, path: Path) -> tuple[list[str], NDArray
             f"the column '{column}' of {path.name} holds values that are no names ({values.type}); "
             "give texts or numbers"
         ) from None
-    return names, encoded.indices.to_numpy().astype(np.int64)
+    # 32 bits will do: there are at most MAX_SCORES places.
+    return names, encoded.indices.to_numpy().astype(np.int32, copy=False)
 
 
 def _scores(table: pa.Table, path: Path) -> NDArray[np.float64]:
