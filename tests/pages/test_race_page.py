@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy.at_scale import AtScale, at_scale
+from ecv_core.energy.savings import AtScale, at_scale
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from pages.replay.at_scale import Stops, at_scale_sentence, stops_of
@@ -197,7 +197,7 @@ def test_the_year_says_how_much_one_fold_more_or_less_would_change():
         runs_per_week=100,
         k=10,
         folds_used=4,
-        joules_per_fold=12_000,
+        joules_per_fold=(12_000, 12_000),
         seconds_per_fold=60,
         grams_per_kwh=400,
     )
@@ -219,7 +219,7 @@ def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
         runs_per_week=1,
         k=5,
         folds_used=4,
-        joules_per_fold=3.6e6,
+        joules_per_fold=(3.6e6, 3.6e6),
         seconds_per_fold=1,
         grams_per_kwh=100,
     )
