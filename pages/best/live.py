@@ -42,16 +42,16 @@ def live(selection_id: str) -> None:
     """
     manager()  # marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
+    where = _where(_runs(selection_id))  # first, so that what comes after it is seen to be newer
     scores = results_of(store(), record)
     now = SelectPlan.of(record).standing(scores)
     titles = [contender_title(one.name) for one in now.contenders]
     if not now.decided:
-        runs = _runs(selection_id)
         follow(
             _follow,
             selection_id,
             titles,
-            _where(runs),
+            where,
             key="selection",
             of=[ALL],
             often=[STEPS],

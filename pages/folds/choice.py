@@ -115,7 +115,7 @@ def _wait_for_folds() -> bool:
             f"{counted(len(asked), 'run')} are in; the answer comes with the last one.",
             icon=":material/hourglass_empty:",
         )
-        follow_runs(lambda: [store().run(run_id) for run_id in going])
+        follow_runs(going)
     return bool(going)
 
 

@@ -34,7 +34,6 @@ from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import interval_after_stop
 from ecv_core.stopping.interval import mean_interval
-from ecv_core.store.going import going_on
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.store.run_file import read_run
@@ -48,7 +47,7 @@ from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -458,11 +457,10 @@ def _open_clicked() -> None:
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
-    if before := going_on(store()).stages:
+    if before := watch().now().stages:
         follow(_look_again, before, key="history", of=[ALL])
 
 
 def _look_again(before: tuple[object, ...]) -> None:
-    with sentences():
-        if going_on(store()).stages != before:
-            st.rerun()
+    if watch().now().stages != before:
+        st.rerun()
