@@ -27,14 +27,14 @@ SHORT_SECONDS = 10.0
 def kept(path: Path, fold: int) -> float | None:
     """What the record says of the fold, if it does."""
     folds = json.loads(path.read_text())["folds"]
-    seconds: float | None = folds[fold].get("processor_seconds")
+    seconds: float | None = folds[fold]["seconds"].get("processor")
     return seconds
 
 
 def keep(path: Path, fold: int, seconds: float) -> None:
     """Write them into the record, which stays as it is otherwise."""
     document = json.loads(path.read_text())
-    document["folds"][fold]["processor_seconds"] = round(seconds, 4)
+    document["folds"][fold]["seconds"]["processor"] = round(seconds, 4)
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -108,7 +108,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
 
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
-_WRITTEN = ("name", "parameters", "part of", "tags", "note", "from", "by")
+_WRITTEN = ("name", "parameters", "beside", "part of", "tags", "note", "from", "by")
 """Columns that are shown once one of their cells holds something."""
 
 
@@ -189,6 +189,7 @@ def runs_frame(
             "time": [sum(row.fold_seconds) if row.fold_seconds else nan for row in rows],
             "processor": pd.Series([row.processor_seconds for row in rows], dtype=float),
             "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
+            "beside": ["other work" if row.other_work else "" for row in rows],
             "when": pd.to_datetime([row.created_at for row in rows], utc=True),
             "state": [row.state.value for row in rows],
             "part of": [groups.get(row.group, "") for row in rows],
@@ -391,6 +392,10 @@ def _table(
             format="%.2g",
             help="Of all folds that have run; empty where there was no meter. Mostly an estimate: "
             "open a run to see what it is made up of.",
+        ),
+        "beside": column.TextColumn(
+            help="Other programs used the machine meanwhile, so its energy is in no sum: the page "
+            "of the run says how much."
         ),
         "when": column.DatetimeColumn(
             "started",
