@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.palette import base_layout, lay_out, palette
-from ecv_core.figures.words import counted, duration, run_name
+from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.records.run import Run
 
 LANE_HEIGHT, LEGEND_HEIGHT = 34, 130
@@ -26,7 +26,7 @@ def lanes_frame(runs: Iterable[Run]) -> pd.DataFrame:
     rows = [
         {
             "node": result.node.host,
-            "run": run_name(run),
+            "run": run_title(run),
             "fold": result.fold,
             "began": result.node.began_at,
             "seconds": result.total_seconds,

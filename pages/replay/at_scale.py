@@ -186,15 +186,19 @@ def _electricity(country: str) -> float:
 def _year(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
     st.markdown("**Saved in a year of 52 weeks**")
     row = st.container(horizontal=True)
-    for label, value, unit, of in (
-        ("Energy", saved.kwh, "kWh", whole.kwh),
-        ("Emissions (CO2e)", saved.kg_co2e, "kg", whole.kg_co2e),
-        ("Computing time", saved.hours, "h", whole.hours),
+    for label, shown, of in (
+        ("Energy", f"{small_number(saved.kwh)} kWh", f"{small_number(whole.kwh)} kWh"),
+        (
+            "Emissions (CO2e)",
+            f"{small_number(saved.kg_co2e)} kg",
+            f"{small_number(whole.kg_co2e)} kg",
+        ),
+        ("Computing time", duration(3600 * saved.hours), duration(3600 * whole.hours)),
     ):
         row.container(width=150).metric(
             label,
-            f"{small_number(value)} {unit}",
-            f"of {small_number(of)} {unit}",
+            shown,
+            f"of {of}",
             delta_arrow="off",
             delta_color="off",
         )

@@ -14,6 +14,7 @@ import streamlit as st
 from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
+    counted,
     duration,
     half_named,
     metric_label,
@@ -47,7 +48,7 @@ _race = component(
     "ecv_race",
     html='<div class="ecv-race"></div>',
     css="lanes.css",
-    js="lanes.js",
+    js=["../shared/widgets/duration.js", "lanes.js"],
 )
 
 
@@ -149,7 +150,7 @@ def _live(run_id: str) -> None:
                 "run with **Go on to k after the stop** for a race to the end."
             )
         elif run.queue_position:
-            st.caption(f"It waits for {run.queue_position} runs before it.")
+            st.caption(f"It waits for {counted(run.queue_position, 'run')} before it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +290,7 @@ def _running(story: Story, n: int) -> str:
 
 
 def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
-    """Each in one unit for the whole race, so that the number can run without jumping."""
+    """Energy and emissions in one unit for the whole race, so that the number runs smoothly."""
     found = []
     if story.metered:
         energy = [tally.saved_joules / 3600 for tally in told]
@@ -300,17 +301,12 @@ def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
         ):
             if 0 < values[-1] < 0.1:
                 unit, values = f"m{unit}", [1000 * value for value in values]
-            found.append(_counter(label, unit, values, ESTIMATED_DIGITS))
-    seconds = [tally.saved_seconds for tally in told]
-    unit, per = ("min", 60.0) if seconds[-1] >= 60 else ("s", 1.0)
-    return [*found, _counter("Time saved", unit, [value / per for value in seconds], 3)]
+            decimals = _decimals(values[-1])
+            found.append({"label": label, "unit": unit, "values": values, "decimals": decimals})
+    saved = [tally.saved_seconds for tally in told]
+    return [*found, {"label": "Time saved", "values": saved}]  # lanes.js writes seconds as time
 
 
-def _counter(label: str, unit: str, values: list[float], significant: int) -> dict[str, Any]:
-    decimals = _decimals(values[-1], significant)
-    return {"label": label, "unit": unit, "values": values, "decimals": decimals}
-
-
-def _decimals(most: float, significant: int) -> int:
-    """So many significant digits of the last value."""
-    return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
+def _decimals(most: float) -> int:
+    """As many as show the digits of the last value that are believed."""
+    return min(max(ESTIMATED_DIGITS - 1 - floor(log10(most)), 0), 6) if most > 0 else 1

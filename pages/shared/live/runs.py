@@ -77,8 +77,13 @@ def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
 
 
 def remaining_seconds(run: Run) -> float | None:
-    """At most this long to the last fold, at the mean pace so far; None before the first fold."""
-    if not run.folds:
+    """At most this long to the last fold, at the mean pace so far.
+
+    None before the first fold, and while it waits: for a fold of others, a quiet machine, a node.
+    """
+    now = run.progress
+    waits = run.state is RunState.RUNNING and (now is None or now.phase.startswith("wait"))
+    if waits or not run.folds:
         return None
     return run.seconds / len(run.folds) * (run.k - len(run.folds))
 
