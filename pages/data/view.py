@@ -147,7 +147,7 @@ def just_kept(name: str) -> None:
 
 
 def _which_is_best(name: str, about: About) -> None:
-    from pages.best.settings import USUAL
+    from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
     from pages.run.start_form import expectation
 

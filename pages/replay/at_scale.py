@@ -195,15 +195,19 @@ def _year(run: Run, work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | 
     st.markdown("**Saved in a year of 52 weeks**")
     row = st.container(horizontal=True)
     timed = energy_of(run).processor_seconds is not None
-    for label, value, unit, of in (
-        ("Processor time" if timed else "Computing time", (saved.hours,), "h", (whole.hours,)),
-        ("Energy", saved.kwh, "kWh", whole.kwh),
-        ("Emissions (CO2e)", saved.kg_co2e, "kg", whole.kg_co2e),
+    for label, shown, of in (
+        (
+            "Processor time" if timed else "Computing time",
+            duration(3600 * saved.hours),
+            duration(3600 * whole.hours),
+        ),
+        ("Energy", f"{_ends(saved.kwh)} kWh", f"{_ends(whole.kwh)} kWh"),
+        ("Emissions (CO2e)", f"{_ends(saved.kg_co2e)} kg", f"{_ends(whole.kg_co2e)} kg"),
     ):
         row.container(width=150).metric(
             label,
-            f"{_ends(value)} {unit}",
-            f"of {_ends(of)} {unit}",
+            shown,
+            f"of {of}",
             delta_arrow="off",
             delta_color="off",
         )

@@ -188,7 +188,7 @@ def test_a_year_is_worked_out_from_this_run(app, a_run):
     assert {one.label: one.value for one in app.metric} == {
         "Energy": "0.0462 to 0.104 kWh",
         "Emissions (CO2e)": "0.0176 to 0.0396 kg",
-        "Computing time": "5.78 h",
+        "Computing time": "5 h 46 min",
     }
     assert "Germany: 381 g CO2e per kWh in 2023" in words(app)
 
