@@ -67,7 +67,6 @@ def add_rule_param(
     """Add the option of a rule's parameter that has one of its own.
 
     Args:
-        parser: of the command.
         known: the parameter; its value is checked with the rule's.
         changed: what is otherwise in this command, as for `add_argument`.
     """
@@ -111,8 +110,6 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
     """Add the option of one setting.
 
     Args:
-        parser: of the command.
-        name: of the setting.
         changed: what is otherwise in this command, as for `add_argument`.
     """
     known = SETTINGS[name]
@@ -179,7 +176,6 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
     """Add them to a command's parser.
 
     Args:
-        parser: of the command.
         of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS

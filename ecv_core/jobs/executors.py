@@ -46,7 +46,6 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
 
     Args:
         specs: as of `Task.specs`.
-        index: the held-out fold.
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """

@@ -214,8 +214,6 @@ class Node:
         """All results of a task.
 
         Args:
-            call: the task.
-            say: tells the coordinator something.
             folder: as of `data.place`.
         Raises: EcvError.
         """

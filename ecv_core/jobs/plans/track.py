@@ -51,7 +51,6 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     One that ended at its stop goes on where `spec.full` asks for the other folds.
 
     Args:
-        spec: a tracked one.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
     Returns: its id; it is running.
