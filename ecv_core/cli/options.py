@@ -155,13 +155,8 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
 OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
 
 
-def add_machine_options(parser: argparse.ArgumentParser) -> None:
-    """Add them to a command's parser."""
-    add_settings(parser, OF_MACHINE)
-
-
 def machine_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What they say, for `make_spec`."""
+    """What the options of OF_MACHINE say, for `make_spec`."""
     return {name: getattr(options, name) for name in OF_MACHINE}
 
 

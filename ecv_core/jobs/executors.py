@@ -1,7 +1,8 @@
 """What computes tasks: the fold itself, in this very process, or in one worker process.
 
 An executor knows nothing of plans, runs or the database. Another one (many cores, a cluster) is a
-class with these four methods."""
+class with these four methods.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Who may do what in a dashboard that several people use, and every change that its pages make.
 
-Pages hide what somebody may not do; that it is refused is decided here."""
+Pages hide what somebody may not do; that it is refused is decided here.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from ecv_core.records.errors import InputError, RightsError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.stopping import cheap_models
-from ecv_core.store.imports import import_run
+from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import Quota, introduce, lost_seconds, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
@@ -37,7 +38,6 @@ from ecv_core.untrusted.limits import whole_number
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.rounds import Terms
-    from ecv_core.store.imports import RunFile
 
 
 # Who asks for a change and what a role allows.

@@ -1,6 +1,7 @@
 """Figures for print: figure 1, the trade-off, the stops, tables of cells; as files, or in a page.
 
-They say in grey what they say in colour: lines differ in dash and mark."""
+They say in grey what they say in colour: lines differ in dash and mark.
+"""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class Tuned:
                 }
                 for one, params in zip(standing.contenders, self.configurations, strict=True)
             ],
-            "selection": standing.document(tuning.spec.metric_name),
+            "selection": standing.document(),
         }
 
     def __repr__(self) -> str:
