@@ -116,7 +116,7 @@ def _contenders(table: pa.Table, file: str) -> tuple[list[Scores], list[str]]:
     names, which = _codes(table, "contender", file)
     folds, fold = _codes(table, "fold", file)
     users, user = (
-        _codes(table, USER, file) if by_user else ([""], np.zeros(len(table), dtype=np.int64))
+        _codes(table, USER, file) if by_user else ([""], np.zeros(len(table), dtype=np.int32))
     )
     score = _scores(table, file)
     cells = len(names) * len(folds) * len(users)
@@ -183,7 +183,7 @@ def _check_complete(
         )
 
 
-def _codes(table: pa.Table, column: str, file: str) -> tuple[list[str], NDArray[np.int64]]:
+def _codes(table: pa.Table, column: str, file: str) -> tuple[list[str], NDArray[np.int32]]:
     """The different values of a column as text, as they first appear, and each row's place."""
     import pyarrow as pa
     from pyarrow import compute
@@ -202,7 +202,8 @@ def _codes(table: pa.Table, column: str, file: str) -> tuple[list[str], NDArray[
             f"the column '{column}' of {file} holds values that are no names ({values.type}); "
             "give texts or numbers"
         ) from None
-    return names, encoded.indices.to_numpy().astype(np.int64)
+    # 32 bits will do: there are at most MAX_SCORES places.
+    return names, encoded.indices.to_numpy().astype(np.int32, copy=False)
 
 
 def _scores(table: pa.Table, file: str) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_of
 from ecv_core.figures.palette import Palette, axis, base_layout, error_bars, lay_out, note, palette
-from ecv_core.figures.words import counted, dataset_title, duration, metric_label, run_name
+from ecv_core.figures.words import counted, dataset_title, duration, metric_label, run_title
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import FoldResult, IntervalKind, Run
 from ecv_core.records.spec import RunSpec
@@ -377,7 +377,7 @@ def lanes_frame(runs: Iterable[Run]) -> pd.DataFrame:
     rows = [
         {
             "node": result.node.host,
-            "run": run_name(run),
+            "run": run_title(run),
             "fold": result.fold,
             "began": result.node.began_at,
             "seconds": result.total_seconds,

@@ -21,6 +21,7 @@ from ecv_core.figures.palette import (
     plain_axis,
     rank_scale,
 )
+from ecv_core.figures.words import counted
 
 ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
 """Pixels per dataset, for the algorithms' names above them, and for the legend below."""
@@ -137,8 +138,8 @@ def heatmap_steps(
         (low, least), (high, most) = min(scored), max(scored)
         mean = sum(v for v, _ in scored) / len(scored)
         alts.append(
-            f"{title} at alpha {text}, {len(scored)} cells: from {label(low)} ({least}) to "
-            f"{label(high)} ({most}), mean {label(mean)}."
+            f"{title} at alpha {text}, {counted(len(scored), 'cell')}: from {label(low)} ({least}) "
+            f"to {label(high)} ({most}), mean {label(mean)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
@@ -420,7 +421,9 @@ def scores_words(scores: pd.DataFrame) -> str:
         f"{algorithm} on {', '.join(datasets)}"
         for algorithm, datasets in sorted(wins.items(), key=lambda one: -len(one[1]))
     ]
-    return f"Best of {count} algorithms by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
+    return (
+        f"Best of {counted(count, 'algorithm')} by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
+    )
 
 
 def score_words(row: Mapping[Any, Any]) -> str:

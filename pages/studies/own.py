@@ -30,7 +30,7 @@ from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
-from pages.run.fold_settings import metric_select
+from pages.run.settings import metric_select
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.energy.expected import KnownCosts
+from ecv_core.energy.savings import KnownCosts
 from ecv_core.figures.words import shared_words
-from ecv_core.fold import run_fold
-from ecv_core.fold.shared import Costs, run_shared_fold, shares_with
+from ecv_core.fold import Costs, run_fold, run_shared_fold, shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.energy.memory import memory_words
+from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
@@ -143,7 +143,11 @@ def _processor(energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
         return []
     saved = energy.saved_processor_percent
     share = f"{'about ' * energy.forecast}{saved:.0f} % of all {k} saved" if saved else ""
-    return [("Processor time", duration(energy.processor_seconds), share or "of all cores")]
+    gpu = energy.gpu_seconds
+    return [
+        ("Processor time", duration(energy.processor_seconds), share or "of all cores"),
+        *([("GPU time", duration(gpu), "of all GPUs")] if gpu else []),
+    ]
 
 
 def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:

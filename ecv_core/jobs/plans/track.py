@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy.meter import JOULES_PER_KWH, country
+from ecv_core.energy.meter import country
+from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.owner import recover

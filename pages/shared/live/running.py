@@ -35,7 +35,7 @@ _progress = component(
     "ecv_progress",
     html='<div class="ecv-progress"><p></p><div role="progressbar"><i></i></div></div>',
     css="running.css",
-    js=["shared.js", "running.js"],
+    js=["../widgets/duration.js", "shared.js", "running.js"],
 )
 
 
