@@ -214,7 +214,7 @@ class Node:
         """All results of a task.
 
         Args:
-            folder: as of `data.place`.
+            folder: as of `place`.
         Raises: EcvError.
         """
         say({"key": call.key, "begun": name})

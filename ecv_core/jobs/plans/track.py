@@ -218,7 +218,7 @@ def tell(
     """Keep a fold that was asked for, with what the rule makes of it.
 
     Args:
-        reported: as of `reported.measure`.
+        reported: as of `tracking.measure`.
         seconds: that it took; by default since it was asked for.
         joules: that it took; by default its energy is not known.
     Returns: the run after it, and the fold's scores.
