@@ -52,7 +52,6 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     One that ended at its stop goes on where `spec.full` asks for the other folds.
 
     Args:
-        spec: a tracked one.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
     Returns: its id; it is running.
@@ -219,7 +218,7 @@ def tell(
     """Keep a fold that was asked for, with what the rule makes of it.
 
     Args:
-        reported: as of `reported.measure`.
+        reported: as of `tracking.measure`.
         seconds: that it took; by default since it was asked for.
         joules: that it took; by default its energy is not known.
     Returns: the run after it, and the fold's scores.
