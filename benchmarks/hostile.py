@@ -163,7 +163,7 @@ def _read(reader: str, path: Path) -> None:
 
         add_file("hostile", path, Corrections(), no_report)
     elif reader == "scores":
-        from ecv_core.analysis.selection.score_files import read_contenders
+        from ecv_core.analysis.score_files import read_contenders
 
         read_contenders(path)
     elif reader == "told":
@@ -171,11 +171,11 @@ def _read(reader: str, path: Path) -> None:
 
         read_table(path)
     elif reader == "orders":
-        from ecv_core.analysis.orders.files import read_scores
+        from ecv_core.analysis.score_files import read_scores
 
         read_scores(path)
     else:
-        from ecv_core.store.run_file import read_run
+        from ecv_core.store.imports import read_run
 
         read_run(path.read_bytes(), path.name)
 

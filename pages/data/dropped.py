@@ -319,8 +319,8 @@ def _counts(about: About, token: str) -> None:
     unused = about.rows - about.kept
     st.header("What can be used", anchor=False)
     st.markdown(
-        f"**{about.kept:,}** of **{about.rows:,}** rows: {about.raw_users:,} users and "
-        f"{about.raw_items:,} items."
+        f"**{about.kept:,}** of **{about.rows:,}** rows: {counted(about.raw_users, 'user')} and "
+        f"{counted(about.raw_items, 'item')}."
         + (f" {counted(unused, 'row')} cannot be used:" if unused else " Every row can be used.")
     )
     if why := loss(about.unused, about.rows):

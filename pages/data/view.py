@@ -12,7 +12,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import Task
 from ecv_core.untrusted.limits import max_upload_mb
@@ -147,7 +147,7 @@ def just_kept(name: str) -> None:
 
 
 def _which_is_best(name: str, about: About) -> None:
-    from pages.best.settings import USUAL
+    from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
     from pages.run.start_form import expectation
 
