@@ -286,7 +286,7 @@ def _named(table: pa.Table, file: str) -> pa.Table:
     if not len(table):
         return table
     kinds = (pa.float64(), pa.int64(), pa.null())
-    if text := next((name for name in rest if table[name].type not in kinds), None):
+    if (text := next((one for one in rest if table[one].type not in kinds), None)) is not None:
         values = map(str, table[text].to_pylist())
         wrong = next((one for one in values if not re.fullmatch(r"[-+.\deE]+", one)), "")[:100]
         raise InputError(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -36,7 +34,7 @@ from ecv_core.splits.fold_matrices import checked_parts
 from ecv_core.splits.part_counts import PartCounts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import MAX_K
-from ecv_core.untrusted.files import read_at_most
+from ecv_core.untrusted.files import DAMAGED, read_at_most
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
 
 # A split in words: how it was made and what is in it, as papers ask authors to release.
@@ -269,7 +267,6 @@ def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict
 
 _FOLD = re.compile(r"fold-?(\d{1,5})\.csv")
 
-_DAMAGE = (zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 """How reading a damaged archive fails, beside BadZipFile."""
 
 
@@ -291,7 +288,7 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _folds(archive, name, interactions)
-    except (zipfile.BadZipFile, *_DAMAGE) as error:
+    except DAMAGED as error:
         raise FoldsError(f"{name} is damaged or encrypted ({error}); get it again") from error
 
 
