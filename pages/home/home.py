@@ -10,7 +10,7 @@ from ecv_core.figures.words import algorithm_title, run_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.store.recorded import recorded_run
-from pages.replay.race import play_race, story_of
+from pages.replay.race import play_race
 from pages.shared.address.navigation import go, lead_to, page
 from pages.shared.live.acting import acting
 from pages.shared.live.state import manager, sentence, sentences
@@ -39,7 +39,7 @@ def shown_words() -> str:
 def shown_race() -> None:
     """The race as two lanes; what they say at the end is what stopping saved."""
     if run := recorded_run(_RUN):
-        play_race(story_of(run), autoplay=True)
+        play_race(run, autoplay=True)
 
 
 def doors() -> None:

@@ -10,7 +10,6 @@ from ecv_core.energy.parts import (
     left_in_words,
     left_out_words,
     parts_sentence,
-    parts_words,
     why,
     with_own_joules,
 )
@@ -50,9 +49,6 @@ def test_without_counters_the_processor_is_from_load_and_memory_is_flat():
         "None of it is measured, and 80 % is a flat wattage for memory times the time: energy "
         "saved is then mostly time saved."
     )
-    assert parts_words([fold(2, cpu=4, ram=16)]).startswith(
-        "It is made up of: processor, from its load 20 %, memory, at a flat wattage 80 %. "
-    )
 
 
 def test_measured_parts_come_first_and_parts_of_nothing_not_at_all():
@@ -79,7 +75,6 @@ def test_a_gpu_is_measured_where_the_processor_is_not():
 def test_without_energy_there_is_nothing_to_say(folds):
     assert energy_parts(folds) == ()
     assert parts_sentence(energy_parts(folds)) == ""
-    assert parts_words(folds) == ""
 
 
 def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_out():
