@@ -46,9 +46,8 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import Answer, Call
-from ecv_core.jobs.computing import Results, node_here
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.executors import Executor, Results, node_here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import RunPlan

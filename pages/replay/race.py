@@ -28,6 +28,7 @@ from ecv_core.energy.savings import (
 )
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
+    counted,
     duration,
     half_named,
     metric_label,
@@ -66,7 +67,7 @@ _race = component(
     "ecv_race",
     html='<div class="ecv-race"></div>',
     css="lanes.css",
-    js="lanes.js",
+    js=["../shared/widgets/duration.js", "lanes.js"],
 )
 
 
@@ -167,7 +168,7 @@ def _live(run_id: str) -> None:
                 "run with **Go on to k after the stop** for a race to the end."
             )
         elif run.queue_position:
-            st.caption(f"It waits for {run.queue_position} runs before it.")
+            st.caption(f"It waits for {counted(run.queue_position, 'run')} before it.")
 
 
 def race_data(run: Run, slider: str) -> dict[str, Any]:
@@ -267,11 +268,13 @@ def _running(run: Run, n: int) -> str:
 def _counters(run: Run, told: Sequence[Tally]) -> list[dict[str, Any]]:
     """What is saved by then, processor time first: other work beside it hardly changes that.
 
-    Each in one unit for the whole race, so that the number can run without jumping.
+    Each in one unit for the whole race, so that the number can run without jumping; lanes.js writes
+    seconds as time.
     """
-    found = [_seconds_counter("Processor time saved", _saved(run, told, "processor_seconds"))]
-    if not told[-1].processor_seconds:
-        found = []
+    found: list[dict[str, Any]] = []
+    if told[-1].processor_seconds:
+        saved = _saved(run, told, "processor_seconds")
+        found.append({"label": "Processor time saved", "values": saved})
     if energy_of(run).source != "none":
         energy = [joules / 3600 for joules in _saved(run, told, "joules")]
         grams = _saved(run, told, "grams_co2e")
@@ -281,8 +284,9 @@ def _counters(run: Run, told: Sequence[Tally]) -> list[dict[str, Any]]:
         ):
             if 0 < values[-1] < 0.1:
                 unit, values = f"m{unit}", [1000 * value for value in values]
-            found.append(_counter(label, unit, values, ESTIMATED_DIGITS))
-    return [*found, _seconds_counter("Time saved", _saved(run, told, "seconds"))]
+            decimals = _decimals(values[-1])
+            found.append({"label": label, "unit": unit, "values": values, "decimals": decimals})
+    return [*found, {"label": "Time saved", "values": _saved(run, told, "seconds")}]
 
 
 def _saved(run: Run, told: Sequence[Tally], name: str) -> list[float]:
@@ -292,19 +296,9 @@ def _saved(run: Run, told: Sequence[Tally], name: str) -> list[float]:
     return [max(cost - costs[-1 if stop is None else stop], 0.0) for cost in costs]
 
 
-def _seconds_counter(label: str, seconds: list[float]) -> dict[str, Any]:
-    unit, per = ("min", 60.0) if seconds[-1] >= 60 else ("s", 1.0)
-    return _counter(label, unit, [one / per for one in seconds], 3)
-
-
-def _counter(label: str, unit: str, values: list[float], significant: int) -> dict[str, Any]:
-    decimals = _decimals(values[-1], significant)
-    return {"label": label, "unit": unit, "values": values, "decimals": decimals}
-
-
-def _decimals(most: float, significant: int) -> int:
-    """So many significant digits of the last value."""
-    return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
+def _decimals(most: float) -> int:
+    """As many as show the digits of the last value that are believed."""
+    return min(max(ESTIMATED_DIGITS - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
 
 
 # What stopping would save in a year of many runs.
@@ -472,7 +466,7 @@ def _year(run: Run, work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | 
     hours = "processor time" if timed else "computing time"
     st.markdown(
         "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
-        f"| {hours} | **{small_number(saved.hours)} h** | {small_number(whole.hours)} h |\n"
+        f"| {hours} | **{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)} |\n"
         f"| energy | **{_ends(saved.kwh)} kWh** | {_ends(whole.kwh)} kWh |\n"
         f"| emissions (CO2e) | **{_ends(saved.kg_co2e)} kg** | {_ends(whole.kg_co2e)} kg |\n"
     )

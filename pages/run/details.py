@@ -13,21 +13,20 @@ import streamlit as st
 from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.report.pictures import efold_picture
-from ecv_core.figures.report.run_report import run_report
-from ecv_core.figures.training import (
+from ecv_core.figures.efold_plot import (
     HELD_OUT,
     METRIC,
     training_figure,
     training_frame,
     training_text,
 )
+from ecv_core.figures.report.pictures import efold_picture
+from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Run
 from ecv_core.records.spec import Task
-from ecv_core.store.command import command_for, track_call
-from ecv_core.store.document import run_document
+from ecv_core.store.document import command_for, run_document, track_call
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of

@@ -16,7 +16,7 @@ from streamlit.typing import UploadedFile
 from ecv_core.analysis.selection.names import contender_name, contender_title
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.spent import spent_figure, spent_frame
+from ecv_core.figures.compare import spent_figure, spent_frame
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -28,15 +28,15 @@ from ecv_core.figures.words import (
     run_title,
     watt_hours,
 )
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import interval_after_stop
 from ecv_core.stopping.interval import mean_interval
+from ecv_core.store.imports import read_run
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
-from ecv_core.store.run_file import read_run
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, undo
 from pages.shared.address.link import label_from_link

@@ -30,7 +30,7 @@ from ecv_core.figures.heatmap import (
     scores_figure,
     scores_words,
 )
-from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
+from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import setting_words
 from ecv_core.jobs.plans.study import of_the_paper

@@ -9,9 +9,9 @@ from functools import partial
 import streamlit as st
 
 from ecv_core.energy.meter import SOURCES
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run
+from ecv_core.records.run import Run, RunState
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import ListedRun
 from pages.shared.address.navigation import COMPARE, VIEW
@@ -74,8 +74,13 @@ def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
 
 
 def remaining_seconds(run: Run) -> float | None:
-    """At most this long to the last fold, at the mean pace so far; None before the first fold."""
-    if not run.folds:
+    """At most this long to the last fold, at the mean pace so far.
+
+    None before the first fold, and while it waits: for a fold of others, a quiet machine, a node.
+    """
+    now = run.progress
+    waits = run.state is RunState.RUNNING and (now is None or now.phase.startswith("wait"))
+    if waits or not run.folds:
         return None
     return run.seconds / len(run.folds) * (run.k - len(run.folds))
 
