@@ -216,7 +216,7 @@ def test_one_that_is_decided_while_its_page_is_drawn_is_shown_decided(
 
     monkeypatch.setattr(SelectPlan, "standing", at_first_overtaken)
     open_best(app, selection_id)
-    assert verdict(app).startswith("**EASE is best on Synthetic: decided after 1 fold each")
+    assert "Decided after 1 fold each" in verdict(app)
 
 
 def test_after_a_restart_it_can_be_resumed(
