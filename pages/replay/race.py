@@ -17,6 +17,7 @@ from ecv_core.figures.words import (
     counted,
     duration,
     half_named,
+    interval_said,
     metric_label,
     processor_sentence,
     run_title,
@@ -262,7 +263,7 @@ def _e_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
     stop = story.run.stopped_at
     if stop is not None and n >= stop:
         moment = story.run.moments[stop - 1]
-        half = half_named(moment.interval, story.run.k)
+        half = half_named(interval_said(story.run)[0], story.run.k)
         label = metric_label(story.run.spec)
         how = "stopped" if stop < story.run.k else "never stopped early, done"
         after = f"{how} after {stop} folds, {duration(told[stop].seconds)}"
