@@ -395,14 +395,17 @@ def range_words(facts: EnergyFacts) -> str:
 def processor_words(facts: EnergyFacts) -> str:
     """'processor time 42 s, about 57 % saved': what other work beside it does not change.
 
-    Empty where some fold does not say.
+    Empty where no fold says. GPU time, where there is some, comes after it.
     """
     if facts.processor_seconds is None:
         return ""
-    saved = facts.saved_processor_percent
-    about = "about " * facts.forecast
-    return f"processor time {duration(facts.processor_seconds)}" + (
-        f", {about}{saved:.0f} % saved" if saved else ""
+    saved, assumed = facts.saved_processor_percent, facts.processor_assumed
+    about = "about " * (facts.forecast or assumed > 0)
+    alike = f" ({counted(assumed, 'fold')} taken to cost as the others)" if assumed else ""
+    return (
+        f"processor time {about}{duration(facts.processor_seconds)}{alike}"
+        + (f", {about}{saved:.0f} % saved" if saved else "")
+        + (f", GPU time {duration(facts.gpu_seconds)}" if facts.gpu_seconds else "")
     )
 
 

@@ -11,12 +11,11 @@ import streamlit as st
 
 from ecv_core.analysis.selection.rounds import Budget, Until
 from ecv_core.figures.words import counted, dataset_title
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
-from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import GRIDS, configuration_names, recorded_runs
 from pages.shared.address.link import link_has, link_warning
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, sentences, store

@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.analysis.selection.names import contender_title
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
@@ -41,16 +41,16 @@ def live(selection_id: str) -> None:
     """
     manager()  # marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
+    where = _where(_runs(selection_id))  # first, so that what comes after it is seen to be newer
     scores = results_of(store(), record)
     now = SelectPlan.of(record).standing(scores)
     titles = [contender_title(one.name) for one in now.contenders]
     if not now.decided:
-        runs = _runs(selection_id)
         follow(
             _follow,
             selection_id,
             titles,
-            _where(runs),
+            where,
             key="selection",
             of=[ALL],
             often=[STEPS],

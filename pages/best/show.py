@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
 from ecv_core.analysis.selection import Played, Terms, play
 from ecv_core.analysis.selection.configurations import configurations_frame, varied
 from ecv_core.analysis.selection.contenders import contenders_of
@@ -25,19 +26,27 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.names import contender_title
-from ecv_core.analysis.selection.score_files import COLUMNS, USER, read_contenders
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import intervals_picture
-from ecv_core.figures.selection import selection_figures, selection_steps
-from ecv_core.figures.tuning import by_parameter_figure, value_text
+from ecv_core.figures.selection import (
+    by_parameter_figure,
+    selection_figures,
+    selection_steps,
+    value_text,
+)
 from ecv_core.figures.words import counted, dataset_title, joined, metric_label
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations, specs_of
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import (
+    GRIDS,
+    configuration_names,
+    read_configurations,
+    recorded_runs,
+    specs_of,
+)
 from pages.best.choice import Asked
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar

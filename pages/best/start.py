@@ -12,13 +12,12 @@ from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.configurations import specs_of
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import recorded_runs, specs_of
 from pages.best.choice import Asked, open_selection, settings
 from pages.run.settings import (
     algorithm_picker,

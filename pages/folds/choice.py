@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.score_files import read_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title
@@ -111,7 +111,7 @@ def _wait_for_folds() -> bool:
             f"{counted(len(asked), 'run')} are in; the answer comes with the last one.",
             icon=":material/hourglass_empty:",
         )
-        follow_runs(lambda: [store().run(run_id) for run_id in going])
+        follow_runs(going)
     return bool(going)
 
 

@@ -21,6 +21,7 @@ from ecv_core.figures.words import (
     metric_label,
     processor_sentence,
     run_title,
+    saved_words,
 )
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
@@ -106,17 +107,17 @@ def _again(story: Story) -> None:
         if presenting():
             st.markdown(f"**{escaped(run_title(story.run))}**")
         play_race(story)
-    total = story.tallies[-1].seconds
+    total, facts = story.tallies[-1].seconds, energy_of(story.run)
     ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
         f"{duration(total)} for all {story.run.k}.{ran} "
         + (
-            source_sentence(energy_of(story.run).source)
+            f"Energy saved: {saved_words(facts)}. {source_sentence(facts.source)}"
             if story.metered
             else "No energy was recorded for this run, so only time is counted."
         )
-        + f" {processor_sentence(energy_of(story.run))}"
+        + f" {processor_sentence(facts)}"
     )
     st.button(
         "Replay it fold by fold",
@@ -177,7 +178,7 @@ class Story:
 
 def story_of(run: Run) -> Story:
     """The race of a run, finished or going on."""
-    return Story(run=run, tallies=tallies(run.folds, run.k, run.stopped_at))
+    return Story(run=run, tallies=tallies(run.folds, run.k))
 
 
 def race_data(story: Story, slider: str) -> dict[str, Any]:
@@ -230,10 +231,13 @@ def verdict(story: Story, n: int) -> str:
             f"The {k}-fold mean is not known: folds {len(story.run.folds) + 1} to {k} never ran. "
             "Their time and energy are estimated at the mean of those that did."
         )
-    share = 100 * story.tallies[stop].seconds / max(story.tallies[-1].seconds, 1e-9)
+    end, what = story.tallies[-1], "processor time"
+    share = story.tallies[stop].processor_seconds / max(end.processor_seconds, 1e-9)
+    if not end.processor_seconds:
+        share, what = story.tallies[stop].seconds / max(end.seconds, 1e-9), "time"
     return (
         f"The score of {stop} folds differs by {story.difference:.2f} % from that of all {k}, "
-        f"for {share:.0f} % of the time."
+        f"for {100 * share:.0f} % of the {what}."
     )
 
 
@@ -241,22 +245,7 @@ def _padded(told: Sequence[Tally], k: int) -> list[Tally]:
     """Lanes of equal folds while nothing is known of any."""
     if len(told) == k + 1:
         return list(told)
-    zero = told[0]
-    return [
-        Tally(
-            n=n,
-            seconds=float(n),
-            joules=0.0,
-            grams_co2e=0.0,
-            saved_seconds=0.0,
-            saved_joules=0.0,
-            saved_grams=0.0,
-            ran=False,
-        )
-        if n
-        else zero
-        for n in range(k + 1)
-    ]
+    return [Tally(n=n, seconds=float(n), ran=n == 0) for n in range(k + 1)]
 
 
 def _e_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
@@ -291,11 +280,18 @@ def _running(story: Story, n: int) -> str:
 
 
 def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
-    """Energy and emissions in one unit for the whole race, so that the number runs smoothly."""
-    found = []
+    """What is saved by then, processor time first: other work beside it hardly changes that.
+
+    Each in one unit for the whole race, so that the number can run without jumping; lanes.js writes
+    seconds as time.
+    """
+    found: list[dict[str, Any]] = []
+    if told[-1].processor_seconds:
+        saved = _saved(story, told, "processor_seconds")
+        found.append({"label": "Processor time saved", "values": saved})
     if story.metered:
-        energy = [tally.saved_joules / 3600 for tally in told]
-        grams = [tally.saved_grams for tally in told]
+        energy = [joules / 3600 for joules in _saved(story, told, "joules")]
+        grams = _saved(story, told, "grams_co2e")
         for label, unit, values in (
             ("Energy saved", "Wh", energy),
             ("Emissions saved", "g CO2e", grams),
@@ -304,8 +300,14 @@ def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
                 unit, values = f"m{unit}", [1000 * value for value in values]
             decimals = _decimals(values[-1])
             found.append({"label": label, "unit": unit, "values": values, "decimals": decimals})
-    saved = [tally.saved_seconds for tally in told]
-    return [*found, {"label": "Time saved", "values": saved}]  # lanes.js writes seconds as time
+    return [*found, {"label": "Time saved", "values": _saved(story, told, "seconds")}]
+
+
+def _saved(story: Story, told: Sequence[Tally], name: str) -> list[float]:
+    """After each fold, what the folds after the stop cost by then; 0 while there is no stop."""
+    costs = [float(getattr(tally, name)) for tally in told]
+    stop = story.run.stopped_at
+    return [max(cost - costs[-1 if stop is None else stop], 0.0) for cost in costs]
 
 
 def _decimals(most: float) -> int:

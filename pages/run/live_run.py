@@ -22,12 +22,12 @@ from ecv_core.figures.words import (
     run_title,
     verdict,
 )
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import components, computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.store.asked import Lease, leases
-from ecv_core.store.command import command_for, track_call
+from ecv_core.store.document import command_for, track_call
+from ecv_core.store.ownership import Lease, leases
 from pages.run.details import (
     downloads,
     figure_1,

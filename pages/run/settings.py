@@ -16,7 +16,7 @@ from ecv_core import models, splits
 from ecv_core.energy.meter import countries
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.jobs.metering import asked, device, named
-from ecv_core.jobs.rights.actor import Action, PersonRole
+from ecv_core.jobs.rights import Action, PersonRole
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Need

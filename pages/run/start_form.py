@@ -13,8 +13,8 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.energy.expected import Expected, KnownCosts, expected, together
 from ecv_core.energy.meter import countries
+from ecv_core.energy.savings import Expected, KnownCosts, expected, together
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.words import (
     algorithm_title,

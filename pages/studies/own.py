@@ -23,7 +23,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState

@@ -6,10 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.analysis.selection import Terms
-from ecv_core.jobs.plans.select import begin, go_on
+from ecv_core.jobs.plans.select import SelectPlan, Standing, begin, go_on
 from ecv_core.store.ownership import interrupt, this_process
 from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 from tests.jobs.plans.test_select import go, specs
 
@@ -193,6 +194,29 @@ def test_one_that_goes_on_can_be_cancelled_and_resumed(
     assert not app.exception
     assert store.run(run_id).state.value == "queued"
     assert "cancel-selection" in [one.key for one in app.button]
+
+
+def test_one_that_is_decided_while_its_page_is_drawn_is_shown_decided(
+    app: AppTest,
+    begun: Callable[[int], str],
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Folds of a tenth of a second end between two looks at the database."""
+    selection_id = begun(1)
+    standing = SelectPlan.standing
+    drawn: list[str] = []
+
+    def at_first_overtaken(plan: SelectPlan, scores: Results) -> Standing:
+        found = standing(plan, scores)
+        if not drawn:
+            drawn.append("once")
+            go(store, selection_id, most=2)
+        return found
+
+    monkeypatch.setattr(SelectPlan, "standing", at_first_overtaken)
+    open_best(app, selection_id)
+    assert "Decided after 1 fold each" in verdict(app)
 
 
 def test_after_a_restart_it_can_be_resumed(

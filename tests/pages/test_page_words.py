@@ -113,7 +113,12 @@ def folds(*joules, source="rapl"):
     return [
         SimpleNamespace(
             energy=SimpleNamespace(
-                joules=j, grams_co2e=j / 10, source=source, range=(j, j), idle_joules=None
+                joules=j,
+                grams_co2e=j / 10,
+                source=source,
+                range=(j, j),
+                idle_joules=None,
+                gpu_seconds=None,
             ),
             processor_seconds=None,
         )

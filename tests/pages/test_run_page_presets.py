@@ -1,6 +1,6 @@
 """The form of the Run page: presets, links, and how long a run would take."""
 
-from ecv_core.energy.expected import KnownCosts
+from ecv_core.energy.savings import KnownCosts
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from pages.run.start_form import expectation_words

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
+from ecv_core.jobs.rights import Mode, PersonRole, settings
 from pages.shared.address.link import link_button
 from pages.shared.address.present import presentation
 from pages.shared.live.acting import who

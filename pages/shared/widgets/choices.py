@@ -15,7 +15,7 @@ from ecv_core.figures.words import (
     in_order,
     titles_of,
 )
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
