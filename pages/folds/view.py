@@ -65,14 +65,14 @@ def promise_input() -> tuple[float, float]:
             format="%.1f",
             key=LIMIT_KEY,
             **KEPT,
-            width=220,
+            width=205,
             help=explained(
                 "The difference to the k-fold mean that you can accept, in percent of it.",
                 "difference",
             ),
         )
         share = st.number_input(
-            "Required share of fold orders (%)",
+            "Share of fold orders (%)",
             value=95.0,
             min_value=1.0,
             max_value=100.0,
@@ -80,7 +80,7 @@ def promise_input() -> tuple[float, float]:
             format="%.0f",
             key=SHARE_KEY,
             **KEPT,
-            width=260,
+            width=205,
             help=explained(
                 "Folds can come in any order. In this share of all orders the score at the stop "
                 "has to be within the acceptable difference.",
