@@ -15,7 +15,7 @@ import ecv_core.dataset as datasets
 from ecv_core import fold
 from ecv_core.records.errors import EcvError, RunError
 from ecv_core.records.spec import RunSpec
-from ecv_core.splits.exchange.files import stored_folds_path
+from ecv_core.splits.exchange import stored_folds_path
 from ecv_core.untrusted.files import replacing
 
 if TYPE_CHECKING:
