@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import stopping
-from ecv_core.analysis.comparison import Comparison, compare_runs, fair_key
+from ecv_core.analysis.comparison import compare_runs, fair_key
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
-    counted,
     dataset_title,
     interval_said,
     joined,
@@ -115,20 +114,14 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
     if not boards:
         first = "".join(f"; {name}: {why}" for name, why in [*refused.items()][:1])
         raise InputError(f"{folder} has no result that 'board check' accepts{first}")
-    count = counted(sum(map(len, boards.values())), "result")
-    page = templates().get_template("board.html")
-    return page.render(
-        title="A board of results",
-        under="e-fold cross-validation",
-        origin="",
-        conclusion=f"{count} in {counted(len(boards), 'table')}: every score was computed again, "
-        "on the same folds, from what the models gave.",
-        arithmetic="Energy is what each entry says of itself. Where users' scores were handed in, "
-        "only their means were computed again.",
-        numbers=(),
-        tables=[_table(entries) for entries in boards.values()],
-        bibtex=bibtex(),
-        made_at=datetime.now(UTC),
+    return (
+        templates()
+        .get_template("board.html")
+        .render(
+            tables=[_table(entries) for entries in boards.values()],
+            bibtex=bibtex(),
+            made_at=datetime.now(UTC),
+        )
     ), refused
 
 
@@ -136,28 +129,31 @@ def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
     """Title, answer, rows and caption."""
     spec = entries[0].run.spec
     sign = -1 if metric_of(spec).higher_is_better else 1
-    ranked = sorted(entries, key=lambda entry: sign * _mean(entry.run))
-    best = ranked[0].run
-    tested, _ = compare_runs([entry.run for entry in ranked])
-    against = {
-        (test.first if test.second == best.run_id else test.second): test
-        for test in tested
-        if best.run_id in (test.first, test.second)
-    }
+    means = {entry.run.run_id: entry.run.at_stop.mean for entry in entries if entry.run.at_stop}
+    ranked = sorted(entries, key=lambda entry: sign * means[entry.run.run_id])
+    best = ranked[0].run.run_id
+    beside = {best: "the first"}
+    for test in compare_runs([entry.run for entry in ranked])[0]:
+        if best in (test.first, test.second):
+            other, word = test.second, "worse"
+            if test.second == best:
+                other, word = test.first, "better on their common folds"
+            p = "p < 0.001" if test.p_holm < 0.001 else f"p = {test.p_holm:.3f}"
+            beside[other] = f"{word if test.found else 'level with it'} ({p})"
     rows = []
     for entry in ranked:
-        run, (interval, _) = entry.run, interval_said(entry.run)
+        run = entry.run
         params = ", ".join(f"{name}={value}" for name, value in run.spec.params)
-        energy = energy_of(run)
+        interval, energy = interval_said(run)[0], energy_of(run)
         rows.append(
             [
                 f"{run.spec.algorithm} ({params})" if params else run.spec.algorithm,
-                f"{_mean(run):.4f}",
+                f"{means[run.run_id]:.4f}",
                 f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-",
-                "the first" if run is best else _against(against.get(run.run_id), best),
+                beside.get(run.run_id, "not tested"),
                 f"{run.folds_used} of {run.k}",
                 used_words(energy) if energy.source != "none" else "-",
-                "recomputed" if entry.recomputed else "users' scores",
+                "all scores" if entry.recomputed else "means of users' scores",
                 run.run_id,
             ]
         )
@@ -166,20 +162,6 @@ def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
     answer += f"; no difference is shown to {joined(level)}." if level else "."
     caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"
     return f"{metric_label(spec)} on {dataset_title(spec.dataset)}", answer, rows, caption
-
-
-def _mean(run: Run) -> float:
-    assert run.at_stop is not None  # a run that is read has a stop
-    return run.at_stop.mean
-
-
-def _against(test: Comparison | None, best: Run) -> str:
-    if test is None:
-        return "not tested"
-    p = "p < 0.001" if test.p_holm < 0.001 else f"p = {test.p_holm:.3f}"
-    if not test.found:
-        return f"level with it ({p})"
-    return f"{'worse' if test.first == best.run_id else 'better on their common folds'} ({p})"
 
 
 def folds_sha256(folds: Iterable[Handed]) -> str:
