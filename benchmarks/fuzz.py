@@ -264,7 +264,7 @@ def folds(random: Random, folder: Path) -> None:
 
 def scores(random: Random, folder: Path) -> None:
     """A file of scores for a selection."""
-    from ecv_core.analysis.selection.score_files import read_contenders
+    from ecv_core.analysis.score_files import read_contenders
 
     names = ["contender", "fold", "score"] + ["user"] * (random.random() < 0.5)
     keys = [(c, f, u) for c in "ab" for f in range(5) for u in range(4 if len(names) > 3 else 1)]
@@ -282,7 +282,7 @@ def told(random: Random, folder: Path) -> None:
 
 def orders(random: Random, folder: Path) -> None:
     """A table of fold scores."""
-    from ecv_core.analysis.orders.files import read_scores
+    from ecv_core.analysis.score_files import read_scores
 
     names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
     rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]
@@ -291,8 +291,7 @@ def orders(random: Random, folder: Path) -> None:
 
 def run(random: Random, folder: Path) -> None:
     """A run that was exported; what is taken is kept, listed and deleted again."""
-    from ecv_core.store.imports import import_run
-    from ecv_core.store.run_file import read_run
+    from ecv_core.store.imports import import_run, read_run
     from ecv_core.store.store import open_store
 
     found = read_run(document(random), random.choice(("run.json", *TOKENS)))
@@ -311,12 +310,11 @@ def rows(random: Random, folder: Path) -> None:
     from ecv_core.store import schema
     from ecv_core.store.document import run_document
     from ecv_core.store.going import going_on
-    from ecv_core.store.imports import import_run, origins
+    from ecv_core.store.imports import import_run, origins, read_run
     from ecv_core.store.listing import Label, RunList, label_runs
     from ecv_core.store.ownership import active_owners, beat
     from ecv_core.store.plans import STUDY, PlannedRun, keep_plan, stored_plans
     from ecv_core.store.results import Results
-    from ecv_core.store.run_file import read_run
     from ecv_core.store.store import open_store
 
     store = open_store()

@@ -6,7 +6,7 @@ import argparse
 import math
 import sys
 
-from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.cli import OK, check_target, write_json
 from ecv_core.cli.run_command import spec_of, summary
 from ecv_core.cli.track_commands import add_tracked
 from ecv_core.records.errors import InputError

@@ -16,7 +16,7 @@ from ecv_core import stopping
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress
-from ecv_core.records.spec import SETTINGS, Setting
+from ecv_core.records.spec import SETTINGS, Setting, Task
 
 if TYPE_CHECKING:
     from ecv_core.jobs.book import GivesUp
@@ -190,6 +190,18 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
     )
     add_setting(parser, "k")
     add_setting(parser, "seed", **of_seed)
+
+
+def asked_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
+    """What -k and --folds say of the folds of a dataset, for `make_spec`. Raises: InputError."""
+    if not options.folds:
+        return {"k": options.k}
+    from ecv_core.fold import known_folds
+
+    sha256, k = known_folds(dataset, options.folds, task)
+    if options.k not in (None, k):
+        raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
+    return {"folds_sha256": sha256, "k": k}
 
 
 # Where folds are computed, which every command that computes some has.

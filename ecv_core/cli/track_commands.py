@@ -7,8 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from ecv_core.cli import OK, check_target, write_json
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
-from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.cli.run_command import spec_of
 from ecv_core.evaluation import Metric
 from ecv_core.jobs.book import GivesUp, Says

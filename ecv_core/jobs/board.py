@@ -29,7 +29,7 @@ from ecv_core.jobs.tracking import Handed, Measured, finite, known_columns, meas
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import FoldResult, Run
-from ecv_core.store.run_file import read_run
+from ecv_core.store.imports import read_run
 from ecv_core.untrusted.files import read_at_most
 
 if TYPE_CHECKING:

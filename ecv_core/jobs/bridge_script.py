@@ -39,7 +39,7 @@ def recbole(job: Job, parts: Parts, folder: Path) -> Ranked:
 
     try:
         model_class = get_model(job["model"])
-    except ValueError:
+    except (ValueError, ModuleNotFoundError):
         refuse(f"RecBole has no model '{job['model']}'; its names are like BPR, EASE, LightGCN")
     if model_class.type not in (ModelType.GENERAL, ModelType.TRADITIONAL):
         refuse(

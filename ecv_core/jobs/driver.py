@@ -15,9 +15,8 @@ from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
 from itertools import islice
 
-from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
-from ecv_core.jobs.computing import WorkerDied, failure
-from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
+from ecv_core.jobs.book import Book, ProgressWriter
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, WorkerDied, failure
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
@@ -58,7 +57,11 @@ def drive(
         the folds of this book are in a file of their own then, which the error names.
     """
     executor = executor or Here()
-    with beating(book.store), _ending(book, closing), writing_progress(book.store) as writer:
+    with (
+        beating(book.store),
+        _ending(book, closing),
+        closed_after(ProgressWriter(book.store)) as writer,
+    ):
         book.start()
         drive = _Drive(plan, book, executor, writer, closing, seconds)
         try:

@@ -29,7 +29,7 @@ from ecv_core.records.run import (
 )
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
-from ecv_core.store import schema_4_scores
+from ecv_core.store.older_versions import scores_of_schema_4
 from ecv_core.store.schema import folds, progress, runs
 
 # Whether a process still has the run that it computes.
@@ -320,7 +320,7 @@ def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
     try:
         metrics, users, scores = json.loads(row.metrics), row.users, row.scores
         if "hits" in metrics:
-            return schema_4_scores.record_of(metrics, users, scores)
+            return scores_of_schema_4(metrics, users, scores)
         if isinstance(metrics, dict):
             metrics, scores = metrics["metrics"], _unpacked(scores)
             codes = np.cumsum(np.frombuffer(_unpacked(users), "<i4"), dtype="<i4")

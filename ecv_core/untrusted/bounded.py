@@ -72,13 +72,15 @@ def read(
     if is_small(path):
         return function(path, *arguments)
     what = f"the file {path.name}"
-    return in_child(function, path, *arguments, what=what, error=error, before=before)
+    size = os.path.getsize(path)
+    return in_child(function, path, *arguments, what=what, size=size, error=error, before=before)
 
 
 def in_child(
     function: Callable[..., T],
     *arguments: object,
     what: str,
+    size: int = 0,
     error: type[InputError] = InputError,
     before: Callable[[], object] | None = None,
     report: Report | None = None,
@@ -89,6 +91,7 @@ def in_child(
         function: with its arguments and its value it can be pickled.
         arguments: of the function.
         what: is read, for messages: "the file x.csv".
+        size: of the file, as it was given, in bytes; a larger one may take more memory.
         error: raised where it cannot be read within the limits.
         before: called first, for what the function needs and keeps: its memory does not count.
         report: given to the function as its last argument, but called here; what it raises ends
@@ -96,7 +99,7 @@ def in_child(
     Raises: `error` beyond a limit, or where the process dies; else what the function raises, if
         it is an EcvError.
     """
-    megabytes, seconds = limits.max_read_mb(), limits.max_read_seconds()
+    megabytes, seconds = limits.max_read_mb(size), limits.max_read_seconds()
     task = (function, arguments, before, report is not None, megabytes, seconds)
     # What a library says as it ends its process is not shown.
     with _TURNS, started(_PROGRAM, stderr=subprocess.DEVNULL) as process:

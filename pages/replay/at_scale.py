@@ -9,17 +9,24 @@ from statistics import fmean
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
-from ecv_core.energy.at_scale import AtScale, Yearly, at_scale
 from ecv_core.energy.meter import carbon_source, countries
 from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
-from ecv_core.energy.savings import energy_of
+from ecv_core.energy.savings import (
+    PAPER_KG,
+    PAPER_SOURCES,
+    AtScale,
+    Yearly,
+    at_scale,
+    energy_of,
+)
 from ecv_core.figures.words import (
     duration,
     processor_sentence,
+    range_words,
     run_title,
     small_number,
-    watt_hours,
+    watt_hours_range,
 )
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import HOW, Run
@@ -45,7 +52,8 @@ def at_scale_panel(run: Run) -> None:
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
-        _year(work, saved, whole, stops)
+        _year(run, work, saved, whole, stops)
+    _lecture(work, stops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +89,8 @@ def at_scale_sentence(
     low, high = max(work.folds_used - 1, 1), min(work.folds_used + 1, work.k)
     if stops is not None:
         low, high = stops.least, stops.most
-    most = at_scale(replace(work, folds_used=low), work.k - low).kwh
-    least = at_scale(replace(work, folds_used=high), work.k - high).kwh
+    _, most = at_scale(replace(work, folds_used=low), work.k - low).kwh
+    least, _ = at_scale(replace(work, folds_used=high), work.k - high).kwh
     why = "One fold more or less per run makes it"
     if stops is not None:
         why = (
@@ -148,17 +156,17 @@ def _recorded() -> list[Run]:
         return []
 
 
-def _per_fold(run: Run) -> tuple[float, float]:
-    """Joules and seconds of one fold of this run."""
+def _per_fold(run: Run) -> tuple[tuple[float, float], float]:
+    """Joules of one fold of this run, and its seconds: of processors where they are known."""
     facts, count = energy_of(run), len(run.folds)
-    joules, seconds = facts.joules / count, run.seconds / count
-    how = HOW[facts.source]
+    low, high = (joules / count for joules in facts.joules_range)
     st.caption(
-        f"{run_title(run)}: {watt_hours(joules)} ({how}) and {duration(seconds)} a fold, "
-        f"about {small_number(joules / seconds if seconds else 0)} W. "
+        f"{run_title(run)}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
+        f"{duration(run.seconds / count)} a fold. {range_words(facts)} "
         f"{processor_sentence(facts)} {left_in_words([run])}"
     )
-    return joules, seconds
+    seconds = run.seconds if facts.processor_seconds is None else facts.processor_seconds
+    return (low, high), seconds / count
 
 
 def _electricity(country: str) -> float:
@@ -183,19 +191,65 @@ def _electricity(country: str) -> float:
     return at.grams_co2e_per_kwh
 
 
-def _year(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
+def _year(run: Run, work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
     st.markdown("**Saved in a year of 52 weeks**")
     row = st.container(horizontal=True)
-    for label, value, unit, of in (
-        ("Energy", saved.kwh, "kWh", whole.kwh),
-        ("Emissions (CO2e)", saved.kg_co2e, "kg", whole.kg_co2e),
-        ("Computing time", saved.hours, "h", whole.hours),
+    timed = energy_of(run).processor_seconds is not None
+    for label, shown, of in (
+        (
+            "Processor time" if timed else "Computing time",
+            duration(3600 * saved.hours),
+            duration(3600 * whole.hours),
+        ),
+        ("Energy", f"{_ends(saved.kwh)} kWh", f"{_ends(whole.kwh)} kWh"),
+        ("Emissions (CO2e)", f"{_ends(saved.kg_co2e)} kg", f"{_ends(whole.kg_co2e)} kg"),
     ):
         row.container(width=150).metric(
             label,
-            f"{small_number(value)} {unit}",
-            f"of {small_number(of)} {unit}",
+            shown,
+            f"of {of}",
             delta_arrow="off",
             delta_color="off",
         )
     st.markdown(at_scale_sentence(work, saved, whole, stops))
+
+
+def _ends(values: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(map(small_number, values)))
+
+
+def _lecture(work: AtScale, stops: Stops | None) -> None:
+    """A group's year by what others measured at a plug, whatever this run is."""
+    with st.expander("For a lecture: a research group's year", icon=":material/school:"):
+        papers = st.number_input(
+            "Papers a year",
+            min_value=1,
+            max_value=1000,
+            value=5,
+            key="papers",
+            help="With deep learning, all experiments of the group counted.",
+        )
+        st.markdown(lecture_sentence(int(papers), work, stops))
+
+
+def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> str:
+    """What a group's papers come to in a year and what stopping would save of it, with sources.
+
+    Args:
+        papers: a year, each with deep learning.
+        work: says k, and how many folds are used.
+        stops: as of `at_scale_sentence`.
+    """
+    sources = ", ".join(f"[{name}]({url})" for name, url in PAPER_SOURCES)
+    low, high = (stops.most, stops.least) if stops else (work.folds_used, work.folds_used)
+    shares = [1 - folds / work.k for folds in (low, high)]
+    year = [papers * kg for kg in PAPER_KG]
+    saved = [kg * share for kg, share in zip(year, shares, strict=True)]
+    return (
+        f"The experiments of a paper on recommenders with deep learning came to {_ends(PAPER_KG)} "
+        f"kg CO2e, measured at a plug ({sources}). {papers} such papers a year are {_ends(year)} "
+        f"kg. Were all of it {work.k}-fold cross-validation, stopping after "
+        f"{small_number(work.folds_used)} folds would save "
+        f"{100 * (1 - work.folds_used / work.k):.0f} % of it; with stops after "
+        f"{_ends(sorted((high, low)))} folds that is {_ends(saved)} kg a year."
+    )

@@ -14,11 +14,13 @@ import streamlit as st
 from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
+    counted,
     duration,
     half_named,
     metric_label,
     processor_sentence,
     run_title,
+    saved_words,
 )
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
@@ -47,7 +49,7 @@ _race = component(
     "ecv_race",
     html='<div class="ecv-race"></div>',
     css="lanes.css",
-    js="lanes.js",
+    js=["../shared/widgets/duration.js", "lanes.js"],
 )
 
 
@@ -104,17 +106,17 @@ def _again(story: Story) -> None:
         if presenting():
             st.markdown(f"**{escaped(run_title(story.run))}**")
         play_race(story)
-    total = story.tallies[-1].seconds
+    total, facts = story.tallies[-1].seconds, energy_of(story.run)
     ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
         f"{duration(total)} for all {story.run.k}.{ran} "
         + (
-            source_sentence(energy_of(story.run).source)
+            f"Energy saved: {saved_words(facts)}. {source_sentence(facts.source)}"
             if story.metered
             else "No energy was recorded for this run, so only time is counted."
         )
-        + f" {processor_sentence(energy_of(story.run))}"
+        + f" {processor_sentence(facts)}"
     )
     st.button(
         "Replay it fold by fold",
@@ -149,7 +151,7 @@ def _live(run_id: str) -> None:
                 "run with **Go on to k after the stop** for a race to the end."
             )
         elif run.queue_position:
-            st.caption(f"It waits for {run.queue_position} runs before it.")
+            st.caption(f"It waits for {counted(run.queue_position, 'run')} before it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +177,7 @@ class Story:
 
 def story_of(run: Run) -> Story:
     """The race of a run, finished or going on."""
-    return Story(run=run, tallies=tallies(run.folds, run.k, run.stopped_at))
+    return Story(run=run, tallies=tallies(run.folds, run.k))
 
 
 def race_data(story: Story, slider: str) -> dict[str, Any]:
@@ -228,10 +230,13 @@ def verdict(story: Story, n: int) -> str:
             f"The {k}-fold mean is not known: folds {len(story.run.folds) + 1} to {k} never ran. "
             "Their time and energy are estimated at the mean of those that did."
         )
-    share = 100 * story.tallies[stop].seconds / max(story.tallies[-1].seconds, 1e-9)
+    end, what = story.tallies[-1], "processor time"
+    share = story.tallies[stop].processor_seconds / max(end.processor_seconds, 1e-9)
+    if not end.processor_seconds:
+        share, what = story.tallies[stop].seconds / max(end.seconds, 1e-9), "time"
     return (
         f"The score of {stop} folds differs by {story.difference:.2f} % from that of all {k}, "
-        f"for {share:.0f} % of the time."
+        f"for {100 * share:.0f} % of the {what}."
     )
 
 
@@ -239,22 +244,7 @@ def _padded(told: Sequence[Tally], k: int) -> list[Tally]:
     """Lanes of equal folds while nothing is known of any."""
     if len(told) == k + 1:
         return list(told)
-    zero = told[0]
-    return [
-        Tally(
-            n=n,
-            seconds=float(n),
-            joules=0.0,
-            grams_co2e=0.0,
-            saved_seconds=0.0,
-            saved_joules=0.0,
-            saved_grams=0.0,
-            ran=False,
-        )
-        if n
-        else zero
-        for n in range(k + 1)
-    ]
+    return [Tally(n=n, seconds=float(n), ran=n == 0) for n in range(k + 1)]
 
 
 def _e_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
@@ -289,28 +279,36 @@ def _running(story: Story, n: int) -> str:
 
 
 def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
-    """Each in one unit for the whole race, so that the number can run without jumping."""
-    found = []
+    """What is saved by then, processor time first: other work beside it hardly changes that.
+
+    Each in one unit for the whole race, so that the number can run without jumping; lanes.js writes
+    seconds as time.
+    """
+    found: list[dict[str, Any]] = []
+    if told[-1].processor_seconds:
+        saved = _saved(story, told, "processor_seconds")
+        found.append({"label": "Processor time saved", "values": saved})
     if story.metered:
-        energy = [tally.saved_joules / 3600 for tally in told]
-        grams = [tally.saved_grams for tally in told]
+        energy = [joules / 3600 for joules in _saved(story, told, "joules")]
+        grams = _saved(story, told, "grams_co2e")
         for label, unit, values in (
             ("Energy saved", "Wh", energy),
             ("Emissions saved", "g CO2e", grams),
         ):
             if 0 < values[-1] < 0.1:
                 unit, values = f"m{unit}", [1000 * value for value in values]
-            found.append(_counter(label, unit, values, ESTIMATED_DIGITS))
-    seconds = [tally.saved_seconds for tally in told]
-    unit, per = ("min", 60.0) if seconds[-1] >= 60 else ("s", 1.0)
-    return [*found, _counter("Time saved", unit, [value / per for value in seconds], 3)]
+            decimals = _decimals(values[-1])
+            found.append({"label": label, "unit": unit, "values": values, "decimals": decimals})
+    return [*found, {"label": "Time saved", "values": _saved(story, told, "seconds")}]
 
 
-def _counter(label: str, unit: str, values: list[float], significant: int) -> dict[str, Any]:
-    decimals = _decimals(values[-1], significant)
-    return {"label": label, "unit": unit, "values": values, "decimals": decimals}
+def _saved(story: Story, told: Sequence[Tally], name: str) -> list[float]:
+    """After each fold, what the folds after the stop cost by then; 0 while there is no stop."""
+    costs = [float(getattr(tally, name)) for tally in told]
+    stop = story.run.stopped_at
+    return [max(cost - costs[-1 if stop is None else stop], 0.0) for cost in costs]
 
 
-def _decimals(most: float, significant: int) -> int:
-    """So many significant digits of the last value."""
-    return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
+def _decimals(most: float) -> int:
+    """As many as show the digits of the last value that are believed."""
+    return min(max(ESTIMATED_DIGITS - 1 - floor(log10(most)), 0), 6) if most > 0 else 1

@@ -22,8 +22,7 @@ from ecv_core.analysis.comparison import (
 )
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure
+from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run

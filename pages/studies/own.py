@@ -23,14 +23,14 @@ from ecv_core.figures.words import (
 )
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
-from pages.run.fold_settings import metric_select
+from pages.run.settings import metric_select
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS

@@ -11,6 +11,7 @@ from ecv_core.energy.parts import (
     left_out_words,
     parts_sentence,
     parts_words,
+    why,
     with_own_joules,
 )
 from ecv_core.fold.spec import make_spec
@@ -108,3 +109,31 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         "too high."
     )
     assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are in no sum")
+
+
+def test_why_a_number_is_what_it_is_by_hand():
+    # two folds of 2 s: 4 + 16 J of the processor, 40 J each of memory; the idle machine draws 15 W
+    folds = [fold(2, cpu=cpu, ram=40) for cpu in (4.0, 16.0)]
+    more = {"idle_joules": 30.0, "grams_co2e": 0.01}
+    folds = [replace(one, energy=replace(one.energy, **more)) for one in folds]
+    spec = make_spec(dataset="synthetic", algorithm="popular", k=4)
+    when = datetime(2026, 3, 4, tzinfo=UTC)
+    finished = Run(
+        run_id="a",
+        spec=spec,
+        state=RunState.FINISHED,
+        folds=tuple(folds),
+        created_at=when,
+        stopped_at=2,
+    )
+    processor, memory, whole, idle, emissions, saved = why(finished)
+    assert processor.startswith(
+        "processor, from its load: 5 W on average x 4 s = 20 J; each second P"
+    )
+    assert memory.startswith("memory, at a flat wattage: 20 W on average x 4 s = 80 J")
+    assert whole == "all of it: 20 + 80 = 100 J, / 3600 = 0.0278 Wh"
+    assert idle == "idle: 15 W x 4 s = 60 J, so the folds added 40 J to it"
+    assert emissions == "emissions: 100 J / 3.6 MJ x 720 g CO2e per kWh = 0.02 g CO2e"
+    # the second fold cost 56 J; two never ran
+    assert saved == "saved: 0 J of folds that ran after the stop + 2 that never ran x 56 J = 112 J"
+    assert why(replace(finished, folds=())) == []

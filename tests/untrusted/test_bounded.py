@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ecv_core.analysis.selection.score_files import read_contenders
+from ecv_core.analysis.score_files import read_contenders
 from ecv_core.fold import import_folds
 from ecv_core.jobs.plans.track import read_table
 from ecv_core.records.errors import DatasetError, FoldsError, InputError
 from ecv_core.store.document import run_document
+from ecv_core.store.imports import read_run
 from ecv_core.store.recorded import recorded_runs
-from ecv_core.store.run_file import read_run
 from ecv_core.untrusted import bounded, limits
 from tests import read_jobs
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import ecv_core.dataset as datasets
 from ecv_core import splits
@@ -21,7 +21,6 @@ from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
-from ecv_core.jobs.queue import RunQueue
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -69,6 +68,11 @@ class Cell:
     def to_do(self) -> bool:
         """Whether folds are missing that nobody is going to compute unasked."""
         return self.run is None or self.run.resumable
+
+    @property
+    def answered(self) -> bool:
+        """Whether its run has every score that is asked for."""
+        return self.run is not None and answers(self.run, self.spec)
 
     @property
     def early(self) -> bool:
@@ -216,6 +220,19 @@ def answers(run: Run, spec: RunSpec) -> bool:
 # -- in the database, for pages -----------------------------------------------------------------
 
 
+class RunQueue(Protocol):
+    """Where a study puts its runs: `manager.Queue`, or as much of it as somebody may use."""
+
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "") -> str:
+        """As `Queue.start`."""
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`."""
+
+    def cancel(self, run_id: str) -> None:
+        """As `Queue.cancel`."""
+
+
 def begin(
     store: Store,
     queue: RunQueue,
@@ -244,7 +261,7 @@ def begin(
     store.compute_on(study_id, place)
     _queue(queue, study_id, found)
     for cell in found:
-        if cell.run and not cell.active and not answers(cell.run, cell.spec):
+        if cell.run and not (cell.active or cell.answered):
             queue.resume(cell.run.run_id, full=cell.spec.full)
     return study_id
 

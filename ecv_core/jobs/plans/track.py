@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy.meter import JOULES_PER_KWH, country
+from ecv_core.energy.meter import country
+from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.owner import recover
@@ -33,8 +34,7 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, Run, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.asked import begins, expire, lease, leases, one_at_a_time
-from ecv_core.store.ownership import owner_of
+from ecv_core.store.ownership import begins, expire, lease, leases, one_at_a_time, owner_of
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
 from ecv_core.untrusted.files import replacing
@@ -352,14 +352,7 @@ def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
     if joules is None:
         return Energy.none()
     grams = joules / JOULES_PER_KWH * country(spec.country).grams_co2e_per_kwh
-    return Energy(
-        joules=joules,
-        cpu_joules=0.0,
-        gpu_joules=0.0,
-        ram_joules=0.0,
-        grams_co2e=grams,
-        source="told",
-    )
+    return replace(Energy.none(), joules=joules, grams_co2e=grams, source="told")
 
 
 def _forget_files(run: Run, index: int) -> None:

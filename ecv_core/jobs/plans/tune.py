@@ -23,7 +23,7 @@ from ecv_core.analysis.tuning.spaces import (
     within,
 )
 from ecv_core.evaluation import metric_of
-from ecv_core.fold.shared import shares_with
+from ecv_core.fold import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
@@ -37,7 +37,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.splits.holdouts import NESTED_K_FOLD, TEST_PART
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.configurations import Configuration, specs_of
+from ecv_core.store.recorded import Configuration, specs_of
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 

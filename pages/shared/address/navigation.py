@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
+from ecv_core.jobs.rights import Mode, PersonRole, settings
 from pages.shared.address.link import link_button
 from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
@@ -44,6 +44,7 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 # A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
 # The first screenful of a page has its answer and its picture, and so less room above than usual.
 # What has a visitor's browser keep its cookie takes no room, nor does what mends the menu.
+# Nor do the link in the head, from the first paint on, and the bar while there is none.
 # Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
 # The line of what runs has a row of its own on a narrow screen, its buttons the next.
 # On the page of a run nothing moves as its results come: the bar has room for its words, the box of
@@ -57,7 +58,12 @@ _STYLE = """
 [data-testid="stCaptionContainer"] a { color: inherit; }
 [data-testid="stStatusWidget"] button,
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
-.st-key-keep-visitor { position: absolute; }
+.st-key-keep-visitor,
+[data-testid="stLayoutWrapper"]:has(> .st-key-copy-link),
+[data-testid="stLayoutWrapper"]:has(> .st-key-bar-place):not(:has([data-testid])) {
+  position: absolute;
+}
+.st-key-copy-link { position: fixed; top: 0.6rem; right: 6.5rem; width: auto; z-index: 999991; }
 .st-key-papers table { display: block; overflow-x: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-menu-mended) { display: none; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {

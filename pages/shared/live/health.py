@@ -17,7 +17,7 @@ import psutil
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ecv_core.jobs.rights.actor import Mode, settings
+from ecv_core.jobs.rights import Mode, settings
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunState
 from ecv_core.store.going import Totals

@@ -19,9 +19,9 @@ from ecv_core.figures.report.describe import (
     describe_runs,
     describe_selection,
     describe_study,
+    rule_sentence,
 )
 from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
-from ecv_core.figures.report.methods import rule_sentence
 from ecv_core.records.run import Scores
 
 MADE_WITH = {"e_fold": "0.1.0", "python": "3.11.7", "packages": {"torch": "2.13.0"}}

@@ -15,16 +15,20 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.tradeoff.frames import TRADEOFF_COLUMNS
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.palette import CellScale
 from ecv_core.figures.report.pictures import (
+    FORMS,
+    SMALL,
+    _styled,
     cells_picture,
     efold_picture,
+    inline,
     intervals_picture,
     ranks_picture,
+    saved,
     stops_picture,
     tradeoff_picture,
 )
-from ecv_core.figures.report.plotting import FORMS, SMALL, _styled, inline, saved
-from ecv_core.figures.scales import CellScale
 from ecv_core.records.run import Decision, Interval, Moment
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from ecv_core.analysis.selection.score_files import read_contenders
+from ecv_core.analysis.score_files import read_contenders
 from ecv_core.cli import main
 from ecv_core.records.errors import InputError
 
@@ -120,7 +120,7 @@ def test_fold_scores_alone_that_differ_by_the_same_need_all_folds(
     ("text", "said"),
     [
         ("contender,fold,user\na,0,1\n", "the file scores.csv has no column 'score'"),
-        ("model,system,fold,score\nx,a,0,1\n", "no column 'contender'"),
+        ("model,system,fold,score\nx,a,0,1\n", "is not a number; .* the columns contender, fold"),
         ("model,fold,score\na,0,1\na,0,2\n", "contender 'a', fold 0; keep one, or add 'user'"),
         ("model,fold,score\na,0,1\na,1,2\nb,0,2\n", "no row for fold 1 of 'b'"),
         ("contender,fold,user,score\n", "no rows"),

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from ecv_core.energy.samples import Sample, integral
+from ecv_core.jobs.metering import Sample, integral
 
 
 def watts(*points):
