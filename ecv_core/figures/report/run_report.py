@@ -68,7 +68,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
     fold_headers, folds, fold_caption = _folds(run, moments, label)
     described = describe_runs([run], made_with)
     return (
-        _environment()
+        templates()
         .get_template("run.html")
         .render(
             title=run_title(run),
@@ -261,7 +261,8 @@ def _command(spec: RunSpec) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """What pages are made of: their text is escaped, and a name that is not given is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
