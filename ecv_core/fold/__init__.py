@@ -193,7 +193,7 @@ def run_fold(
     if spec.task is Task.TOP_N:
         if algorithm.with_torch:
             import_module("torch")
-        evaluation.load_compiled(model, interactions.n_users * interactions.n_items)
+        evaluation.load_compiled(interactions.n_users * interactions.n_items)
     if spec.task.of_table:
         import_module("ecv_core.evaluation.scoring")
     progress("split", 0, 0)

@@ -70,7 +70,7 @@ def run_shared_fold(
     fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
     cells = interactions.n_users * interactions.n_items * len(specs)
-    evaluation.load_compiled(built[0], cells)
+    evaluation.load_compiled(cells)
     progress("split", 0, 0)
     folds_of(spec)  # and are kept
     meter = meter or NoMeter()
