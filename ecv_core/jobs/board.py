@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-import zlib
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import FoldResult, Run
 from ecv_core.store.imports import read_run
-from ecv_core.untrusted.files import read_at_most
+from ecv_core.untrusted.files import DAMAGED, read_at_most
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +38,6 @@ RUN, FOLDS, TABLE = "run.json", "folds.sha256", "reported.csv"
 """What the file, a ZIP, holds: the run as `export` writes it, `folds_sha256`, and what the model
 gave: the tables of `tell` (recommendations, predictions, or users' scores), with a column fold."""
 _ROUNDING = 1e-6
-_DAMAGED = (OSError, ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +208,6 @@ def _read(path: Path) -> tuple[bytes, str, pd.DataFrame]:
                     raise InputError(f"{name} in {path.name} has more than {at_most:,} bytes")
             with archive.open(TABLE) as member:
                 table = pd.read_csv(member, dtype={"user_id": str, "item_id": str})
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InputError(f"{path} is no result file: {' '.join(str(error).split())}") from error
     return parts[0], parts[1].decode("ascii", "replace").strip(), table

@@ -7,9 +7,7 @@ import hashlib
 import io
 import json
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -24,7 +22,7 @@ from ecv_core.splits.parts import PartCounts, checked_parts, day, fold_parts, le
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import IMPORTED, MAX_K
 from ecv_core.untrusted.disarming import armed, disarmed
-from ecv_core.untrusted.files import content_of, read_at_most, replacing
+from ecv_core.untrusted.files import DAMAGED, content_of, read_at_most, replacing
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
 
 # Fold files on disk: read, written in one step, and kept under their content's hash.
@@ -207,7 +205,7 @@ def unpacked(source: Path | bytes, name: str) -> bytes:
         try:
             with gzip.open(io.BytesIO(content)) as file:
                 content = read_at_most(file.read, MAX_FOLDS_BYTES)
-        except (EOFError, OSError, zlib.error) as error:
+        except DAMAGED as error:
             raise FoldsError(
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"
             ) from error
@@ -563,7 +561,6 @@ def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict
 
 _FOLD = re.compile(r"fold-?(\d{1,5})\.csv")
 
-_DAMAGE = (zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 """How reading a damaged archive fails, beside BadZipFile."""
 
 
@@ -585,7 +582,7 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _folds(archive, name, interactions)
-    except (zipfile.BadZipFile, *_DAMAGE) as error:
+    except DAMAGED as error:
         raise FoldsError(f"{name} is damaged or encrypted ({error}); get it again") from error
 
 

@@ -10,7 +10,7 @@ from ecv_core.figures.words import algorithm_title, run_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.store.recorded import recorded_run
-from pages.replay.race import play_race, story_of
+from pages.replay.race import play_race
 from pages.shared.address.navigation import go, lead_to, page
 from pages.shared.address.present import present_button, presenting
 from pages.shared.live.acting import acting
@@ -43,7 +43,7 @@ def shown_race() -> None:
         with st.container(key="presented-race"):
             if presenting():
                 st.markdown(f"**{escaped(run_title(run))}**")
-            play_race(story_of(run), autoplay=True)
+            play_race(run, autoplay=True)
 
 
 def doors() -> None:
@@ -52,7 +52,9 @@ def doors() -> None:
     with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
-        live, f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data, in half a minute."
+        live,
+        f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data: half a minute, where "
+        "nothing else runs.",
     ):
         _try_it()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):

@@ -201,10 +201,20 @@ def test_the_command_says_what_holds_and_what_is_only_claimed(tmp_path, capsys):
     assert "fold 0 claims ndcg@5" in capsys.readouterr().err
 
 
+def packed_by_lzma_and_damaged():
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(RUN, "{}" * 99)
+    content = bytearray(held.getvalue())
+    content[50] ^= 255  # of what is packed
+    return bytes(content)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"no archive", "is no result file"),
+        (packed_by_lzma_and_damaged(), "is no result file"),
         ({RUN: "{}"}, "holds no folds.sha256"),
         ({RUN: "{}", FOLDS: "0", TABLE: "fold,user_id\n"}, "is not a run that e-fold exported"),
         ({RUN: "{}", FOLDS: "0" * 999, TABLE: ""}, "has more than 100 bytes"),

@@ -214,9 +214,7 @@ class Node:
         """All results of a task.
 
         Args:
-            call: the task.
-            say: tells the coordinator something.
-            folder: as of `data.place`.
+            folder: as of `place`.
         Raises: EcvError.
         """
         say({"key": call.key, "begun": name})
