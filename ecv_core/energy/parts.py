@@ -166,15 +166,6 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     )
 
 
-def parts_words(folds: Iterable[EnergyCost]) -> str:
-    """The parts with their shares and what they mean, where there is no room for a picture."""
-    parts = energy_parts(folds)
-    if not parts:
-        return ""
-    shares = ", ".join(f"{part.name} {part.percent:.0f} %" for part in parts)
-    return f"It is made up of: {shares}. {parts_sentence(parts)}"
-
-
 def why(run: Run) -> list[str]:
     """How the energy of a run's folds comes about, a line for each step with its own numbers."""
     folds, facts = run.folds, energy_of(run)

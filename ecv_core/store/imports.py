@@ -60,8 +60,6 @@ class RunFile:
 def read_run(content: bytes, name: str) -> RunFile:
     """Read and check an exported run.
 
-    Args:
-        content: of the file.
     Raises: InputError with what is wrong with the file and the way out.
     """
     shown = codec.shown(name)

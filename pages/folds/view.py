@@ -195,8 +195,8 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
     for known in RULES.values() if explored.complete else ():
         if known.needs_user_scores and known.id not in there:
             st.caption(
-                f"{escaped(known.title)} needs every user's score, which some of these runs come "
-                "without."
+                f"{escaped(known.title)} needs the score of every user, or sample, which some of "
+                "these runs come without."
             )
     csv_button("Options as CSV", frame, "folds-options.csv")
 

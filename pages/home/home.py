@@ -10,7 +10,7 @@ from ecv_core.figures.words import algorithm_title, run_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.store.recorded import recorded_run
-from pages.replay.race import play_race, story_of
+from pages.replay.race import play_race
 from pages.shared.address.navigation import go, lead_to, page
 from pages.shared.address.present import present_button, presenting
 from pages.shared.live.acting import acting
@@ -43,7 +43,7 @@ def shown_race() -> None:
         with st.container(key="presented-race"):
             if presenting():
                 st.markdown(f"**{escaped(run_title(run))}**")
-            play_race(story_of(run), autoplay=True)
+            play_race(run, autoplay=True)
 
 
 def doors() -> None:

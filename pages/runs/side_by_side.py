@@ -199,13 +199,14 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     st.header("How this is tested", anchor=False)
     tested, untested = _found(runs)
     corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
+    units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
     st.caption(
         f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
-        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}: over users, each "
-        "with the mean of these folds; where single users' scores were not kept, over folds, which "
-        "share training data and so are not independent, by the corrected resampled t test (Nadeau "
-        f"and Bengio, 2003). {glossary_link('p-value', 'p')} and effect d are in the table; no "
-        "difference found is not the same as equal."
+        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}: over {units}, "
+        f"each with the mean of these folds; where scores of single {units} were not kept, over "
+        "folds, which share training data and so are not independent, by the corrected "
+        f"resampled t test (Nadeau and Bengio, 2003). {glossary_link('p-value', 'p')} and effect "
+        "d are in the table; no difference found is not the same as equal."
     )
     several = len({run.spec.dataset for _, run in runs}) > 1
     if tested:

@@ -12,7 +12,7 @@ import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
-from ecv_core.energy.parts import parts_words
+from ecv_core.energy.parts import energy_parts, parts_sentence, why
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
@@ -68,7 +68,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
     fold_headers, folds, fold_caption = _folds(run, moments, label)
     described = describe_runs([run], made_with)
     return (
-        _environment()
+        templates()
         .get_template("run.html")
         .render(
             title=run_title(run),
@@ -218,7 +218,8 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
     said = (
         f"{used_words(energy)} for {counted(len(run.folds), 'fold')}.",
         range_words(energy),
-        parts_words(run.folds),
+        parts_sentence(energy_parts(run.folds)),
+        f"How it comes about: {'; '.join(why(run))}.",
         memory_words(run.folds),
         shared_words(run),
         node_words(run),
@@ -260,7 +261,8 @@ def _command(spec: RunSpec) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """What pages are made of: their text is escaped, and a name that is not given is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

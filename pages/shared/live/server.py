@@ -28,7 +28,7 @@ from ecv_core.jobs.rights import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.events import events
-from pages.shared.live.health import healthz, metrics, tell_systemd
+from pages.shared.live.health import give_back_memory, healthz, metrics, tell_systemd
 from pages.shared.live.state import manager
 from pages.shared.live.tabs import tabs
 
@@ -107,7 +107,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     _log_with_run_ids()
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
-        telling = asyncio.gather(events.look_and_tell(), tell_systemd())
+        telling = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
         try:
             yield
         finally:
