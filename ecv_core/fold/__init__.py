@@ -208,7 +208,7 @@ def run_fold(
     if spec.task is Task.TOP_N:
         if algorithm.with_torch:
             import_module("torch")
-        evaluation.load_compiled(model, interactions.n_users * interactions.n_items)
+        evaluation.load_compiled(interactions.n_users * interactions.n_items)
     if spec.task.of_table:
         import_module("ecv_core.evaluation.scoring")
     progress("split", 0, 0)
@@ -380,7 +380,7 @@ def run_shared_fold(
     fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
     cells = interactions.n_users * interactions.n_items * len(specs)
-    evaluation.load_compiled(built[0], cells)
+    evaluation.load_compiled(cells)
     progress("split", 0, 0)
     folds_of(spec)  # and are kept
     meter = meter or NoMeter()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Popularity, Ranked
+from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS, Popularity, Ranked
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import UserScores
 from ecv_core.records.spec import RunSpec
