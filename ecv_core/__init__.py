@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ecv_core.evaluation.metrics import register_metric as register_metric
     from ecv_core.evaluation.scoring import sample_scores as sample_scores
     from ecv_core.jobs.plans.select import Selected as Selected
+    from ecv_core.library.data import Data as Data
+    from ecv_core.library.data import add as add
     from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from ecv_core.library.evaluate import select as select
     from ecv_core.library.evaluate import study as study
     from ecv_core.library.evaluate import tune as tune
-    from ecv_core.library.in_memory import Data as Data
-    from ecv_core.library.in_memory import add as add
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
     from ecv_core.library.run import figure as figure
@@ -68,9 +68,16 @@ _HOMES = {
     "ecv_core.estimators.search": ("EFoldSearchCV",),
     "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
-    "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
+    "ecv_core.library.data": (
+        "Data",
+        "add",
+        "algorithms",
+        "datasets",
+        "load",
+        "metrics",
+        "split",
+    ),
     "ecv_core.library.evaluate": ("evaluate", "orders", "power", "select", "study", "tune"),
-    "ecv_core.library.in_memory": ("Data", "add"),
     "ecv_core.library.run": ("Run", "Runs", "figure", "report", "runs"),
     "ecv_core.jobs.plans.select": ("Selected",),
     "ecv_core.library.track": ("Tracked", "track"),

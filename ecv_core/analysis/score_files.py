@@ -6,7 +6,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,9 +40,7 @@ _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
 
 
-def read_contenders(
-    path: Path, columns: Mapping[str, str] | None = None
-) -> tuple[list[Scores], list[str]]:
+def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
     """The contenders of a scores file, each with all folds and the same users.
 
     Args:
@@ -52,14 +50,13 @@ def read_contenders(
             other column is left; else others are ignored. Or one column per contender and one row
             per fold; or one row per contender and one column per fold. A column that numbers the
             rows, under a name such as 'index', is no contender where there are others.
-        columns: contender, fold, score and user -> their columns, where somebody says which.
     Returns: the contenders in the order in which they first appear, and the names of the folds
         likewise: fold i of a contender is the i-th of them.
     Raises: InputError for a file that cannot be read, a column or value that is missing, a score
         that is no finite number, a row that is there twice, or contenders of which one lacks a
         fold or a user that another has.
     """
-    return bounded.read(_read_contenders, path, columns)
+    return bounded.read(_read_contenders, path)
 
 
 def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
@@ -81,7 +78,7 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
             ) from error
     if len(source) > limits.MAX_TABLE_BYTES:
         raise InputError(f"{name} is larger than 1 MiB; is it a table of fold scores?")
-    contenders, folds = _contenders(_named(_csv(source, source[: 1 << 16], name), None, name), name)
+    contenders, folds = _contenders(_named(_csv(source, source[: 1 << 16], name), name), name)
     if not 2 <= len(folds) <= MAX_K:
         raise InputError(
             f"{name} has {len(folds)} folds; between 2 and {MAX_K} folds can be explored"
@@ -96,11 +93,9 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
     return {one.name: one.folds for one in contenders}
 
 
-def _read_contenders(
-    path: Path, columns: Mapping[str, str] | None
-) -> tuple[list[Scores], list[str]]:
+def _read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
     name = f"the file {path.name}"
-    return _contenders(_named(_table(path, columns, name), columns, name), name)
+    return _contenders(_named(_table(path, name), name), name)
 
 
 def _contenders(table: pa.Table, file: str) -> tuple[list[Scores], list[str]]:
@@ -220,7 +215,7 @@ def _scores(table: pa.Table, file: str) -> NDArray[np.float64]:
     return scores
 
 
-def _table(path: Path, columns: Mapping[str, str] | None, file: str) -> pa.Table:
+def _table(path: Path, file: str) -> pa.Table:
     import pyarrow as pa
 
     if path.exists() and not path.is_file():  # a pipe or device may never end
@@ -229,7 +224,7 @@ def _table(path: Path, columns: Mapping[str, str] | None, file: str) -> pa.Table
         raise InputError(f"{file} is packed twice; unpack it once and give what comes out")
     try:
         if path.suffix == ".parquet":
-            return _parquet(path, columns, file)
+            return _parquet(path, file)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as text:
             head = text.read(1 << 16)
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
@@ -272,7 +267,7 @@ def _unreadable(file: str, error: Exception) -> InputError:
     )
 
 
-def _named(table: pa.Table, columns: Mapping[str, str] | None, file: str) -> pa.Table:
+def _named(table: pa.Table, file: str) -> pa.Table:
     """A row per contender and fold, its columns named as COLUMNS and USER have it."""
     import pyarrow as pa
 
@@ -281,7 +276,7 @@ def _named(table: pa.Table, columns: Mapping[str, str] | None, file: str) -> pa.
     if len(set(names)) < len(names):
         shown = ", ".join(names)[:200]
         raise InputError(f"the columns of {file} must have different names, but are {shown}")
-    found = dict(columns or _columns_of(names))
+    found = _columns_of(names)
     if {"contender", "fold"} <= found.keys() or "user" in found:
         return table.select(list(found.values())).rename_columns(list(found))
     known = found.get("contender") or found.get("fold")
@@ -291,7 +286,7 @@ def _named(table: pa.Table, columns: Mapping[str, str] | None, file: str) -> pa.
     if not len(table):
         return table
     kinds = (pa.float64(), pa.int64(), pa.null())
-    if text := next((name for name in rest if table[name].type not in kinds), None):
+    if (text := next((one for one in rest if table[one].type not in kinds), None)) is not None:
         values = map(str, table[text].to_pylist())
         wrong = next((one for one in values if not re.fullmatch(r"[-+.\deE]+", one)), "")[:100]
         raise InputError(
@@ -338,7 +333,7 @@ def _packed_twice(path: Path) -> bool:
         return False
 
 
-def _parquet(path: Path, columns: Mapping[str, str] | None, file: str) -> pa.Table:
+def _parquet(path: Path, file: str) -> pa.Table:
     """The columns that may be used, of no more rows than may be."""
     from pyarrow import parquet
 
@@ -349,5 +344,5 @@ def _parquet(path: Path, columns: Mapping[str, str] | None, file: str) -> pa.Tab
                 "out some contenders"
             )
         names = table.schema_arrow.names
-        found = columns or _columns_of(names)
+        found = _columns_of(names)
         return table.read(list(found.values() if {"contender", "fold"} <= found.keys() else names))

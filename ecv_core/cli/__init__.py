@@ -50,6 +50,7 @@ COMMANDS = {
     "track": ("track_commands", "evaluate a model of your own, with ask and tell"),
     "ask": ("track_commands", "the next fold of a tracked run, as files"),
     "tell": ("track_commands", "what a fold of a tracked run gave"),
+    "bridge": ("bridge_command", "evaluate a model of RecBole or Cornac, in its own environment"),
     "import": ("runs_commands", "keep a run that was exported elsewhere"),
     "report": ("runs_commands", "a run as one HTML page, to print or to send"),
     "figure": ("runs_commands", "a picture for a paper, in a column's width"),

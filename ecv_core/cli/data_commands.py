@@ -28,7 +28,7 @@ def download_options(parser: argparse.ArgumentParser) -> None:
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
     from ecv_core.cli.options import add_split_options
-    from ecv_core.splits.exchange.archive import FORMS
+    from ecv_core.splits.exchange import FORMS
 
     parser.add_argument("dataset")
     parser.add_argument(

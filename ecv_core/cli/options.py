@@ -67,7 +67,6 @@ def add_rule_param(
     """Add the option of a rule's parameter that has one of its own.
 
     Args:
-        parser: of the command.
         known: the parameter; its value is checked with the rule's.
         changed: what is otherwise in this command, as for `add_argument`.
     """
@@ -111,8 +110,6 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
     """Add the option of one setting.
 
     Args:
-        parser: of the command.
-        name: of the setting.
         changed: what is otherwise in this command, as for `add_argument`.
     """
     known = SETTINGS[name]
@@ -158,13 +155,8 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
 OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
 
 
-def add_machine_options(parser: argparse.ArgumentParser) -> None:
-    """Add them to a command's parser."""
-    add_settings(parser, OF_MACHINE)
-
-
 def machine_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What they say, for `make_spec`."""
+    """What the options of OF_MACHINE say, for `make_spec`."""
     return {name: getattr(options, name) for name in OF_MACHINE}
 
 
@@ -179,7 +171,6 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
     """Add them to a command's parser.
 
     Args:
-        parser: of the command.
         of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS

@@ -27,10 +27,11 @@ from ecv_core.analysis.tuning.nested import Aside, aside_document, aside_sentenc
 from ecv_core.analysis.tuning.spaces import space_of
 from ecv_core.cli import OK, check_target, write_json
 from ecv_core.cli.options import (
-    add_machine_options,
+    OF_MACHINE,
     add_place,
     add_rule_params,
     add_setting,
+    add_settings,
     add_split_options,
     asked_folds,
     asked_rule_params,
@@ -84,7 +85,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
     add_place(parser)
-    add_machine_options(parser)
+    add_settings(parser, OF_MACHINE)
     parser.add_argument(
         "--folder", metavar="FOLDER", help="also record each run there, as data/recorded has them"
     )
@@ -205,7 +206,7 @@ def _add_comparison(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  #
     parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     add_split_options(parser, **of_seed)
     add_place(parser)
-    add_machine_options(parser)
+    add_settings(parser, OF_MACHINE)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 

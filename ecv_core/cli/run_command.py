@@ -146,7 +146,6 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:
-        store: where it is.
         run: the run; one of a selection takes the selection to its end.
         options: those of `add_place`, and where its JSON goes.
     Returns: the exit code.

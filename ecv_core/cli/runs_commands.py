@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -286,15 +287,38 @@ def reproduce_command(options: argparse.Namespace) -> int:
 
 
 def board_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["check"], help="compute its scores again")
     parser.add_argument(
-        "file", type=Path, help="a ZIP with run.json, folds.sha256 and reported.csv"
+        "action",
+        choices=["check", "site"],
+        help="compute a result's scores again; or render a folder of results as a page",
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE|FOLDER",
+        help="a ZIP with run.json, folds.sha256 and reported.csv; or a folder of them",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.html", help="of site; default FOLDER/index.html"
     )
 
 
 def board_command(options: argparse.Namespace) -> int:
-    from ecv_core.jobs.board import check_result
+    from ecv_core.jobs.board import check_result, site
 
+    if options.action == "site":
+        page, refused = site(options.file)
+        for name, why in refused.items():
+            print(f"{name} is left out: {why}", file=sys.stderr)
+        path = options.output or options.file / "index.html"
+        try:
+            path.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise RunError(f"{path} cannot be written: {error.strerror}") from None
+        print(path)
+        return OK
+    if options.output:
+        raise InputError("--output is of 'board site'; leave it out")
     checked = check_result(options.file)
     run, at = checked.run, checked.run.at_stop
     assert at is not None  # a run that is read has a stop

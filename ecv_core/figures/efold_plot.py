@@ -17,6 +17,7 @@ from ecv_core.figures.palette import (
     axis,
     base_layout,
     fold_axis,
+    fold_ticks,
     lay_out,
     lecture_layout,
     note,
@@ -93,15 +94,7 @@ def efold_figure(
         figure,
         base_layout(colours, height),
         xaxis=plain_axis(
-            "folds seen (n)",
-            range=[0.5, k + 0.5],
-            tickmode="linear" if k <= 20 else "auto",
-            dtick=1,
-            tick0=1,
-            fixedrange=False,
-            showgrid=False,
-            showline=True,
-            linecolor=colours.muted,
+            "folds seen (n)", fixedrange=False, linecolor=colours.muted, **fold_ticks(k)
         ),
         yaxis=_axis(metric, colours.mean, [low, top], colours) | {"gridcolor": colours.grid},
         yaxis2=_axis("interval width", colours.width, [0, top - low], colours)

@@ -44,7 +44,6 @@ def number_size(columns: int, least: int = 11) -> int:
     """Pixels of the numbers' type: two of them side by side must not touch.
 
     Args:
-        columns: of the table.
         least: what many columns get; longer numbers less than short ones.
     """
     return min(16, max(least, 128 // max(1, columns)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -185,16 +185,19 @@ def axis(title: str, colours: Palette, **more: object) -> dict[str, Any]:
 
 def fold_axis(title: str, k: int, colours: Palette) -> dict[str, Any]:
     """An axis over the folds 1 .. k."""
-    return axis(
-        title,
-        colours,
-        range=[0.5, k + 0.5],
-        tickmode="linear" if k <= 20 else "auto",
-        tick0=1,
-        dtick=1,
-        showgrid=False,
-        showline=True,
-    )
+    return axis(title, colours, **fold_ticks(k))
+
+
+def fold_ticks(k: int, linear: int = 20) -> dict[str, Any]:
+    """Where such an axis begins and ends, and its ticks: one per fold up to so many folds."""
+    return {
+        "range": [0.5, k + 0.5],
+        "tickmode": "linear" if k <= linear else "auto",
+        "tick0": 1,
+        "dtick": 1,
+        "showgrid": False,
+        "showline": True,
+    }
 
 
 def bar_label(bar: str, words: str, colours: Palette, size: int = LABEL) -> dict[str, Any]:
@@ -221,15 +224,8 @@ class Steps:
 
     def to_json(self) -> str:
         """As the figure component reads it."""
-        return json.dumps(
-            {
-                "patches": list(self.patches),
-                "variants": list(self.variants),
-                "alts": list(self.alts),
-                "notes": list(self.notes),
-            },
-            separators=(",", ":"),
-        )
+        steps = {one.name: list(getattr(self, one.name)) for one in fields(self)}
+        return json.dumps(steps, separators=(",", ":"))
 
 
 # What colours of cells span: the same on a page and in print.

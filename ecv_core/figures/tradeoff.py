@@ -14,6 +14,7 @@ from ecv_core.figures.palette import (
     Palette,
     Steps,
     base_layout,
+    fold_ticks,
     lay_out,
     palette,
     plain_axis,
@@ -280,13 +281,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         xaxis=plain_axis(
             "stops after fold",
             size=17,
-            range=[0.4, k + 0.6],
-            tickmode="linear" if k <= 12 else "auto",
-            tick0=1,
-            dtick=1,
-            showgrid=False,
-            **looks,
-            showline=True,
+            **looks | fold_ticks(k, 12) | {"range": [0.4, k + 0.6]},
         ),
         yaxis=plain_axis(
             "share of all orders",

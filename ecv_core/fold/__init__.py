@@ -47,10 +47,9 @@ from ecv_core.records.run import (
     one_source,
 )
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits.exchange import archive
-from ecv_core.splits.exchange.archive import read_split
-from ecv_core.splits.exchange.files import store_folds, stored_folds_path, write_folds
-from ecv_core.splits.fold_matrices import FoldMatrices
+from ecv_core.splits import exchange
+from ecv_core.splits.exchange import read_split, store_folds, stored_folds_path, write_folds
+from ecv_core.splits.parts import FoldMatrices
 
 
 def data_of(spec: RunSpec) -> Interactions:
@@ -108,7 +107,7 @@ def export_folds(spec: RunSpec, path: Path) -> None:
 
 def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
     """A run's split as a ZIP archive for others, with a README; see `splits.split_archive`."""
-    return archive.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
+    return exchange.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
 
 
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:
@@ -209,7 +208,7 @@ def run_fold(
     if spec.task is Task.TOP_N:
         if algorithm.with_torch:
             import_module("torch")
-        evaluation.load_compiled(model, interactions.n_users * interactions.n_items)
+        evaluation.load_compiled(interactions.n_users * interactions.n_items)
     if spec.task.of_table:
         import_module("ecv_core.evaluation.scoring")
     progress("split", 0, 0)
@@ -381,7 +380,7 @@ def run_shared_fold(
     fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
     cells = interactions.n_users * interactions.n_items * len(specs)
-    evaluation.load_compiled(built[0], cells)
+    evaluation.load_compiled(cells)
     progress("split", 0, 0)
     folds_of(spec)  # and are kept
     meter = meter or NoMeter()

@@ -330,7 +330,6 @@ class Book:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 
         Args:
-            specs: of the runs.
             under_way: tasks that are computed still, whose runs go on.
         """
         ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter
@@ -103,22 +104,18 @@ class _UnderWay:
         return spent >= self._seconds
 
 
+@dataclass
 class _Drive:
     """What is under way of one plan."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        book: Book,
-        executor: Executor,
-        writer: ProgressWriter,
-        closing: Callable[[], bool],
-        seconds: float | None,
-    ) -> None:
-        self._plan, self._book, self._executor, self._writer = plan, book, executor, writer
-        self._closing, self._seconds = closing, seconds
-        self._begun: dict[Task, _UnderWay] = {}
-        self._deaths: Counter[Task] = Counter()
+    _plan: Plan
+    _book: Book
+    _executor: Executor
+    _writer: ProgressWriter
+    _closing: Callable[[], bool]
+    _seconds: float | None
+    _begun: dict[Task, _UnderWay] = field(default_factory=dict)
+    _deaths: Counter[Task] = field(default_factory=Counter)
 
     def to_its_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""

@@ -1,7 +1,8 @@
 """What computes tasks: the fold itself, in this very process, or in one worker process.
 
 An executor knows nothing of plans, runs or the database. Another one (many cores, a cluster) is a
-class with these four methods."""
+class with these four methods.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,6 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
 
     Args:
         specs: as of `Task.specs`.
-        index: the held-out fold.
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """

@@ -70,7 +70,6 @@ class Plan(Protocol):
         plan would not make any more is cancelled; to see that it is asked as if nothing were.
 
         Args:
-            known: the results so far.
             under_way: tasks that are being computed; they are not to be given again.
         Returns: empty while there is nothing to do but to wait for what is under way; the plan is
             done once nothing is.

@@ -1,6 +1,7 @@
 """Who may do what in a dashboard that several people use, and every change that its pages make.
 
-Pages hide what somebody may not do; that it is refused is decided here."""
+Pages hide what somebody may not do; that it is refused is decided here.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from ecv_core.records.errors import InputError, RightsError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.stopping import cheap_models
-from ecv_core.store.imports import import_run
+from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import Quota, introduce, lost_seconds, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
@@ -37,7 +38,6 @@ from ecv_core.untrusted.limits import whole_number
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.rounds import Terms
-    from ecv_core.store.imports import RunFile
 
 
 # Who asks for a change and what a role allows.
@@ -107,8 +107,6 @@ def refusal(action: Action, actor: Actor, *belongs_to: str) -> str | None:
     """Why somebody may not do this, as one sentence; None where they may.
 
     Args:
-        action: what is asked for.
-        actor: by whom.
         belongs_to: the ids of those who started what it is done to; empty for what is nobody's,
             such as runs of a command line.
     """
@@ -228,7 +226,6 @@ def member(claims: Mapping[str, object], known: Settings, now: float) -> Actor:
 
     Args:
         claims: of the identity token; empty for somebody who is not signed in.
-        known: who has which role.
         now: Unix seconds; who signed in longer ago than `SIGNED_IN_SECONDS` is nobody.
     """
     issuer, subject = str(claims.get("iss") or ""), str(claims.get("sub") or "")
@@ -309,7 +306,6 @@ class Acting:
 
         Args:
             manager: gives the run manager, which may start it.
-            actor: who asks for changes.
             known: the mode and its limits.
         """
         self._store, self._manager, self._known = store, manager, known
@@ -532,7 +528,6 @@ class Handling:
 
         Args:
             store: gives the database, which keeps how people are called.
-            actor: who asks for changes.
         """
         self._store = store
         self.actor = actor

@@ -27,7 +27,7 @@ from ecv_core.jobs.plans import tune as tunings
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.tune import Tuned
-from ecv_core.library.in_memory import computing, dataset_id, name_of
+from ecv_core.library.data import computing, dataset_id, name_of
 from ecv_core.library.run import Run, Runs
 from ecv_core.library.settings import (
     ScoreSettings,

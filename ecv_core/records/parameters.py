@@ -141,7 +141,6 @@ class Parameter:
         """A value with what it is: 'alpha 1e-4', 'tolerance 2.13 %', 'at least 4 folds'.
 
         Args:
-            value: of the parameter.
             about: to two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):

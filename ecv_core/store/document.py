@@ -215,7 +215,7 @@ def run_document(run: Run) -> dict[str, Any]:
     fold while there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d)
     are there once all folds are. `energy` is `energy.savings.EnergyFacts`, `doubt` what makes the
     folds no base for a promise, `hardware` on which they were computed.
-    Raises: InputError for a run with a value that `run_file.read_run` would refuse.
+    Raises: InputError for a run with a value that `imports.read_run` would refuse.
     """
     at, whole = run.at_stop, run.k_fold_mean
     scores, confidence = [result.score for result in run.folds], run.spec.confidence

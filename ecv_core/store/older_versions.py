@@ -1,4 +1,4 @@
-"""Databases of older versions -> the tables of today, nothing lost."""
+"""Older versions: their tables -> those of today; users' scores as schema 4 packed them."""
 
 from __future__ import annotations
 

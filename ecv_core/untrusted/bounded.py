@@ -17,7 +17,6 @@ import sys
 import threading
 import traceback
 import zipfile
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.untrusted.files import opened
+from ecv_core.untrusted.files import DAMAGED, opened
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ def is_small(path: Path) -> bool:
             if start.startswith(_ZIP):
                 with zipfile.ZipFile(file) as archive:  # no member gives more than it says
                     return sum(one.file_size for one in archive.infolist()) <= most
-    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, zipfile.BadZipFile):
+    except DAMAGED:
         pass
     return True
 

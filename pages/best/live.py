@@ -24,7 +24,7 @@ from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, manager, results, sentence, sentences, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.words import run_label
 
 _Runs = list[tuple[int, Run]]
@@ -51,6 +51,7 @@ def live(selection_id: str) -> None:
             selection_id,
             titles,
             where,
+            watch().now().moment,
             key="selection",
             of=[ALL],
             often=[STEPS],
@@ -104,12 +105,12 @@ def _how_many(specs: Sequence[RunSpec], runs: Sequence[Run]) -> None:
             )
 
 
-def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
+def _follow(selection_id: str, titles: Sequence[str], before: _Where, drawn: float) -> None:
     """What is computed now, with Cancel; or why nothing is, with Resume."""
     with sentences():
         runs = _runs(selection_id)
-        if _where(runs) != before:
-            st.rerun()
+        if watch().now().moment > drawn and _where(runs) != before:
+            st.rerun()  # not while the page is drawn: where folds are quicker it would never be
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
         active = [(place, run) for place, run in runs if run.state.active]

@@ -28,11 +28,12 @@ with page():
     link_warnings_again()
     preload_plots()
     systems, runs, whose = choose_systems()
-    limit, share = promise_input()
+    left, right = st.columns([1, 1.3], gap="medium")
+    with left:
+        limit, share = promise_input()
     if systems:
         explored = explore_systems(systems, limit)
         found = decision_of(explored, share)
-        left, right = st.columns([1, 1.2], gap="medium")
         with left:
             answer(explored, found, whose)
             run_button(found, runs)

@@ -65,14 +65,14 @@ def promise_input() -> tuple[float, float]:
             format="%.1f",
             key=LIMIT_KEY,
             **KEPT,
-            width=220,
+            width=205,
             help=explained(
                 "The difference to the k-fold mean that you can accept, in percent of it.",
                 "difference",
             ),
         )
         share = st.number_input(
-            "Required share of fold orders (%)",
+            "Share of fold orders (%)",
             value=95.0,
             min_value=1.0,
             max_value=100.0,
@@ -80,7 +80,7 @@ def promise_input() -> tuple[float, float]:
             format="%.0f",
             key=SHARE_KEY,
             **KEPT,
-            width=260,
+            width=205,
             help=explained(
                 "Folds can come in any order. In this share of all orders the score at the stop "
                 "has to be within the acceptable difference.",
@@ -195,8 +195,8 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
     for known in RULES.values() if explored.complete else ():
         if known.needs_user_scores and known.id not in there:
             st.caption(
-                f"{escaped(known.title)} needs every user's score, which some of these runs come "
-                "without."
+                f"{escaped(known.title)} needs the score of every user, or sample, which some of "
+                "these runs come without."
             )
     csv_button("Options as CSV", frame, "folds-options.csv")
 

@@ -52,7 +52,9 @@ def doors() -> None:
     with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
-        live, f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data, in half a minute."
+        live,
+        f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data: half a minute, where "
+        "nothing else runs.",
     ):
         _try_it()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):

@@ -32,6 +32,7 @@ from ecv_core.figures.words import (
     counted,
     duration,
     half_named,
+    interval_said,
     metric_label,
     processor_sentence,
     range_words,
@@ -239,7 +240,7 @@ def _e_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
     stop = run.stopped_at
     if stop is not None and n >= stop:
         moment = run.moments[stop - 1]
-        half = half_named(moment.interval, run.k)
+        half = half_named(interval_said(run)[0], run.k)
         label = metric_label(run.spec)
         how = "stopped" if stop < run.k else "never stopped early, done"
         after = f"{how} after {stop} folds, {duration(told[stop].seconds)}"

@@ -38,6 +38,7 @@ def comparison() -> None:
         return
     from pages.runs.side_by_side import (
         best_runs,
+        better,
         means_pictures,
         named_runs,
         paired_tests,
@@ -48,9 +49,11 @@ def comparison() -> None:
 
     named = named_runs(runs)
     best = best_runs(named)
+    if len(named) > 1:
+        better(named)  # what a comparison is for
     picture(named, best)
     if len(named) > 1:
-        paired_tests(named)  # what a comparison is for, so before the numbers
+        paired_tests(named)
     table(named, best)
     if any(run.folds for run in runs):
         for_paper(

@@ -12,7 +12,7 @@ from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import FoldParts
-from ecv_core.splits.part_counts import day
+from ecv_core.splits.parts import day
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import explained, glossary_link

@@ -65,6 +65,7 @@ def test_a_column_that_numbers_the_rows_is_no_system_where_there_are_others():
         (b"a\n1\nx\n", "'x' in the column 'a' of the file is not a number"),
         (b"a\n1\nnan\n", "fold 2 of 'a' has the score nan"),
         (b"a\n1\ninf\n", "fold 2 of 'a' has the score inf"),
+        (b",b\nx,1\ny,2\n", "'x' in the column '' of the file is not a number"),
         (b"a\n1\n1_0\n", "'1_0' in the column 'a' of the file is not a number"),
         (b"a,b\n1,0.3\n2,0.3\n", "all scores of 'b' in the file are 0.3; folds that never"),
         (b"a\n\xff\xfe\n", "in the column 'a' of the file is not a number|is not text in UTF-8"),

@@ -95,12 +95,6 @@ def test_capitals_a_metrics_name_separators_and_wide_tables_are_recognised(
     }
 
 
-def test_columns_that_somebody_names_are_taken(tmp_path: Path) -> None:
-    path = file(tmp_path, "who,round,recall,ndcg\na,1,9,0.1\na,2,9,0.3\n")
-    columns = {"contender": "who", "fold": "round", "score": "ndcg"}
-    assert read_contenders(path, columns)[0][0].folds.tolist() == [0.1, 0.3]
-
-
 def test_fold_scores_alone_that_differ_by_the_same_need_all_folds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """Which is best?: recorded selections, one's own with made-up folds, scores files, and mistakes."""
 
 from collections.abc import Callable
+from types import FunctionType
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,6 +13,8 @@ from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
+from pages.shared.live.events import events
+from pages.shared.live.watch import watch
 from tests.jobs.plans.test_select import go, specs
 
 
@@ -196,26 +199,39 @@ def test_one_that_goes_on_can_be_cancelled_and_resumed(
     assert "cancel-selection" in [one.key for one in app.button]
 
 
-def test_one_that_is_decided_while_its_page_is_drawn_is_shown_decided(
+def test_a_page_that_folds_overtake_is_drawn_once_and_then_told(
     app: AppTest,
     begun: Callable[[int], str],
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Folds of a tenth of a second end between two looks at the database."""
+    """Folds of a tenth of a second end while the page is drawn, and all before the next look."""
     selection_id = begun(1)
     standing = SelectPlan.standing
     drawn: list[str] = []
+    shown: list[str] = []
 
-    def at_first_overtaken(plan: SelectPlan, scores: Results) -> Standing:
+    def overtaken(plan: SelectPlan, scores: Results) -> Standing:
         found = standing(plan, scores)
         if not drawn:
-            drawn.append("once")
+            drawn.append("the page")
             go(store, selection_id, most=2)
         return found
 
-    monkeypatch.setattr(SelectPlan, "standing", at_first_overtaken)
+    def told(part: FunctionType, *arguments: object, key: str, of: list[str], **_: object) -> None:
+        """As `follow`, and then as the browser, which asks again where a version is another."""
+        before = [events.version(topic, watch().now()) for topic in of]
+        part(*arguments)
+        shown.append(key)
+        now = watch().look()
+        if before != [events.version(topic, now) for topic in of]:
+            watch().page_begins()
+            part(*arguments)
+
+    monkeypatch.setattr(SelectPlan, "standing", overtaken)
+    monkeypatch.setattr("pages.best.live.follow", told)
     open_best(app, selection_id)
+    assert "selection" in shown
     assert "Decided after 1 fold each" in verdict(app)
 
 

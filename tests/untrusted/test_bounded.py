@@ -119,7 +119,7 @@ def test_many_contenders_folds_and_users_are_too_many(tmp_path):
     path = tmp_path / "many.csv"
     rows = [f"a,{fold},0.5" for fold in range(limits.MAX_SCORE_FOLDS + 1)]
     path.write_text("\n".join(["contender,fold,score", *rows]))
-    with pytest.raises(InputError, match="201 folds and 1 users, too many for one selection"):
+    with pytest.raises(InputError, match="201 folds and 1 users, too many to be looked at"):
         read_contenders(path)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ecv_core import models
-from ecv_core.models.components import PREFIX, named
+from ecv_core.models.outside import PREFIX, named
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec

@@ -32,11 +32,11 @@ from ecv_core.dataset._catalogue import (
     INTERACTIONS,
     catalogue,
     data_dir,
+    file_sha256,
     now,
     read_about,
 )
 from ecv_core.dataset._catalogue import About as About  # also for those who take it from here
-from ecv_core.dataset._hashing import file_sha256
 from ecv_core.dataset.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, plain_file
 from ecv_core.dataset.own.reading import Reading, loss, read_rows, read_samples

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._load import Unreadable, check_ids, ids_of, numbered, one_per_pair
+from ecv_core.dataset._load import Unreadable, check_ids, codes_and_ids, numbered, one_per_pair
 from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Form, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, check_limits, refusals
 from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, Rows, batches
@@ -409,8 +409,8 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     def joined(role: str) -> NDArray[Any] | None:
         return np.concatenate([piece.pop(role) for piece in kept]) if role in roles else None
 
-    users, user_ids = _codes([piece.pop("user_id") for piece in kept])
-    items, item_ids = _codes([piece.pop("item_id") for piece in kept])
+    users, user_ids = codes_and_ids(pa.chunked_array([piece.pop("user_id") for piece in kept]))
+    items, item_ids = codes_and_ids(pa.chunked_array([piece.pop("item_id") for piece in kept]))
     baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
     times, ratings = joined("timestamp"), joined("rating")
     rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
@@ -425,12 +425,6 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
         baskets=baskets,
     )
     return whole.take(rows), len(users) - len(rows)
-
-
-def _codes(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
-    """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
-    together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
-    return together.indices.to_numpy().astype(np.int32, copy=False), ids_of(together.dictionary)
 
 
 def _baskets(pieces: list[pa.DictionaryArray]) -> NDArray[np.int32]:

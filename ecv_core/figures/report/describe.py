@@ -210,7 +210,6 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
     """What stopped the evaluation, and how intervals were worked out.
 
     Args:
-        specs: of the runs.
         paper: the BibTeX entry of e-fold cross-validation.
     """
 
@@ -304,7 +303,6 @@ def version_sentence(
 
     Args:
         made_with: versions; empty where they were not recorded.
-        software: its BibTeX entry.
         specs: of the runs; none for scores from a file.
     """
     others = sum(spec.tracked for spec in specs)
@@ -379,8 +377,6 @@ def describe_study(
     Args:
         cells: one row per alpha and cell, from `tradeoff.study_frames.cells_frame`.
         runs: the complete runs of the cells.
-        made_with: versions.
-        alpha: one that `cells` holds.
     """
     at = cells[cells["alpha"] == alpha]
     specs = [run.spec for run in runs]
@@ -425,9 +421,7 @@ def describe_advice(
     """How many folds are enough.
 
     Args:
-        found: the decision.
         runs: of its systems; empty where they came from a file of scores.
-        made_with: versions.
         cost: what is spent: 'energy', or 'folds'.
     """
     specs = [run.spec for run in runs]
@@ -488,11 +482,7 @@ def describe_selection(
 
     Args:
         contenders: with the folds that were used.
-        titles: of them, as people read them.
-        terms: what was asked.
-        played: to its end.
         specs: of the contenders; none for scores from a file.
-        file: its name.
         made_with: versions; empty where they were not recorded.
         replayed: whether all folds were there before.
     """

@@ -1,6 +1,7 @@
 """Figures for print: figure 1, the trade-off, the stops, tables of cells; as files, or in a page.
 
-They say in grey what they say in colour: lines differ in dash and mark."""
+They say in grey what they say in colour: lines differ in dash and mark.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +108,6 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
     by its anchor, and set in the document's font when that is typeset.
 
     Args:
-        draw: see `Draw`.
-        form: of the file.
         title: what it shows, kept in the file.
     Returns: the same bytes for the same figure. PDF embeds its fonts, SVG holds outlines.
     """
@@ -128,7 +127,6 @@ def inline(draw: Draw, *, alt: str) -> Markup:
     """The figure as an `<svg>` element for a page, with text that can be selected.
 
     Args:
-        draw: see `Draw`.
         alt: one sentence for those who do not see it; escaped here.
     """
     from markupsafe import Markup
@@ -438,7 +436,6 @@ def intervals_picture(rows: pd.DataFrame, label: str) -> Figure:
 
     Args:
         rows: name, mean, low and high; NaN for none, infinite for an open end.
-        label: of the axis.
     """
     figure = _figure(COLUMN, 0.6 + 0.22 * len(rows))
     axes, places = figure.subplots(), np.arange(len(rows))

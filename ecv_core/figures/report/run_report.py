@@ -36,7 +36,7 @@ from ecv_core.figures.words import (
     used_words,
     verdict,
 )
-from ecv_core.models import components
+from ecv_core.models import outside
 from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -68,7 +68,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
     fold_headers, folds, fold_caption = _folds(run, moments, label)
     described = describe_runs([run], made_with)
     return (
-        _environment()
+        templates()
         .get_template("run.html")
         .render(
             title=run_title(run),
@@ -253,7 +253,7 @@ def machine_words(made_with: Mapping[str, Any]) -> str:
 
 def _command(spec: RunSpec) -> str:
     try:
-        if not (spec.tracked or components.named(spec.algorithm)):
+        if not (spec.tracked or outside.named(spec.algorithm)):
             models.algorithm(spec.algorithm)  # a record may be older or newer than the registry
         return command_for(spec)
     except UnknownName as error:
@@ -261,7 +261,8 @@ def _command(spec: RunSpec) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """What pages are made of: their text is escaped, and a name that is not given is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

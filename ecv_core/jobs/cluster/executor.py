@@ -192,10 +192,8 @@ class DaskExecutor:
         """Nothing is computed yet.
 
         Args:
-            client: of the scheduler.
             cluster: that was started with it, and ends with it; None for somebody else's.
             nodes: that a site is asked for; by default as many as there are.
-            site: what nodes are like.
             alone: as of `Call`.
             scope: names the database: who goes on with it finds its tasks on the scheduler again.
             compute: what a node does with a task.

@@ -36,7 +36,7 @@ from ecv_core.records.errors import Cancelled, EcvError, RunError
 from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
-from ecv_core.splits.exchange.files import stored_folds_path
+from ecv_core.splits.exchange import stored_folds_path
 from ecv_core.store.environment import host
 from ecv_core.untrusted.files import replacing
 
@@ -214,9 +214,7 @@ class Node:
         """All results of a task.
 
         Args:
-            call: the task.
-            say: tells the coordinator something.
-            folder: as of `data.place`.
+            folder: as of `place`.
         Raises: EcvError.
         """
         say({"key": call.key, "begun": name})

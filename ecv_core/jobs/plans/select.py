@@ -68,13 +68,11 @@ class Standing:
     joules_expected: float | None
     """What all folds would take, by the mean of those that each contender has; None without."""
 
-    def document(self, metric: str) -> dict[str, Any]:
-        """What is written of it once it is decided; see `analysis.selection.document`.
-
-        Args: metric: the score's name.
-        """
+    def document(self) -> dict[str, Any]:
+        """What is written of it once it is decided; see `analysis.selection.document`."""
         assert self.played is not None
         played = replace(self.played, joules_of_all_folds=self.joules_expected)
+        metric = self.named[0][1].metric_name
         return selection_document(self.contenders, self.terms, metric, played)
 
     @property
@@ -147,7 +145,7 @@ class Selected:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        return self.standing.document(self.metric)
+        return self.standing.document()
 
     @property
     def methods(self) -> str:

@@ -120,8 +120,6 @@ def planned(
     """The runs of a study, every parameter at its default; nothing fills them yet.
 
     Args:
-        datasets_of: ids.
-        algorithms: ids.
         splits_of: ids of strategies, each with its own default number of folds; single splits too.
             Without any it is a study of datasets x algorithms, under each algorithm's usual split.
         folder: where the runs are to be recorded, if they are: those that their rule ends early
@@ -245,7 +243,6 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        queue: of whoever computes it.
         cells: as `planned` gives them.
         started_by: the id of a person, as of `Store.create`.
         may_go_on: as of `filled`.

@@ -268,7 +268,7 @@ def test_the_alpha_asked_for_is_marked_on_the_curve():
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     here = lines["alpha 1e-4"]
     assert (list(here.get_xdata()), list(here.get_ydata())) == ([40], [1])
-    assert list(lines["precision rule, all tolerances"].get_xdata()) == [50]
+    assert list(lines["precision rule"].get_xdata()) == [50]
     dashes = {(line.get_linestyle(), line.get_marker()) for line in lines.values()}
     assert len(dashes) >= 5  # told apart without colour
 

@@ -1,11 +1,12 @@
-"""Any split as a ZIP archive that others can use: plain CSV or RecBole's benchmark files."""
+"""Released folds travel: CSV of `user_id,item_id,fold`, and ZIP archives of any split, and back."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
 import json
 import re
-import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -14,30 +15,322 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute
+from pyarrow import compute, csv
 
 from ecv_core.records.errors import FoldsError, InputError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.splits.exchange.files import (
-    IMPORTED,
-    ZIP_MAGIC,
-    csv_text,
-    deals,
-    disarmed_ids,
-    folds_csv,
-    id_columns,
-    mismatch,
-    pairs_of,
-    parse,
-    read_bytes,
-    read_folds,
-)
-from ecv_core.splits.fold_matrices import checked_parts
-from ecv_core.splits.part_counts import PartCounts, day, fold_parts, leakage
+from ecv_core.splits.parts import PartCounts, checked_parts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
-from ecv_core.splits.strategies import MAX_K
-from ecv_core.untrusted.files import read_at_most
+from ecv_core.splits.strategies import IMPORTED, MAX_K
+from ecv_core.untrusted.disarming import armed, disarmed
+from ecv_core.untrusted.files import DAMAGED, content_of, read_at_most, replacing
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
+
+# Fold files on disk: read, written in one step, and kept under their content's hash.
+
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+SUFFIXES = {GZIP_MAGIC: ".csv.gz", ZIP_MAGIC: ".zip"}
+"""What a stored file is called, by its first bytes; anything else is plain CSV."""
+
+
+def store_folds(source: Path | bytes, folder: Path) -> str:
+    """Keep a copy of a fold file or split archive under its content's hash, and return that hash.
+
+    Args:
+        source: the file, as a path or as its content.
+        folder: where copies are kept; made when missing.
+    Returns: the SHA-256 of the content, as RunSpec.folds_sha256 names it.
+    Raises: FoldsError if the file cannot be read or the copy not written.
+    """
+    content = (
+        source if isinstance(source, bytes) else read_bytes(source, f"the fold file {source.name}")
+    )
+    sha256 = hashlib.sha256(content).hexdigest()
+    suffix = next((end for magic, end in SUFFIXES.items() if content.startswith(magic)), ".csv")
+    write_bytes(folder / f"{sha256}{suffix}", content, for_others=False)
+    return sha256
+
+
+def stored_folds_path(folder: Path, sha256: str) -> Path:
+    """Where `store_folds` keeps the file with this hash.
+
+    Raises: FoldsError if it is not there, or is no longer what was stored.
+    """
+    if re.fullmatch("[0-9a-f]{64}", sha256) is None:  # it becomes a file name
+        raise FoldsError(f"'{sha256}' is not the SHA-256 of a fold file; import the file again")
+    for suffix in (*SUFFIXES.values(), ".csv"):
+        path = folder / f"{sha256}{suffix}"
+        if path.is_file():
+            if hashlib.sha256(read_bytes(path, "the stored fold file")).hexdigest() != sha256:
+                raise FoldsError(f"the stored fold file {path} is damaged; import the file again")
+            return path
+    raise FoldsError(f"no fold file {sha256} is stored in {folder}; import the file again")
+
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """The file's content; `name` is what to call it in an error. Raises: FoldsError."""
+    try:
+        return content_of(path, at_most=MAX_FOLDS_BYTES)
+    except OSError as error:
+        raise FoldsError(
+            f"{name} cannot be read ({error.strerror or error}); check its path and permissions"
+        ) from error
+
+
+def write_bytes(path: Path, content: bytes, *, for_others: bool = True) -> None:
+    """Write in one step: a reader sees the old file or the whole new one. Raises: FoldsError."""
+    try:
+        with replacing(path, for_others=for_others) as part:
+            part.write_bytes(content)
+    except OSError as error:
+        raise FoldsError(
+            f"the fold file {path} cannot be written ({error.strerror or error}); "
+            "free space or choose another folder"
+        ) from error
+
+
+# Bytes of a fold file -> columns of text, and their (user, item) pairs as a dataset has them.
+
+
+class PairKeys:
+    """(user, item) pairs as one number each, with the order that sorts them."""
+
+    def __init__(
+        self, users: NDArray[np.int32], items: NDArray[np.int32], of: Interactions
+    ) -> None:
+        keys = users.astype(np.int64) * of.n_items + items
+        self.order = (
+            np.arange(len(keys)) if np.all(keys[1:] >= keys[:-1]) else np.argsort(keys)
+        )  # files and prepared data are usually sorted already
+        self.sorted = keys[self.order]
+
+
+def pairs_of(table: pa.Table, name: str, interactions: Interactions) -> tuple[PairKeys, PairKeys]:
+    """The pairs that a file has in its columns user_id and item_id, and those of the dataset.
+
+    Raises: FoldsError if it names a user or an item that the dataset does not have.
+    """
+    users = _codes(table["user_id"], interactions.user_ids, "user", name, interactions.dataset)
+    items = _codes(table["item_id"], interactions.item_ids, "item", name, interactions.dataset)
+    given = PairKeys(users, items, interactions)
+    return given, PairKeys(interactions.users, interactions.items, interactions)
+
+
+def mismatch(given: PairKeys, wanted: PairKeys, interactions: Interactions) -> str:
+    """Why the file's pairs are not those of the interactions, in words."""
+
+    def example(key: np.int64) -> str:
+        user, item = divmod(int(key), interactions.n_items)
+        return f"user {interactions.user_ids[user]}, item {interactions.item_ids[item]}"
+
+    dataset = interactions.dataset
+    strange = given.sorted[~np.isin(given.sorted, wanted.sorted)]
+    if len(strange):
+        return (
+            f"has {len(strange)} rows that are no interaction of {dataset} after preparation, e.g. "
+            f"{example(strange[0])}; use folds of the prepared dataset"
+        )
+    repeats = given.sorted[1:][given.sorted[1:] == given.sorted[:-1]]
+    if len(repeats):
+        return (
+            f"repeats {len(repeats)} interactions, e.g. {example(repeats[0])}; "
+            "give each exactly one fold"
+        )
+    missing = wanted.sorted[~np.isin(wanted.sorted, given.sorted)]
+    return (
+        f"misses {len(missing)} of the {len(wanted.sorted)} interactions of {dataset}, e.g. "
+        f"{example(missing[0])}; give each exactly one fold"
+    )
+
+
+def _codes(
+    column: pa.ChunkedArray, ids: NDArray[np.str_], kind: str, name: str, dataset: str
+) -> NDArray[np.int32]:
+    known = pa.array(ids)
+    codes = compute.index_in(armed(column), value_set=known)
+    if codes.null_count:  # another program's file has them as they are
+        codes = compute.coalesce(codes, compute.index_in(column, value_set=known))
+    if codes.null_count:
+        unknown = column.filter(codes.is_null())
+        raise FoldsError(
+            f"{name} names {len(unknown.unique())} {kind}s that {dataset} does not have after "
+            f"preparation, e.g. '{shown(unknown[0])}' ({len(unknown)} rows); "
+            "use folds of the prepared dataset"
+        )
+    return np.asarray(codes, dtype=np.int32)
+
+
+def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
+    """Columns of a CSV, as text.
+
+    Args:
+        content: the text in UTF-8; further columns are ignored.
+        name: what to call it in an error.
+        columns: the names wanted, in this order.
+    Raises: FoldsError.
+    """
+    first_line = ",".join(columns)
+    try:
+        if not content.strip():
+            raise FoldsError(f"{name} is empty; its first line must be {first_line}")
+        if b"\0" in content[:10_000]:
+            raise FoldsError(f"{name} is not a CSV file: it has bytes that no text has")
+        header = content[:10_000].decode("utf-8-sig", errors="replace").splitlines()[:1]
+        found = [column.strip().strip('"') for column in header[0].split(",")] if header else []
+        missing = [column for column in columns if column not in found]
+        if missing:
+            raise FoldsError(
+                f"{name} has no column {' and no column '.join(missing)}; "
+                f"its first line must be {first_line}"
+            )
+        return csv.read_csv(
+            pa.BufferReader(content),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(columns, pa.string()),
+                include_columns=list(columns),
+            ),
+        )
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise FoldsError(
+            f"{name} is not a readable CSV ({str(error).splitlines()[0]}); "
+            f"give one line {first_line} and then one line per interaction"
+        ) from error
+
+
+def unpacked(source: Path | bytes, name: str) -> bytes:
+    """The file's text, unpacked."""
+    content = source if isinstance(source, bytes) else read_bytes(source, name)
+    if content.startswith(GZIP_MAGIC):
+        try:
+            with gzip.open(io.BytesIO(content)) as file:
+                content = read_at_most(file.read, MAX_FOLDS_BYTES)
+        except (EOFError, OSError, zlib.error) as error:
+            raise FoldsError(
+                f"{name} is a damaged or truncated gzip file ({error}); get it again"
+            ) from error
+        if content.startswith((GZIP_MAGIC, ZIP_MAGIC)):
+            raise FoldsError(f"{name} is packed twice; unpack it once and give that file")
+    if len(content) > MAX_FOLDS_BYTES:
+        most = MAX_FOLDS_BYTES // MEGABYTE
+        raise FoldsError(f"{name} is larger than {most} MiB unpacked; is it a fold file?")
+    return content
+
+
+COLUMNS = ("user_id", "item_id", "fold")
+
+
+def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
+    """Folds from a file that gives every interaction exactly one fold, numbered from 0.
+
+    Args:
+        source: a CSV or gzipped CSV, as a path or as its content; rows in any order, further
+            columns are ignored.
+        interactions: the prepared dataset that the folds are of.
+    Returns: strategy 'imported', seed None, k = highest fold + 1.
+    Raises: FoldsError if the file cannot be read, lacks a column, misses or repeats an interaction,
+        names one that is not there, or has an odd fold number, an empty fold, or only one fold.
+    """
+    name = f"the fold file {source.name}" if isinstance(source, Path) else "the fold file"
+    table = parse(unpacked(source, name), name, COLUMNS)
+    fold = _fold_numbers(table["fold"], name)
+    given, wanted = pairs_of(table, name, interactions)
+    if not np.array_equal(given.sorted, wanted.sorted):
+        raise FoldsError(f"{name} {mismatch(given, wanted, interactions)}")
+    assignment = np.empty(len(interactions), dtype=np.int16)
+    assignment[wanted.order] = fold[given.order]
+
+    sizes = np.bincount(assignment)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        raise FoldsError(
+            f"{name} has folds up to {len(sizes) - 1}, but {len(empty)} of them hold nothing, e.g. "
+            f"fold {empty[0]}; number the folds from 0 without gaps"
+        )
+    if len(sizes) < 2:
+        raise FoldsError(f"{name} has only fold 0; at least 2 folds are needed")
+    return Folds(strategy=IMPORTED, k=len(sizes), seed=None, assignment=assignment)
+
+
+def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
+    """The folds as CSV text in UTF-8, one row per interaction in the order of the interactions.
+
+    Raises: FoldsError if they are no folds in which every interaction is held out exactly once.
+    """
+    if not deals(folds) or folds.assignment is None:
+        raise FoldsError(
+            f"the split '{folds.strategy}' does not hold every interaction out exactly once, so "
+            "it cannot be one CSV of user_id,item_id,fold; export it as a ZIP archive"
+        )
+    checked_parts(interactions, folds, 0)
+    every = np.arange(len(interactions))
+    columns = disarmed_ids(interactions, every)
+    return csv_text(columns | {"fold": pa.array(folds.assignment)})
+
+
+def deals(folds: Folds) -> bool:
+    """Whether every interaction is held out in exactly one fold and learnt from in the others."""
+    return folds.draw is None and folds.assignment is not None and bool(folds.assignment.min() >= 0)
+
+
+def id_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
+    """The user and item ids of these interactions, as columns of a table."""
+    users, items = pa.array(interactions.users[rows]), pa.array(interactions.items[rows])
+    return {
+        "user_id": pa.array(interactions.user_ids).take(users),
+        "item_id": pa.array(interactions.item_ids).take(items),
+    }
+
+
+def disarmed_ids(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
+    """As `id_columns`, for a file that a spreadsheet may open; reading it undoes that."""
+    return {name: disarmed(ids) for name, ids in id_columns(interactions, rows).items()}
+
+
+def csv_text(columns: dict[str, pa.Array], delimiter: str = ",") -> bytes:
+    """Columns as delimited text in UTF-8 under a line with their names."""
+    table = pa.table(columns)
+    text = b""
+    for quoting in ("none", "needed"):  # Arrow's "needed" quotes all text, so try without first
+        out = io.BytesIO()
+        try:
+            csv.write_csv(
+                table,
+                out,
+                csv.WriteOptions(include_header=False, quoting_style=quoting, delimiter=delimiter),
+            )
+        except pa.ArrowInvalid:
+            continue
+        text = out.getvalue()
+        break
+    return delimiter.join(columns).encode() + b"\n" + text
+
+
+def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
+    """Write the folds as CSV, gzipped where the name ends in .gz; never leaves half a file.
+
+    The same folds give the same bytes. Raises: FoldsError if the file cannot be written.
+    """
+    content = folds_csv(interactions, folds)
+    if path.suffix == ".gz":
+        content = gzip.compress(content, compresslevel=6, mtime=0)
+    write_bytes(path, content)
+
+
+def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
+    whole = compute.match_substring_regex(column, r"^\d{1,9}$")
+    bad = column.filter(compute.invert(whole))
+    if not len(bad):
+        numbers = np.asarray(column.cast(pa.int32()))
+        bad = column.filter(pa.array(numbers >= MAX_K))
+    if len(bad):
+        raise FoldsError(
+            f"{name} has {len(bad)} rows whose fold is not a whole number below {MAX_K}, e.g. "
+            f"'{shown(bad[0])}'; number the folds 0, 1, 2, ..."
+        )
+    return numbers.astype(np.int16)
+
 
 # A split in words: how it was made and what is in it, as papers ask authors to release.
 
@@ -269,7 +562,6 @@ def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict
 
 _FOLD = re.compile(r"fold-?(\d{1,5})\.csv")
 
-_DAMAGE = (zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 """How reading a damaged archive fails, beside BadZipFile."""
 
 
@@ -291,7 +583,7 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _folds(archive, name, interactions)
-    except (zipfile.BadZipFile, *_DAMAGE) as error:
+    except DAMAGED as error:
         raise FoldsError(f"{name} is damaged or encrypted ({error}); get it again") from error
 
 

@@ -1,4 +1,4 @@
-"""What a fold holds, part by part, what of it is unknown, how much of training lies after tests.
+"""A fold's parts: as sparse matrices, counted, and how much of training lies after tests.
 
 A *pair* is a training interaction and a test interaction that it helps to predict; it leaks where
 the training interaction is strictly later. The share of leaking pairs is given for three notions
@@ -21,9 +21,120 @@ from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.splits.fold_matrices import checked_parts
+from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Folds, History, Interactions, Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldMatrices:
+    """One fold; every matrix has shape (users, items), float32 ones, sorted, without duplicates.
+
+    Rows and columns may be empty.
+    """
+
+    train: csr_array
+    validation: csr_array
+    """Set aside from training; empty where the split has no such part."""
+    held_out: csr_array
+    interactions: Interactions
+    """What was split."""
+    learnt: NDArray[np.bool_]
+    """Which interactions are in training; shape (interactions,)."""
+
+    @property
+    def seen(self) -> csr_array:
+        """What the user already has when the held-out part is predicted, and so no candidate."""
+        if not self.validation.nnz:
+            return self.train
+        seen = csr_array(self.train + self.validation)
+        seen.sort_indices()
+        return seen
+
+    def history(self) -> History:
+        """What is known of when the entries of `train` were, for models that ask for it."""
+        return History.of(self.interactions, self.learnt)
+
+
+@kinds_checked
+def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldMatrices:
+    """All parts of fold `index`, pairwise disjoint.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions, or if the
+        fold has nothing to learn from or nothing held out.
+    """
+    parts = usable_parts(interactions, folds, index)
+    return FoldMatrices(
+        train=_matrix(interactions, parts == Part.TRAIN),
+        validation=_matrix(interactions, parts == Part.VALIDATION),
+        held_out=_matrix(interactions, parts == Part.TEST),
+        interactions=interactions,
+        learnt=parts == Part.TRAIN,
+    )
+
+
+def usable_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+    """The Part of each interaction in fold `index`. Raises: FoldsError as `fold_matrices`."""
+    parts = checked_parts(interactions, folds, index)
+    counts = np.bincount(parts, minlength=len(Part))
+    for part, word in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
+        if not counts[part]:
+            raise FoldsError(_nothing(interactions, folds, index, word, int(counts[Part.UNKNOWN])))
+    return parts
+
+
+def checked_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+    """The Part of each interaction in fold `index`.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    """
+    parts = folds.parts(index)
+    if len(parts) != len(interactions):
+        raise FoldsError(
+            f"these folds assign {len(parts)} interactions, but {interactions.dataset} "
+            f"has {len(interactions)}; make the folds from this dataset again"
+        )
+    return parts
+
+
+def _nothing(interactions: Interactions, folds: Folds, index: int, word: str, unknown: int) -> str:
+    reason = (
+        f", because training knows the user and the item of none of {unknown:,} interactions; "
+        "use 'unknown' = 'keep'"
+        if unknown
+        else "; use another number of folds or another split"
+    )
+    return (
+        f"fold {index} of {interactions.dataset} under the split '{folds.strategy}' has nothing "
+        f"{word}{reason}"
+    )
+
+
+def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> csr_array:
+    users, items = interactions.users[chosen], interactions.items[chosen]
+    width = interactions.n_items
+    keys = users.astype(np.int64) * width + items
+    if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
+        ones = np.ones(len(users), dtype=np.float32)
+        matrix = csr_array((ones, (users, items)), shape=(interactions.n_users, width))
+        # Building it from pairs has sorted them and added up what was there twice.
+        matrix.data[:] = 1
+        return matrix
+    sizes = np.bincount(users, minlength=interactions.n_users)
+    pointers = np.zeros(interactions.n_users + 1, dtype=np.int32)
+    np.cumsum(sizes, out=pointers[1:])
+    matrix = csr_array(
+        (np.ones(len(items), dtype=np.float32), items.astype(np.int32, copy=False), pointers),
+        shape=(interactions.n_users, width),
+    )
+    matrix.has_sorted_indices = True  # known from the keys; spares every user of it the check
+    matrix.has_canonical_format = True
+    return matrix
+
+
+# What a fold holds, part by part, and what of it is unknown.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,39 +265,31 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     moments = np.unique(interactions.history, return_inverse=True)[1].astype(np.int64)
     train, test = moments[learnt], moments[held]
 
-    def among(codes: Codes | None) -> float | None:
-        if codes is None:
-            return later_share(None, train, None, test)
+    def among(codes: Codes) -> float | None:
         return later_share(codes[learnt], train, codes[held], test)
 
     shared = interactions.timestamps is not None
     return Leakage(
-        anyone=among(None) if shared else None,
+        anyone=among(np.zeros_like(interactions.users)) if shared else None,
         item=among(interactions.items) if shared else None,
         own=among(interactions.users),
         tests=float(np.mean(test < train.max())) if shared and len(train) and len(test) else None,
     )
 
 
-def later_share(
-    train_groups: Codes | None, train: Ranks, test_groups: Codes | None, test: Ranks
-) -> float | None:
+def later_share(train_groups: Codes, train: Ranks, test_groups: Codes, test: Ranks) -> float | None:
     """Share of the pairs within one group in which the training moment is later.
 
     Args:
-        train_groups: the group of each training interaction; None puts all into one.
+        train_groups: the group of each training interaction.
         train: moments as ranks from 0.
         test_groups: the group of each test interaction, likewise.
         test: moments, ranked together with those of training.
     Returns: None without a pair.
     """
     span = int(max(train.max(initial=0), test.max(initial=0))) + 1
-    start = np.zeros(len(test), dtype=np.int64)
-    keys = train
-    if train_groups is not None and test_groups is not None:
-        keys = train_groups.astype(np.int64) * span + train
-        start = test_groups.astype(np.int64) * span
-    keys = np.sort(keys)
+    keys = np.sort(train_groups.astype(np.int64) * span + train)
+    start = test_groups.astype(np.int64) * span
     end = np.searchsorted(keys, start + span)
     helping = end - np.searchsorted(keys, start)
     later = end - np.searchsorted(keys, start + test, side="right")

@@ -1,20 +1,15 @@
-"""Any scorer that is a LensKit component, named 'lenskit:module.Class' on the command line.
-
-Naming one imports its module, which runs code. So it is done only within
-`records.plugins.naming_code`,
-which the command line and the library open, and never because a link, a form or an imported run
-says so.
-"""
+"""Models whose code is not e-fold's: known by their name alone, or components of LensKit."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +19,104 @@ from ecv_core.models.base import Algorithm
 from ecv_core.models.lenskit_mf import load_lenskit, panics_as
 from ecv_core.records import plugins
 from ecv_core.records.errors import EcvError, InputError, RunError
-from ecv_core.records.parameters import Parameter, ParamValue
+from ecv_core.records.parameters import Parameter, Params, ParamValue
 from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.spec import Task
+from ecv_core.untrusted.limits import MAX_TEXT
 
 if TYPE_CHECKING:
     import torch
+
+# Tracked models, and those of plug-ins that are not installed: only their name is known.
+
+
+MAX_NAME = 60
+
+
+class Elsewhere(Algorithm):
+    """A model that is known by its name alone; it takes any parameters, and cannot be built."""
+
+    def resolve(self, given: Mapping[str, ParamValue]) -> Params:
+        """What is given, sorted by name; text that reads as a number is that number.
+
+        Raises: InputError for a value that is no finite number, line of text or truth value.
+        """
+        for name, value in given.items():
+            if not str(name).isidentifier() or not _can_be_shown(value):
+                raise InputError(
+                    f"what is said of {self.id} is name=value with a finite number, a line of text "
+                    f"or true or false, but {name} is {value!r}"
+                )
+        return tuple((name, _number(given[name])) for name in sorted(given))
+
+
+def _can_be_shown(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= MAX_TEXT and value.isprintable()
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max  # not NaN either
+
+
+def _number(value: ParamValue) -> ParamValue:
+    for kind in (int, float) if isinstance(value, str) else ():
+        try:
+            number: ParamValue = kind(value)
+        except ValueError:
+            continue
+        if _can_be_shown(number):  # 'nan' stays a text
+            return number
+    return value
+
+
+def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
+    """A model of this name that is not here."""
+
+    def build(_params: Mapping[str, ParamValue]) -> NoReturn:
+        raise InputError(f"'{name}' cannot be computed here: its code is elsewhere")
+
+    return Elsewhere(
+        id=name,
+        title=name,
+        summary="Computed by code outside e-fold.",
+        paper="",
+        parameters=(),
+        build=build,
+        log_odds=True,  # who reports a log loss has probabilities
+        task=task,
+    )
+
+
+def tracked(name: str, task: Task, taken: Mapping[str, Algorithm]) -> Elsewhere:
+    """A model whose folds are computed by code outside, under the name that it was given.
+
+    Args:
+        name: one line of text.
+        task: what it does.
+        taken: the algorithms that are here.
+    Raises: InputError for a name that cannot be shown, or that an algorithm here has.
+    """
+    name_words = "give it a name of one line, such as 'my model'"
+    if not name or name != " ".join(name.split()) or not name.isprintable():
+        raise InputError(f"'{name}' cannot be the name of a tracked model; {name_words}")
+    if len(name) > MAX_NAME or ":" in name or name.startswith("-"):
+        raise InputError(
+            f"the name of a tracked model has at most {MAX_NAME} characters, no ':' and no '-' at "
+            f"its start, but is '{name}'; {name_words}"
+        )
+    for known in taken.values():
+        if name.casefold() in (known.id.casefold(), known.title.casefold()):
+            raise InputError(
+                f"'{name}' is an algorithm of e-fold ({known.id}); give your model another name, "
+                f"such as 'my {name}'"
+            )
+    return elsewhere(name, task)
+
+
+# Any scorer that is a LensKit component, named 'lenskit:module.Class' on the command line.
+#
+# Naming one imports its module, which runs code. So it is done only within
+# `records.plugins.naming_code`, which the command line and the library open, and never because a
+# link, a form or an imported run says so.
+
 
 PREFIX = "lenskit:"
 _NAME = re.compile(r"((?:[A-Za-z_]\w*\.)+)([A-Za-z_]\w*)")
