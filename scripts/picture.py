@@ -27,7 +27,7 @@ LONGEST = 900
 
 STILLS = {
     "explore": ("folds?alpha=0.0001", "How many folds", 90),
-    "study": ("studies?alpha=0.0001", "Difference to", 470),
+    "study": ("studies?alpha=0.0001", "Does it hold everywhere", 90),
     "learn": ("learn?chapter=rule", "When is it enough", 90),
 }
 """Name of a picture: the address, the beginning of a heading, and how far down that shall be."""

@@ -80,8 +80,9 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
         raise InputError(f"{name} is larger than 1 MiB; is it a table of fold scores?")
     contenders, folds = _contenders(_named(_csv(source, source[: 1 << 16], name), name), name)
     if not 2 <= len(folds) <= MAX_K:
+        have = f"{len(folds)} fold{'s' * (len(folds) > 1)}"
         raise InputError(
-            f"{name} has {len(folds)} folds; between 2 and {MAX_K} folds can be explored"
+            f"{name} has {have}; between 2 and {MAX_K} folds can be explored"
             + (f", so take the first {MAX_K}" if len(folds) > MAX_K else "")
         )
     for one in contenders:

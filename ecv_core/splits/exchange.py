@@ -206,7 +206,7 @@ def unpacked(source: Path | bytes, name: str) -> bytes:
         try:
             with gzip.open(io.BytesIO(content)) as file:
                 content = read_at_most(file.read, MAX_FOLDS_BYTES)
-        except (EOFError, OSError, zlib.error) as error:
+        except DAMAGED as error:
             raise FoldsError(
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"
             ) from error

@@ -40,6 +40,7 @@ from pages.run.details import (
 )
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
+from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import RACE, VIEW
 from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
@@ -133,10 +134,12 @@ def live_run(runs: list[Run]) -> None:
     active = any(run.state.active for run in runs)
     names = [run.spec.algorithm for run in runs]
     if len(runs) > 1:
+        shown = {name: algorithm_title(name) for name in names} | {FOLLOW: "Follow the queue"}
+        label_from_link("show", shown)
         st.segmented_control(
             "Show",
             [FOLLOW, *names],
-            format_func=lambda name: "Follow the queue" if name == FOLLOW else name,
+            format_func=shown.__getitem__,
             default=FOLLOW,
             required=True,
             key="show",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -26,6 +26,8 @@ from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure,
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
+from ecv_core.records.spec import SETTINGS
+from ecv_core.splits import SPLITS
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
@@ -137,7 +139,10 @@ def settings(runs: Sequence[NamedRun]) -> None:
     ]
     frame = pd.DataFrame(
         {"setting": [field.name for field in other]}
-        | {head: [field.values[at] for field in other] for at, head in enumerate(heads)}
+        | {
+            head: [_titled(field.name, field.values[at]) for field in other]
+            for at, head in enumerate(heads)
+        }
     )
     st.dataframe(
         frame,
@@ -149,6 +154,17 @@ def settings(runs: Sequence[NamedRun]) -> None:
     )
     st.caption(f"{len(fields) - len(other)} other settings are the same.")
     csv_button("Settings as CSV", frame, "settings.csv")
+
+
+_TITLES: Mapping[str, Callable[[str], str]] = {
+    SETTINGS["dataset"].words: dataset_title,
+    SETTINGS["algorithm"].words: algorithm_title,
+    SETTINGS["split"].words: lambda split: SPLITS[split].title if split in SPLITS else split,
+}
+
+
+def _titled(setting: str, value: str) -> str:
+    return _TITLES.get(setting, str)(value)
 
 
 def named_runs(runs: Sequence[Run]) -> list[NamedRun]:

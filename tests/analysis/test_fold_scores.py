@@ -52,7 +52,7 @@ def test_a_column_that_numbers_the_rows_is_no_system_where_there_are_others():
     [
         (b"", "the file cannot be read as a table of scores"),
         (b"score\n", "has no rows"),
-        (b"score\n0.1\n", "has 1 folds; between 2 and 22 folds"),
+        (b"score\n0.1\n", "has 1 fold; between 2 and 22 folds"),
         (b"score\n" + b"0.1\n0.2\n" * 12, "has 24 folds; .* so take the first 22"),
         (b"0.1\n0.2\n0.3\n", "the first line of the file must name its columns"),
         (b"a,a\n1,2\n3,4\n", "must have different names, but are a, a"),

@@ -136,20 +136,20 @@ def test_what_is_not_bridged_is_refused_before_anything_starts(log, capsys, word
 
 
 @pytest.mark.slow
-def test_a_killed_bridge_takes_its_child_along_and_goes_on_at_the_next_fold(log, capsys, tmp_path):
+def test_a_killed_bridge_takes_its_child_along_and_goes_on_at_the_next_fold(log, capsys):
     words = ["bridge", "recbole", "Slow", *SMALL]
     with subprocess.Popen(
         [sys.executable, "-m", "ecv_core", *words], cwd=ROOT, stderr=subprocess.DEVNULL
     ) as command:
-        until = time.monotonic() + 60
-        while not (children := psutil.Process(command.pid).children()) or len(jobs(log)) < 2:
+        until = time.monotonic() + 300
+        while not (children := psutil.Process(command.pid).children()) or len([*log.iterdir()]) < 2:
             assert time.monotonic() < until
             time.sleep(0.05)
         os.kill(command.pid, signal.SIGKILL)
         _, alive = psutil.wait_procs(children, timeout=30)
     assert not alive
     assert cli.main(words) == 0
-    assert "4 of 4 folds" in capsys.readouterr().out
+    assert "All 4 folds have run" in capsys.readouterr().out
     assert len(jobs(log)) == 5  # fold 0, fold 1 that was cut off, and folds 1 to 3
 
 
@@ -177,17 +177,16 @@ HERE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "e-fol
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "model", "params"),
+    ("name", "model", "params", "metric"),
     [
-        ("recbole", "EASE", {}),
-        ("recbole", "BPR", {"epochs": 2}),
-        ("recbole", "MultiVAE", {"epochs": 2}),
-        ("cornac", "EASE", {}),
-        ("cornac", "BPR", {}),
-        ("cornac", "MostPop", {}),
+        ("recbole", "EASE", {}, "ndcg@10"),
+        ("recbole", "BPR", {"epochs": 2}, "recall@5"),
+        ("recbole", "MultiVAE", {"epochs": 2}, "precision@5"),
+        ("cornac", "EASE", {}, "ndcg@10"),
+        ("cornac", "BPR", {}, "recall@5"),
+        ("cornac", "MostPop", {}, "precision@5"),
     ],
 )
-@pytest.mark.parametrize("metric", ["ndcg@10", "recall@5", "precision@5"])
 def test_scores_are_those_of_the_librarys_own_evaluator(name, model, params, metric):
     library = bridge.LIBRARIES[name]
     python = HERE / f"{name}-{library.version}" / "bin" / "python"

@@ -109,7 +109,7 @@ def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, stor
     assert tests["over"].tolist() == ["60 users"]
     assert "after Holm" not in texts(app)  # one test alone is not corrected
     headers = [one.value for one in app.header]
-    assert headers.index("Is one really better?") < headers.index("Score, folds, energy")
+    assert headers.index("How this is tested") < headers.index("Score, folds, energy")
 
 
 def test_runs_without_users_scores_are_tested_fold_by_fold_and_the_page_says_so(app, record):

@@ -53,6 +53,12 @@ def test_the_bar_says_what_runs_and_how_far_it_is(bar, a_run, store):
     assert said["part"] == pytest.approx(0.215)  # 2.15 of 10 folds
 
 
+def test_no_remaining_time_is_told_while_it_waits(bar, a_run, store):
+    run = a_run([0.3, 0.31], state=RunState.RUNNING)
+    store.set_progress(run.run_id, 2, "waits for another program's fold", 0, 0)
+    assert progress(shown_beside(bar, run))["rest"] == ""
+
+
 def test_cancel_asks_the_run_to_stop(bar, a_run, store):
     run = a_run([0.3], state=RunState.RUNNING)
     shown_beside(bar, run).button(key="cancel").click().run()
@@ -77,7 +83,7 @@ def test_on_the_page_of_the_run_the_bar_stays_when_it_is_over(bar, a_run, store)
     for _ in range(2):
         bar.run()
         said = progress(bar)  # so that nothing below it moves up
-        assert (said["part"], said["words"]) == (1, "finished · 3 of 10 folds · 6.0 s of computing")
+        assert (said["part"], said["words"]) == (1, "3 of 10 folds · 6.0 s of computing")
         assert (said["elapsed"], said["ticks"]) == (None, False)
     bar.query_params.clear()
     assert progress(bar.run()) is None

@@ -179,7 +179,7 @@ def _over() -> None:
     if (run := _kept()) is None:
         return
     done, finished = len(run.folds), run.state is RunState.FINISHED
-    words = [run.state.value, f"{done} of {run.k} folds"]
+    words = [f"{done} of {run.k} folds"]  # its state stands beside its title
     if run.folds:
         words.append(f"{duration(run.seconds)} of computing")
     with _row():

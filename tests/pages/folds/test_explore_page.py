@@ -73,11 +73,11 @@ def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_work(app, reco
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a,b\n0.1,0.2\n", "has 1 rows of scores"),
-        (b"a,b\n0.1,x\n0.2,0.3\n", "is 'x', not a number"),
-        (b"a,b\n0.1,\n0.2,0.3\n", "is missing"),
-        (b"a\n0.1\n0.1\n", "scores of column 'a' in the file are 0.1"),
-        (b"a,b\n0.1\n0.2,0.3\n", "has 1 values for 2 columns"),
+        (b"a,b\n0.1,0.2\n", "has 1 fold;"),
+        (b"a,b\n0.1,x\n0.2,0.3\n", "'x' in the column 'b' of the file is not a number"),
+        (b"a,b\n0.1,\n0.2,0.3\n", "fold 1 of 'b' has the score nan, which is no finite number"),
+        (b"a\n0.1\n0.1\n", "All scores of 'a' in the file are 0.1"),
+        (b"a,b\n0.1\n0.2,0.3\n", "cannot be read as a table of scores"),
         (b"a\n" + b"0.1\n0.2\n" * 12, "between 2 and 22 folds"),
     ],
 )
