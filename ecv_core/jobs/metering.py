@@ -157,10 +157,19 @@ class Tapo:
 
         import kasa
 
+        kind = kasa.DeviceConnectionParameters(
+            kasa.DeviceFamily.SmartTapoPlug, kasa.DeviceEncryptionType.Klap, 2
+        )
+        config = kasa.DeviceConfig(
+            host=self._host,
+            port_override=self._port,
+            credentials=kasa.Credentials(*self._account),
+            connection_type=kind,
+        )
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 if self._plug is None:
-                    self._plug = await kasa.Device.connect(config=self._config())
+                    self._plug = await kasa.Device.connect(config=config)
                     atexit.register(self.close)
                 if (energy := self._plug.modules.get(kasa.Module.Energy)) is None:
                     raise OSError("this plug measures no power; P110 and P115 do")
@@ -169,19 +178,6 @@ class Tapo:
             raise OSError(f"it refuses the account of {' and '.join(TAPO_ACCOUNT)}") from None
         except TimeoutError:
             raise OSError(f"it has not answered within {CONNECT_SECONDS:g} s") from None
-
-    def _config(self) -> Any:  # noqa: ANN401  python-kasa may be missing
-        import kasa
-
-        kind = kasa.DeviceConnectionParameters(
-            kasa.DeviceFamily.SmartTapoPlug, kasa.DeviceEncryptionType.Klap, 2
-        )
-        return kasa.DeviceConfig(
-            host=self._host,
-            port_override=self._port,
-            credentials=kasa.Credentials(*self._account),
-            connection_type=kind,
-        )
 
     def close(self) -> None:
         """End its connection; without it the HTTP library complains at the end of the program."""

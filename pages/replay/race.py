@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -389,7 +390,10 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     folds = second.number_input(
         "Folds (k)", min_value=2, max_value=1000, value=max(run.k, 2), key="scale_k", **KEPT
     )
-    stops = stops_of(_recorded(), int(folds))
+    recorded: list[Run] = []
+    with suppress(EcvError):  # said where the run is chosen
+        recorded = recorded_runs()
+    stops = stops_of(recorded, int(folds))
     typical = round(stops.mean, 1) if stops else float(run.stopped_at or PAPER_STOP)
     usual = min(typical, float(folds))
     of = (None if stops else run.run_id, folds)
@@ -418,13 +422,6 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
         grams_per_kwh=_electricity(run.spec.country),
     )
     return work, stops
-
-
-def _recorded() -> list[Run]:
-    try:
-        return recorded_runs()
-    except EcvError:  # said where the run is chosen
-        return []
 
 
 def _per_fold(run: Run) -> tuple[tuple[float, float], float]:
