@@ -46,8 +46,6 @@ def codes_of(
     Args:
         ids: as other code has them.
         known: code -> id.
-        what: 'user' or 'item'.
-        dataset: for the error.
     Raises: InputError for an id that the dataset does not have.
     """
     import pandas as pd

@@ -120,6 +120,8 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     pairs = np.array(list(itertools.combinations(range(folds), 2)), dtype=np.intp).reshape(-1, 2)
     one, other = pairs.T
     common = (holds[:, one] * holds[:, other]).T @ people
+    if not common.any():  # nobody comes twice, as the samples of a table: no pair tells anything
+        pairs, one, other, common = pairs[:0], one[:0], other[:0], common[:0]
     users = present.sum(axis=1).astype(np.float64)
     means = filled.sum(axis=2) / np.maximum(users, 1)
     about_mean = np.where(present, filled - means[:, :, None], 0.0)

@@ -35,6 +35,10 @@ def least_tolerance(
     return least
 
 
+_Known = tuple[float, FoldVariance, float]
+"""The mean to go by, what some folds tell of its variance, and how far it reaches to each side."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
     """Stop when the interval of the k-fold mean reaches at most `tolerance` of the mean each way.
@@ -57,6 +61,11 @@ class Precision:
     and correct the mean of the others."""
     aids: Aids | None = field(default=None, compare=False, repr=False)
     """Their scores; in a run, those of the database."""
+    _asked: list[tuple[Sequence[FoldResult], _Known]] = field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
+    """The folds that were asked about last, and what they tell: mean, interval and decision follow
+    from the same."""
 
     def __post_init__(self) -> None:
         check_numbers(self, tolerance=0)
@@ -78,22 +87,20 @@ class Precision:
 
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
-        mean, variance = self._known(results)
-        half = float(variance.half_widths(self.k, self.confidence)[0])
+        mean, _, half = self._known(results)
         if math.isnan(half):
             return None
         return Interval(low=mean - half, high=mean + half, kind=IntervalKind.K_FOLD_MEAN)
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
-        mean, variance = self._known(results)
-        half = variance.half_widths(self.k, self.confidence)
-        known = float(least_tolerance(half, np.array([mean]))[0])
+        mean, variance, half = self._known(results)
+        known = float(least_tolerance(np.array([half]), np.array([mean]))[0])
         if math.isinf(known):
             why = "too few single scores to tell how far it is off"
-            if not math.isnan(half[0]):
+            if not math.isnan(half):
                 why = (
-                    f"the mean is 0, at most {half[0]:.2g} from that of all {self.k} folds, and no "
+                    f"the mean is 0, at most {half:.2g} from that of all {self.k} folds, and no "
                     "share of 0 is asked for"
                 )
             return Decision(stop=False, reason=f"{after(n)}: {why}: go on.")
@@ -120,8 +127,8 @@ class Precision:
             )
         if sets.users is None:
             raise InputError(
-                "the precision rule needs every user's score, which these folds come without; "
-                "use a recorded run that has them, or another rule"
+                "the precision rule needs the score of every user, or sample, which these folds "
+                "come without; use a recorded run that has them, or another rule"
             )
         if k > MAX_SETS_K:
             raise InputError(
@@ -130,7 +137,9 @@ class Precision:
             )
         values = np.asarray(sets.users, dtype=np.float64)
         if len(values) != k:
-            raise InputError(f"there are {k} folds, but users' scores of {len(values)}")
+            raise InputError(
+                f"there are {k} folds, but scores of users, or samples, of {len(values)}"
+            )
         corrected = None
         chosen = sets.chosen()[1:]
         if sets.aids is None:
@@ -154,15 +163,19 @@ class Precision:
             means=corrected,
         )
 
-    def _known(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
-        """The mean to go by, and what these folds tell of its variance."""
-        scores = [result.score for result in results]
-        values = user_matrix(results, self.metric)
-        if self.adjust_by:
-            return self._corrected(results)
-        everything = np.ones((1, len(results)), dtype=np.bool_)
-        variance = fold_variance(values, everything)
-        return mean_and_deviation(scores)[0], variance
+    def _known(self, results: Sequence[FoldResult]) -> _Known:
+        asked = next(iter(self._asked), None)
+        if asked is None or [*map(id, asked[0])] != [*map(id, results)]:
+            values = user_matrix(results, self.metric)
+            if self.adjust_by:
+                mean, variance = self._corrected(results)
+            else:
+                mean = mean_and_deviation([result.score for result in results])[0]
+                variance = fold_variance(values, np.ones((1, len(results)), dtype=np.bool_))
+            half = float(variance.half_widths(self.k, self.confidence)[0])
+            asked = tuple(results), (mean, variance, half)
+            self._asked[:] = [asked]
+        return asked[1]
 
     def _corrected(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
         aids = self.aids
@@ -212,14 +225,14 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
     for result in results:
         if result.user_scores is None:
             raise InputError(
-                f"the precision rule needs every user's score, but fold {result.fold} was recorded "
-                "without; run it again or pick another rule"
+                "the precision rule needs the score of every user, or sample, but fold "
+                f"{result.fold} was recorded without; run it again or pick another rule"
             )
         if metric not in result.user_scores.metrics:
             raise InputError(
-                f"the precision rule needs every user's score, but fold {result.fold} has no "
-                f"per-user scores of {metric}; choose a metric that each user has a value of, such "
-                "as ndcg, or another rule"
+                "the precision rule needs the score of every user, or sample, but fold "
+                f"{result.fold} has none of {metric}; choose a metric that each of them has a "
+                "value of, such as ndcg or accuracy, or another rule"
             )
         scores.append(result.user_scores)
     _, values = user_table(scores, metric)
@@ -295,7 +308,7 @@ PRECISION = Rule(
     meaning="is as precise as asked for",
     short=lambda values: f"within {values['tolerance']:.1%}",
     alone=lambda values: f"precision {100 * values['tolerance']:g} %",
-    legend="precision rule, all tolerances",
+    legend="precision rule",
     sentence=_sentence,
     watched=Watched(
         label="Known within",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.figures.estimators import estimators_frame, estimators_words
+from ecv_core.figures.study_summary import estimators_frame, estimators_words
 from pages.learn.parts import takeaway
 from pages.shared.address.navigation import ESTIMATORS, VIEW
 

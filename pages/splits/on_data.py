@@ -12,7 +12,7 @@ from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import FoldParts
-from ecv_core.splits.part_counts import day
+from ecv_core.splits.parts import day
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import explained, glossary_link
@@ -46,8 +46,9 @@ def _sentence(content: str, spec: RunSpec, fold: int) -> str:
     counts = parts_of(content, spec, fold).counts
     train, test = counts[Part.TRAIN], counts[Part.TEST]
     words = (
-        f"A model learns from **{train.interactions:,}** interactions of {train.users:,} users and "
-        f"is tested on **{test.interactions:,}** of {test.users:,} users."
+        f"A model learns from {counted(train.interactions, 'interaction')} of "
+        f"{counted(train.users, 'user')} and is tested on {counted(test.interactions, 'other')} of "
+        f"{counted(test.users, 'user')}."
     )
     if train.first is None or test.first is None:
         return words

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.estimators import by_rule, estimators_frame, estimators_words
 from ecv_core.figures.heatmap import heatmap_figure
-from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
+from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
+from ecv_core.figures.study_summary import by_rule, estimators_frame, estimators_words
 from ecv_core.records.frames import column_texts
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import pick_one

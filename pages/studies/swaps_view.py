@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.rank_swaps.frames import headline, pairs_frame, points_frame, winners
-from ecv_core.figures.rank_swaps import (
+from ecv_core.figures.splits import (
     WIDTH,
     rank_scatter_figure,
     rank_scatter_words,

@@ -57,9 +57,9 @@ def check_contenders(contenders: Sequence[Scores]) -> None:
         if apart.any():
             fold = int(both[np.flatnonzero(apart.any(axis=1))[0]])
             raise InputError(
-                f"fold {fold} of '{one.name}' has other users than that of '{first.name}' "
-                f"({int(apart.sum()):,} differ); contenders must be scored on the same users, so "
-                "run both on the same folds"
+                f"fold {fold} of '{one.name}' has other users, or samples, than that of "
+                f"'{first.name}' ({int(apart.sum()):,} differ); contenders must be scored on the "
+                "same ones, so run both on the same folds"
             )
 
 

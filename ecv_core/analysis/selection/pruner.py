@@ -78,7 +78,9 @@ class FoldPruner:
         else:
             values = np.asarray(scores, dtype=np.float32).ravel()
         if np.isnan(values).all():
-            raise InputError(f"fold {fold} of trial {trial.number} has no score of any user")
+            raise InputError(
+                f"fold {fold} of trial {trial.number} has no score of any user or sample"
+            )
         self._scores.setdefault(trial.number, {})[fold] = values
         trial.report(float(np.nanmean(values)), fold)
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ecv_core.records.interactions import Part
 from ecv_core.splits import FoldParts
-from ecv_core.splits.part_counts import day
+from ecv_core.splits.parts import day
 
 _WORDS = {
     Part.TRAIN: "training",

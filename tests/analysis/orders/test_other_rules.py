@@ -89,9 +89,9 @@ def test_a_rule_without_a_setting_cannot_be_explored():
 
 def test_the_precision_rule_needs_users_of_every_fold():
     folds = np.array([0.1, 0.2, 0.3])
-    with pytest.raises(InputError, match="needs every user's score, which these folds come"):
+    with pytest.raises(InputError, match="score of every user, or sample, which these folds come"):
         explore(Scores(folds=folds), "precision")
-    with pytest.raises(InputError, match="there are 3 folds, but users' scores of 2"):
+    with pytest.raises(InputError, match="but scores of users, or samples, of 2"):
         explore(Scores(folds=folds, users=np.ones((2, 5))), "precision")
     with pytest.raises(InputError, match="explored for up to 16 folds, but there are 17"):
         explore(Scores(folds=np.arange(17.0), users=np.ones((17, 5))), "precision")
