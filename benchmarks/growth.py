@@ -1,13 +1,15 @@
 """How seconds, memory and bytes grow with the data: models, splits, a file, many runs.
 
 python -m benchmarks.growth [--sizes 1e5,1e6,1e7] [--models popular,item-knn,implicit-mf]
+python -m benchmarks.growth --plot
 python -m benchmarks.growth --others [--millions 1,2,4,8] [--rows 5000000] [--runs 2000]
 
 Every model on `synthetic-large` of each size, in a fresh process: wall seconds to make the data,
 prune, split, fit, rank and store one fold of ten, all seconds of the processor, and peak memory;
 then the exponent with which fit and ranking grow from the smallest size to the largest. Limit is
 what the machine allows of ranking: all scores written to memory once at the bandwidth measured
-beside it, or, for implicit-mf, their multiplications at the rate measured.
+beside it, or, for implicit-mf, their multiplications at the rate measured. `--plot` draws the table
+that benchmarks/README.md keeps into docs/images/growth.svg.
 
 Every split strategy: seconds of the processor for the split and its first fold's matrices on ml-1m,
 the least of three, and the peak of what is allocated beyond the interactions (tracemalloc), for
@@ -246,6 +248,36 @@ def print_models(sizes: Sequence[int], names: Sequence[str]) -> None:
             print(f"{name}: fit grows with the power {fit:.2f} of the size, ranking {rank:.2f}")
 
 
+ROOT = Path(__file__).parents[1]
+
+
+def draw() -> None:
+    """Fit, rank and its limit over the interactions, from the table of benchmarks/README.md."""
+    import matplotlib.pyplot as plt
+
+    text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    lines = [line.strip("| \n").split(" | ") for line in text.splitlines() if " | " in line]
+    names = next(line for line in lines if line[:2] == ["model", "interactions"])
+    rows = [dict(zip(names, line, strict=True)) for line in lines if len(line) == len(names)]
+    known = [name for name in MODELS.split(",") if any(row["model"] == name for row in rows)]
+    plt.rcParams |= {"svg.hashsalt": "growth", "svg.fonttype": "none", "font.size": 9}
+    figure, panels = plt.subplots(1, len(known), figsize=(3.4 * len(known), 3), sharey=True)
+    for panel, name in zip(np.atleast_1d(panels), known, strict=True):
+        mine = [row for row in rows if row["model"] == name]
+        sizes = [float(row["interactions"].replace(",", "")) for row in mine]
+        for column, style in (("fit s", "o-"), ("rank s", "s-"), ("limit of rank s", "k:")):
+            panel.loglog(
+                sizes, [float(row[column]) or np.nan for row in mine], style, label=column[:-2]
+            )
+        panel.set(title=name, xlabel="interactions", ylim=(0.005, 300))
+        panel.spines[["top", "right"]].set_visible(False)
+    np.atleast_1d(panels)[0].set_ylabel("seconds of one fold, two cores")
+    np.atleast_1d(panels)[-1].legend(frameon=False)
+    figure.savefig(
+        ROOT / "docs" / "images" / "growth.svg", bbox_inches="tight", metadata={"Date": None}
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -253,12 +285,15 @@ def main() -> None:
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--others", action="store_true")
+    parser.add_argument("--plot", action="store_true")
     parser.add_argument("--millions", default="1,2,4,8")
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=2000)
     asked = parser.parse_args()
     if asked.one:
         return print_model(int(asked.one[0]), asked.one[1])
+    if asked.plot:
+        return draw()
     if not asked.others:
         sizes = [int(float(size)) for size in asked.sizes.split(",")]
         return print_models(sizes, asked.models.split(","))

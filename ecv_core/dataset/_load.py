@@ -376,7 +376,10 @@ def _refused(known: DatasetEntry, path: Path, error: Unreadable) -> DatasetError
 
 def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
     """Read one file as `file` describes it. Raises: Unreadable."""
+    import pyarrow as pa
+
     found = interactions_of(known.id, read_columns(path, file))
+    pa.default_memory_pool().release_unused()
     if _in_order(known, path, file):
         return replace(found, sequence=_places(found.users))
     return found
@@ -389,9 +392,12 @@ def interactions_of(dataset_id: str, columns: Columns) -> Interactions:
         dataset_id: what they are called.
         columns: emptied, so that no column is in memory twice for long.
     """
+    import pyarrow as pa
+
     users, user_ids = codes_and_ids(columns.pop("user_id"))
     items, item_ids = codes_and_ids(columns.pop("item_id"))
     numbers = {role: columns.pop(role).to_numpy() for role in list(columns)}
+    pa.default_memory_pool().release_unused()  # what is freed would stay with it else
     if "year" in numbers:
         numbers["timestamp"] = _seconds(numbers["day"], numbers["month"], numbers["year"])
     times = numbers.get("timestamp", numbers.get("basket"))

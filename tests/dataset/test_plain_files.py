@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 import ecv_core.dataset as datasets
+from ecv_core.dataset import _load
 from ecv_core.records.errors import DatasetError
 
 # Ids are text: 007 is not 7, and NA is an item like any other.
@@ -91,6 +92,19 @@ def test_parquet_may_hold_numbers_and_dates(data_folder: Path):
     when = np.array(["1970-01-02"], dtype="datetime64[ns]")
     parquet(data_folder / "mine.parquet", user_id=[5], item_id=[7], timestamp=when, other=["x"])
     assert rows("mine") == [("5", "7", 86_400)]
+
+
+def test_codes_follow_the_rows_whatever_blocks_and_dictionaries_the_file_has(
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(_load, "_ROWS_AT_ONCE", 2)
+    users = pa.DictionaryArray.from_arrays([2, 0, 2, 3, 0], ["z", "never", "a", "b"])
+    parquet(data_folder / "mine.parquet", user_id=users, item_id=[30, 4, 5, 4, 30])
+    data = datasets.load("mine")
+    assert data.user_ids.tolist() == ["a", "z", "b"]
+    assert data.item_ids.tolist() == ["30", "4", "5"]
+    assert data.users.tolist() == [0, 1, 0, 2, 1]
+    assert data.items.tolist() == [0, 1, 2, 1, 0]
 
 
 BAD_CSV = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import tracemalloc
 from dataclasses import replace
 
@@ -134,6 +135,16 @@ def test_folds_of_an_earlier_version_are_read(store):
         )
     for fold, one in enumerate(given):
         assert_same(store.user_scores(run_id)[fold], one)
+
+
+def test_scores_that_were_packed_harder_are_read(store):
+    given = ranked_scores(10)
+    run_id = kept(store, given)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]
+    packed = lzma.compress(given.values.astype("<f4").tobytes(), lzma.FORMAT_RAW, filters=filters)
+    with store.transaction("written") as connection:
+        connection.execute(user_scores.update().values(scores=packed))
+    assert_same(store.user_scores(run_id)[0], given)
 
 
 def test_damaged_scores_are_said_in_one_sentence(store):
