@@ -302,7 +302,8 @@ class DaskExecutor:
             pure=False,
         )
         if self._outlives:
-            self._client.publish_dataset(future, name=self._published(under_way.name))
+            with suppress(OSError, TimeoutError):  # a scheduler that goes now loses the task, too
+                self._client.publish_dataset(future, name=self._published(under_way.name))
         self._await(under_way, future)
 
     def _await(self, under_way: _UnderWay, future: Future[Any]) -> None:
