@@ -14,17 +14,17 @@ from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     averaged,
     explorable,
+    rankings,
     slider_alphas,
     tradeoff,
 )
-from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
-from ecv_core.analysis.tradeoff.study_frames import (
+from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
     headline_frame,
     ranks_frame,
     stability_frame,
 )
+from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
     algorithm_title,
@@ -175,24 +175,27 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
     return frame[list(SCORES_COLUMNS)]
 
 
-def summary(systems: Sequence[Scores], alpha: float | None = None) -> Summary:
+def summary(
+    systems: Sequence[Scores], alpha: float | None = None, *, ranked: bool = True
+) -> Summary:
     """Everything, worked out exactly but for ranks, which are counted over orders.
 
     Args:
         systems: at least one, in the order in which rows and columns are to come.
         alpha: the one that is asked for, of which the nearest below that was worked out is taken;
             by default every step of a slider.
+        ranked: whether with ranks, which take twice the time of all the rest.
     Raises: InputError for scores that cannot be explored.
     """
     found = tradeoff(systems, within_percent=WITHIN_PERCENT)
     alphas = slider_alphas(found.alphas) if alpha is None else [found.alpha_at(alpha)]
-    ranked = rankings(systems, alphas)
+    ranks = rankings(systems, alphas) if ranked else []
     return Summary(
         version=sha256("".join(one.content for one in systems).encode()).hexdigest()[:16],
         tradeoff=found,
         alphas=alphas,
         cells=cells_frame(found, alphas),
         headline=headline_frame(found, alphas),
-        ranks=ranks_frame(ranked),
-        stability=stability_frame(ranked),
+        ranks=ranks_frame(ranks),
+        stability=stability_frame(ranks),
     )

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.analysis.selection import Played, Terms
+from ecv_core.analysis.selection.contenders import contender_title
 from ecv_core.analysis.selection.document import (
     Cost,
     costs,
@@ -19,7 +20,6 @@ from ecv_core.analysis.selection.document import (
     verdict_sentence,
     winner_mean,
 )
-from ecv_core.analysis.selection.names import contender_title
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import intervals_picture

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from ecv_core.analysis.selection.configurations import configurations_frame, varied
+from ecv_core.analysis.selection.contenders import configurations_frame, varied
 from ecv_core.figures.tuning import by_parameter_figure, value_text
 from ecv_core.figures.words import joined
 from ecv_core.records.parameters import ParamValue

@@ -49,14 +49,15 @@ _COLUMN, _RANK_COLUMN = 42, 62
 
 
 def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
-    """Folds, energy and difference, in a sentence.
+    """Folds, energy or time, and difference, in a sentence.
 
     Args:
         done: the study.
-        specs: of its runs, in its order.
+        specs: of its runs, in its order; of estimators, whose costs are seconds, none.
     """
     cells, k = len(done.tradeoff.systems), done.k
     over = "the one run" if cells == 1 else f"{cells} runs"
+    cost, unit = ("energy", "joules") if specs else ("time", "seconds")
     columns = ["mean_stop", "energy_percent", "joules_percent", "difference_percent"]
     sentences = []
     papers = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
@@ -65,7 +66,7 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
         zip(done.texts, done.headline[columns].to_numpy(dtype=np.float64), strict=True)
     ):
         stop, energy, joules, off = row
-        of_all = "" if np.isnan(joules) else f" ({joules:.0f} % of all joules added up)"
+        of_all = "" if np.isnan(joules) else f" ({joules:.0f} % of all {unit} added up)"
         own = ""
         if alone is not None:
             fewer = alone.iloc[at]
@@ -76,7 +77,7 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
             )
         sentences.append(
             f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
-            f"{energy:.0f} % of the energy on average over {over}{of_all}, and ends "
+            f"{energy:.0f} % of the {cost} on average over {over}{of_all}, and ends "
             f"{off:.2f} % from the {k}-fold mean. {own}"
         )
     numbers(SLIDER, key="study-numbers", sentences=sentences)
@@ -122,7 +123,8 @@ def _of_cells(done: Summary, scores: pd.DataFrame) -> str:
     seen = (early["dataset"].isin(done.cells["dataset"])) & (
         early["algorithm"].isin(done.cells["algorithm"])
     )
-    return "A click on a cell opens its run." + f" {EARLY_WORDS}" * bool(seen.any())
+    opens = "A click on a cell opens its run." * (not scores.empty)
+    return opens + f" {EARLY_WORDS}" * bool(seen.any())
 
 
 def _heatmap(
