@@ -102,7 +102,8 @@ def _rules(task: str) -> None:
 
 def _searches(task: str) -> None:
     every = searches_frame()
-    frame = means_by(every[every["task"] == task], "way")
+    mine = every[every["task"] == task]
+    frame = means_by(mine, "way").merge(mine.groupby("way").size().rename("tables"), on="way")
     ours = frame.iloc[0]
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
@@ -111,8 +112,8 @@ def _searches(task: str) -> None:
     )
     _table(frame, column_texts(every), "estimators-searches")
     st.caption(
-        "Means over tables. `HalvingGridSearchCV` halves by samples: its share is of samples that "
-        "were learnt from and scored."
+        "Means over the tables counted at the end: `HalvingGridSearchCV`, which halves by samples "
+        "and so had to be run itself, met only small ones. Its share is of samples."
     )
 
 
@@ -120,7 +121,7 @@ def _table(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
     heads = {name: name.replace("_", " ").replace("percent", "%") for name in means.columns[1:]}
     table(
         means,
-        {name: number(head, "%.2f", texts[name]) for name, head in heads.items()},
+        {name: number(head, "%.5g", texts.get(name)) for name, head in heads.items()},
         key=key,
         alt="Means over tables, a row each.",
     )
