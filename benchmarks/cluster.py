@@ -46,9 +46,8 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import Answer, Call
-from ecv_core.jobs.computing import Results, node_here
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.executors import Executor, Results, node_here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import RunPlan
@@ -450,6 +449,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ecv-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.environ |= {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore"}
+        if measure in (selection, scale):  # fifty nodes of one process would only watch themselves
+            worker, admin = "DASK_DISTRIBUTED__WORKER__", "DASK_DISTRIBUTED__ADMIN__"
+            os.environ |= {
+                f"{worker}PROFILE__ENABLED": "False",
+                f"{admin}SYSTEM_MONITOR__GIL__ENABLED": "False",
+                f"{admin}SYSTEM_MONITOR__INTERVAL": "10s",
+                f"{admin}TICK__INTERVAL": "500ms",
+            }
         FORKED.set_forkserver_preload(["benchmarks.cluster"])
         kept = measure(asked, Path(folder))
     sys.exit(not kept)

@@ -4,8 +4,9 @@ python -m benchmarks.fuzz [--cases 10000] [--seed 1] [--only KIND,KIND]
 
 Every case is made from its number, so that it can be made again alone (--case NUMBER). They run in
 processes of 500, of at most 1 GB each. Asked: no error but one raised on purpose, whose message is
-one line of at most 600 characters; no case over 10 s of a processor; nothing written outside the
-folder that is given for it; no more than 1 GB. Exit code 1 where that does not hold.
+one line of at most 800 characters (the ids of all algorithms have 550); no case over 10 s of a
+processor; nothing written outside the folder that is given for it; no more than 1 GB. Exit code 1
+where that does not hold.
 """
 
 from __future__ import annotations
@@ -160,9 +161,9 @@ def _odd_columns() -> list[Callable[[int], Any]]:
     ]
 
 
-def document(random: Random) -> bytes:
+def document(random: Random, text: str = "") -> bytes:
     """The JSON of a run with some values replaced, left out, or added."""
-    found = json.loads(_recorded())
+    found = json.loads(text or _recorded())
     for _ in range(random.choice((0, 1, 1, 2, 5))):
         place = found
         while True:
@@ -264,7 +265,7 @@ def folds(random: Random, folder: Path) -> None:
 
 def scores(random: Random, folder: Path) -> None:
     """A file of scores for a selection."""
-    from ecv_core.analysis.selection.score_files import read_contenders
+    from ecv_core.analysis.score_files import read_contenders
 
     names = ["contender", "fold", "score"] + ["user"] * (random.random() < 0.5)
     keys = [(c, f, u) for c in "ab" for f in range(5) for u in range(4 if len(names) > 3 else 1)]
@@ -282,7 +283,7 @@ def told(random: Random, folder: Path) -> None:
 
 def orders(random: Random, folder: Path) -> None:
     """A table of fold scores."""
-    from ecv_core.analysis.orders.files import read_scores
+    from ecv_core.analysis.score_files import read_scores
 
     names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
     rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]
@@ -291,8 +292,7 @@ def orders(random: Random, folder: Path) -> None:
 
 def run(random: Random, folder: Path) -> None:
     """A run that was exported; what is taken is kept, listed and deleted again."""
-    from ecv_core.store.imports import import_run
-    from ecv_core.store.run_file import read_run
+    from ecv_core.store.imports import import_run, read_run
     from ecv_core.store.store import open_store
 
     found = read_run(document(random), random.choice(("run.json", *TOKENS)))
@@ -311,12 +311,11 @@ def rows(random: Random, folder: Path) -> None:
     from ecv_core.store import schema
     from ecv_core.store.document import run_document
     from ecv_core.store.going import going_on
-    from ecv_core.store.imports import import_run, origins
+    from ecv_core.store.imports import import_run, origins, read_run
     from ecv_core.store.listing import Label, RunList, label_runs
     from ecv_core.store.ownership import active_owners, beat
     from ecv_core.store.plans import STUDY, PlannedRun, keep_plan, stored_plans
     from ecv_core.store.results import Results
-    from ecv_core.store.run_file import read_run
     from ecv_core.store.store import open_store
 
     store = open_store()
@@ -360,6 +359,58 @@ def rows(random: Random, folder: Path) -> None:
     with store.transaction("written") as at:
         for table in (*tables, schema.plans, schema.owners):
             at.execute(table.delete())
+
+
+def samples(random: Random, folder: Path) -> None:
+    """A table of samples of one's own, of which a column is to be told from the others."""
+    from ecv_core.dataset.own import Corrections, add_file, remove
+    from ecv_core.dataset.own.plain import no_report
+
+    rows = [[str(random.randrange(9)), f"{random.random():.2f}", random.choice("abc")] * 2] * 5
+    rows += [[random.choice((*TOKENS, "1", "b")) for _ in range(6)] for _ in range(3)]
+    path = _table(folder, [*"pqrstu"], [[*row] for row in rows * 4], random)
+    asked = Corrections(columns={"target": random.choice(("u", "u", "1", "2", *TOKENS))})
+    add_file("fuzzed-table", path, asked, no_report, lossy=True)
+    remove("fuzzed-table")
+
+
+@cache
+def _handed_in() -> tuple[str, str]:
+    """A run of the synthetic dataset as JSON, and the hash of its folds."""
+    from ecv_core.fold import run_fold
+    from ecv_core.fold.spec import make_spec
+    from ecv_core.jobs.board import folds_sha256
+    from ecv_core.jobs.tracking import Handed
+    from ecv_core.records.run import RunState
+    from ecv_core.store.document import run_document
+    from ecv_core.store.store import open_store
+
+    spec = make_spec(dataset="synthetic", algorithm="popular", k=2, rule="never")
+    store = open_store()
+    (run_id,) = store.create([spec], owner="here")
+    store.start(run_id, owner="here")
+    for fold in range(2):
+        store.add_fold(run_id, run_fold(spec, fold), stopped_at=None)
+    store.finish(run_id, RunState.FINISHED)
+    text = json.dumps(run_document(store.run(run_id)))
+    store.delete(run_id)
+    return text, folds_sha256(Handed(spec, fold) for fold in range(2))
+
+
+def board(random: Random, folder: Path) -> None:
+    """A result that others hand in to a board."""
+    from ecv_core.jobs.board import FOLDS, RUN, TABLE, check_result
+
+    text, hashed = _handed_in()
+    names = ["fold", "user_id", random.choice(("score", "item_id"))]
+    rows = [[str(at % 2), str(random.randrange(40)), str(random.randrange(9))] for at in range(80)]
+    run = document(random, text) if random.random() < 0.5 else text.encode()
+    members = {RUN: run, FOLDS: hashed.encode(), TABLE: table_text(names, rows, random)}
+    if random.random() < 0.1:
+        members[random.choice((RUN, FOLDS, TABLE))] = random.choice(TOKENS).encode()
+    content = zipped(members, random)
+    content = damaged(content, random) if random.random() < 0.5 else content
+    check_result(_named(folder, "result.zip", content))
 
 
 _WORDS = (
@@ -423,10 +474,12 @@ KINDS: dict[str, tuple[int, Callable[[Random, Path], None]]] = {
     "setting": (8, setting),
     "rows": (15, rows),
     "words": (10, words),
+    "samples": (10, samples),
+    "board": (10, board),
 }
-"""Kind -> (how often, in a hundred; what a case of it does)."""
+"""Kind -> (how often, beside the others; what a case of it does)."""
 
-SECONDS, WAITING, MEGABYTES, LONGEST = 10.0, 12, 1024.0, 600
+SECONDS, WAITING, MEGABYTES, LONGEST = 10.0, 12, 1024.0, 800
 BATCH = 500
 
 

@@ -37,7 +37,7 @@ from pathlib import Path
 import numpy as np
 
 from ecv_core import evaluation, fold, models, splits
-from ecv_core.dataset import available, entry, synthetic_large
+from ecv_core.dataset import available, entry, synthetic
 from ecv_core.dataset.ready import prepare
 from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
@@ -182,7 +182,7 @@ def print_model(size: int, name: str) -> None:
         seconds[stage] = time.perf_counter() - begin
         begin = time.perf_counter()
 
-    made_data = synthetic_large.generate(size)
+    made_data = synthetic.generate_large(size)
     lap("make")
     data = prepare(made_data)
     lap("prune")
@@ -192,7 +192,7 @@ def print_model(size: int, name: str) -> None:
     model = algorithm.build(algorithm.presets["tuned"])
     if algorithm.with_torch:
         import_module("torch")
-    evaluation.load_compiled(model, data.n_users * data.n_items)
+    evaluation.load_compiled(data.n_users * data.n_items)
     cells = data.n_users * data.n_items
     block = np.ones(25_000_000, dtype=np.float32)
     lap("load")

@@ -21,7 +21,7 @@ import numpy as np
 
 from ecv_core import evaluation, fold, splits
 from ecv_core.models import algorithm
-from ecv_core.splits.exchange.files import read_folds
+from ecv_core.splits.exchange import read_folds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -42,7 +42,7 @@ from ecv_core.analysis.selection.replay import follow, joules_of
 from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
-from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations
+from ecv_core.store.recorded import GRIDS, configuration_names, read_configurations
 
 K = 10
 """Folds of every contender."""

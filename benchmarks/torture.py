@@ -19,6 +19,7 @@ from random import SystemRandom
 def parts(asked: argparse.Namespace) -> dict[str, list[str]]:
     """What is done -> the module and its arguments."""
     seed = ["--seed", str(asked.seed)]
+    nodes = str(min(asked.kills, 60))
     disks = [
         "tests/jobs/test_rescue.py",
         "tests/jobs/plans/test_study.py",
@@ -27,7 +28,7 @@ def parts(asked: argparse.Namespace) -> dict[str, list[str]]:
     ]
     return {
         "kills": ["benchmarks.kills", "--kills", str(asked.kills), *seed],
-        "nodes of a cluster": ["benchmarks.cluster", "kills", "--kills", "60", *seed],
+        "nodes of a cluster": ["benchmarks.cluster", "kills", "--kills", nodes, *seed],
         "disks": ["pytest", "-q", "-p", "no:cacheprovider", *disks],
         "files, settings and rows": ["benchmarks.fuzz", "--cases", str(asked.cases), *seed],
         "files made to be large": ["benchmarks.hostile"],

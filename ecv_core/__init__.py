@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from ecv_core.evaluation.metrics import Metric as Metric
     from ecv_core.evaluation.metrics import register_metric as register_metric
     from ecv_core.evaluation.scoring import sample_scores as sample_scores
+    from ecv_core.jobs.plans.select import Selected as Selected
+    from ecv_core.library.data import Data as Data
+    from ecv_core.library.data import add as add
     from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
     from ecv_core.library.evaluate import evaluate as evaluate
-    from ecv_core.library.in_memory import Data as Data
-    from ecv_core.library.in_memory import add as add
-    from ecv_core.library.order import orders as orders
+    from ecv_core.library.evaluate import orders as orders
+    from ecv_core.library.evaluate import power as power
+    from ecv_core.library.evaluate import select as select
+    from ecv_core.library.evaluate import study as study
+    from ecv_core.library.evaluate import tune as tune
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
     from ecv_core.library.run import figure as figure
     from ecv_core.library.run import report as report
     from ecv_core.library.run import runs as runs
-    from ecv_core.library.select import Selected as Selected
-    from ecv_core.library.select import select as select
-    from ecv_core.library.study import study as study
     from ecv_core.library.track import Tracked as Tracked
     from ecv_core.library.track import track as track
-    from ecv_core.library.tune import power as power
-    from ecv_core.library.tune import tune as tune
     from ecv_core.models.base import Algorithm as Algorithm
     from ecv_core.records import errors as errors
     from ecv_core.records.interactions import Folds as Folds
@@ -68,15 +68,19 @@ _HOMES = {
     "ecv_core.estimators.search": ("EFoldSearchCV",),
     "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
-    "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
-    "ecv_core.library.evaluate": ("evaluate",),
-    "ecv_core.library.in_memory": ("Data", "add"),
-    "ecv_core.library.order": ("orders",),
+    "ecv_core.library.data": (
+        "Data",
+        "add",
+        "algorithms",
+        "datasets",
+        "load",
+        "metrics",
+        "split",
+    ),
+    "ecv_core.library.evaluate": ("evaluate", "orders", "power", "select", "study", "tune"),
     "ecv_core.library.run": ("Run", "Runs", "figure", "report", "runs"),
-    "ecv_core.library.select": ("Selected", "select"),
-    "ecv_core.library.study": ("study",),
+    "ecv_core.jobs.plans.select": ("Selected",),
     "ecv_core.library.track": ("Tracked", "track"),
-    "ecv_core.library.tune": ("power", "tune"),
     "ecv_core.models.base": ("Algorithm",),
     "ecv_core.records.interactions": ("Folds", "Interactions"),
     "ecv_core.records.parameters": ("Parameter",),

@@ -26,7 +26,7 @@ LONGEST = 900
 """Seconds that the run of the film may take to its stop."""
 
 STILLS = {
-    "explore": ("folds?alpha=0.0001", "Energy and difference", 415),
+    "explore": ("folds?alpha=0.0001", "How many folds", 90),
     "study": ("studies?alpha=0.0001", "Difference to", 470),
     "learn": ("learn?chapter=rule", "When is it enough", 90),
 }

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ecv_core.jobs.computing import Compute, Results
+from ecv_core.jobs.executors import Compute, Results
 from ecv_core.records.run import Energy, FoldResult, Progress
 from ecv_core.records.spec import RunSpec
 

@@ -13,9 +13,9 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
+from ecv_core.jobs.manager import Queue
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import Cell, begin, look, reusable
-from ecv_core.jobs.queue import Queue
 from ecv_core.records import codec
 from ecv_core.records.run import RunState, Scores
 from ecv_core.records.spec import Task

@@ -180,7 +180,7 @@ from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SCORES, RunSpec
-from ecv_core.store.command import command_for
+from ecv_core.store.document import command_for
 from ecv_core.fold.spec import make_spec
 
 HALF = make_spec(dataset="synthetic", algorithm="popular", k=5, training_share=0.5)

@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -86,7 +85,7 @@ with open(sys.argv[2], "w") as file:
         print(*(f"{user},{item}" for item in left[:10]), sep="\\n", file=file)
 """
 
-"""A program of another environment, for `my_script.py` and RecBole: it knows nothing of e-fold."""
+"""A program of another environment, for `my_script.py`: it knows nothing of e-fold."""
 
 
 @pytest.mark.slow
@@ -103,16 +102,8 @@ def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path, programs
 @pytest.mark.slow
 def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path, programs: Path) -> None:
     (tmp_path / "my_script.py").write_text(STANDS_IN, "utf-8")
-    (tmp_path / "with_recbole.py").write_text(STANDS_IN, "utf-8")
-    (tmp_path / "recbole-env" / "bin").mkdir(parents=True)
-    (tmp_path / "recbole-env" / "bin" / "python").symlink_to(sys.executable)
     first, loop, lenskit = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
     assert "fold 0: ndcg@10" in said_in(tmp_path, programs, "bash", "-euc", first)
     assert "stop." in said_in(tmp_path, programs, "bash", "-euc", loop).splitlines()[-1]
     assert json.loads((tmp_path / "fold.json").read_text())["stop"] is True
     assert "ItemKNNScorer on synthetic" in said_in(tmp_path, programs, "bash", "-euc", lenskit)
-
-
-def test_the_script_for_recbole_is_python() -> None:
-    (script,) = [one for one in blocks(YOUR_MODEL) if one.path == "with_recbole.py"]
-    compile(script.text, "with_recbole.py", "exec")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.score_files import read_scores
 from ecv_core.records.errors import InputError
-from ecv_core.store.run_file import read_run
+from ecv_core.store.imports import read_run
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = st.lists(st.lists(st.text(max_size=9), min_size=1, max_size=4), min_size=1, max_size=9)

@@ -14,7 +14,7 @@ from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Interval, Run
 from ecv_core.records.spec import Task
 from ecv_core.stopping import Precision, mean_interval
-from ecv_core.store.command import command_for
+from ecv_core.store.document import command_for
 from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
 
 FOLDER = SHIPPED / "published"

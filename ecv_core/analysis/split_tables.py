@@ -16,7 +16,7 @@ from ecv_core.records.frames import with_columns
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.parameters import ParamValue
 from ecv_core.splits import FoldParts, Past, Strategy, split, strategy
-from ecv_core.splits.part_counts import day
+from ecv_core.splits.parts import day
 
 _PARTS = {
     Part.TRAIN: "training",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import logging
 import os
 import re
@@ -12,12 +13,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ecv_core._version import __version__
-from ecv_core.cli.output import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 from ecv_core.records.plugins import naming_code
+from ecv_core.untrusted.files import replacing
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
     "datasets": ("data_commands", "list the datasets, and which are on disk"),
@@ -32,29 +36,30 @@ COMMANDS = {
     "show": ("runs_commands", "what a run found, and each of its folds"),
     "export": ("runs_commands", "a run as JSON, for `import`"),
     "delete": ("runs_commands", "delete runs"),
-    "study": ("study_command", "datasets x algorithms x splits, recorded; resumable"),
+    "study": ("plan_commands", "datasets x algorithms x splits, recorded; resumable"),
     "orders": ("orders_command", "what a rule does over every order of the folds"),
     "select": (
-        "select_command",
+        "plan_commands",
         "which of several contenders is best, in as few folds as it takes",
     ),
-    "tune": ("tune_command", "the best parameters of an algorithm, in as few folds as it takes"),
+    "tune": ("plan_commands", "the best parameters of an algorithm, in as few folds as it takes"),
     "power": (
-        "tune_command",
+        "plan_commands",
         "which metric tells configurations apart, and which parameter matters",
     ),
     "track": ("track_commands", "evaluate a model of your own, with ask and tell"),
     "ask": ("track_commands", "the next fold of a tracked run, as files"),
     "tell": ("track_commands", "what a fold of a tracked run gave"),
-    "import": ("share_commands", "keep a run that was exported elsewhere"),
-    "report": ("share_commands", "a run as one HTML page, to print or to send"),
-    "figure": ("share_commands", "a picture for a paper, in a column's width"),
-    "reproduce": ("share_commands", "tables and figures of five papers, cell by cell, beside ours"),
-    "board": ("share_commands", "whether a result that somebody hands in holds"),
-    "dashboard": ("dashboard_command", "the pages, in a browser"),
+    "bridge": ("bridge_command", "evaluate a model of RecBole or Cornac, in its own environment"),
+    "import": ("runs_commands", "keep a run that was exported elsewhere"),
+    "report": ("runs_commands", "a run as one HTML page, to print or to send"),
+    "figure": ("runs_commands", "a picture for a paper, in a column's width"),
+    "reproduce": ("runs_commands", "tables and figures of five papers, cell by cell, beside ours"),
+    "board": ("runs_commands", "whether a result that somebody hands in holds"),
+    "dashboard": ("manual", "the pages, in a browser"),
     "completion": ("manual", "a script with which a shell completes commands and options"),
     "man": ("manual", "the manual page, for man -l"),
-    "backup": ("share_commands", "all runs as one file, while in use"),
+    "backup": ("runs_commands", "all runs as one file, while in use"),
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
 when the command is used, and its help. `NAME_options` of that module adds the options to a parser,
@@ -204,3 +209,33 @@ class _Lazy(_Parser):
 def _complain(error: EcvError | str, code: int) -> int:
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     return code
+
+
+def check_target(target: str | None) -> None:
+    """Refuse a --json that cannot be written, before any work is done."""
+    if target == "":
+        raise InputError("--json names no file; give one, or - for stdout")
+    if target and target != "-" and not Path(target).absolute().parent.is_dir():
+        raise InputError(f"the folder of --json {target} does not exist; make it first")
+    if target and Path(target).is_dir():
+        raise InputError(f"--json {target} is a folder; give a file in it")
+
+
+def write_json(document: dict[str, Any], target: str | None) -> None:
+    """Write the document to this file, to stdout for '-', or nowhere for None."""
+    if target is None:
+        return
+    text = json.dumps(document, indent=2)
+    if target == "-":
+        print(text)
+        return
+    try:
+        if Path(target).exists() and not Path(target).is_file():  # a pipe or a device
+            Path(target).write_text(text + "\n", encoding="utf-8")
+            return
+        with replacing(Path(target), for_others=True) as part:
+            part.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunError(
+            f"--json {target} cannot be written: {error.strerror}; nothing else is lost"
+        ) from None

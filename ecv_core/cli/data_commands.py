@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 
 import ecv_core.dataset as datasets
-from ecv_core.cli import program
+from ecv_core.cli import OK, program
 from ecv_core.cli.options import named_values
-from ecv_core.cli.output import OK
 from ecv_core.dataset import own
 from ecv_core.dataset.own.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
-from ecv_core.dataset.own.reading import first_look
+from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
 
 COUNTS = ("users", "items", "interactions")
@@ -29,7 +28,7 @@ def download_options(parser: argparse.ArgumentParser) -> None:
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
     from ecv_core.cli.options import add_split_options
-    from ecv_core.splits.exchange.archive import FORMS
+    from ecv_core.splits.exchange import FORMS
 
     parser.add_argument("dataset")
     parser.add_argument(

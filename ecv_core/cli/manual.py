@@ -1,13 +1,16 @@
-"""`completion` and `man`: what the parsers know, for a shell and for man."""
+"""`completion` and `man`, for a shell and for man; `dashboard`, the pages for a browser."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
+from importlib import import_module
 
 from ecv_core._version import __version__
-from ecv_core.cli import COMMANDS, parsers
-from ecv_core.cli.output import OK
+from ecv_core.cli import COMMANDS, OK, parsers
+from ecv_core.records.places import DASHBOARD
 
 
 def completion_options(parser: argparse.ArgumentParser) -> None:
@@ -68,3 +71,17 @@ def _options_of(parser: argparse.ArgumentParser) -> list[str]:
 def _troff(text: str) -> str:
     safe = text.strip().replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^(?=[.'])", r"\\&", safe, flags=re.MULTILINE)
+
+
+def dashboard_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, help="where it listens; by default 8501 or the next")
+    parser.add_argument("--headless", action="store_true", help="do not open a browser")
+
+
+def dashboard_command(options: argparse.Namespace) -> int:
+    """Become Streamlit's server; it ends with Ctrl-C."""
+    import_module("streamlit")  # its absence is a sentence
+    words = [sys.executable, "-m", "streamlit", "run", str(DASHBOARD / "app.py")]
+    words += [f"--server.port={options.port}"] if options.port else []
+    words += ["--server.headless=true"] if options.headless else []
+    os.execv(sys.executable, words)

@@ -16,7 +16,7 @@ from ecv_core import stopping
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress
-from ecv_core.records.spec import SETTINGS, Setting
+from ecv_core.records.spec import SETTINGS, Setting, Task
 
 if TYPE_CHECKING:
     from ecv_core.jobs.book import GivesUp
@@ -67,7 +67,6 @@ def add_rule_param(
     """Add the option of a rule's parameter that has one of its own.
 
     Args:
-        parser: of the command.
         known: the parameter; its value is checked with the rule's.
         changed: what is otherwise in this command, as for `add_argument`.
     """
@@ -111,8 +110,6 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
     """Add the option of one setting.
 
     Args:
-        parser: of the command.
-        name: of the setting.
         changed: what is otherwise in this command, as for `add_argument`.
     """
     known = SETTINGS[name]
@@ -158,13 +155,8 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
 OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
 
 
-def add_machine_options(parser: argparse.ArgumentParser) -> None:
-    """Add them to a command's parser."""
-    add_settings(parser, OF_MACHINE)
-
-
 def machine_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What they say, for `make_spec`."""
+    """What the options of OF_MACHINE say, for `make_spec`."""
     return {name: getattr(options, name) for name in OF_MACHINE}
 
 
@@ -179,7 +171,6 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
     """Add them to a command's parser.
 
     Args:
-        parser: of the command.
         of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS
@@ -190,6 +181,18 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
     )
     add_setting(parser, "k")
     add_setting(parser, "seed", **of_seed)
+
+
+def asked_folds(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
+    """What -k and --folds say of the folds of a dataset, for `make_spec`. Raises: InputError."""
+    if not options.folds:
+        return {"k": options.k}
+    from ecv_core.fold import known_folds
+
+    sha256, k = known_folds(dataset, options.folds, task)
+    if options.k not in (None, k):
+        raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
+    return {"folds_sha256": sha256, "k": k}
 
 
 # Where folds are computed, which every command that computes some has.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ecv_core.cli import OK, check_target, write_json
 from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
-from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for
@@ -54,7 +54,7 @@ def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:
     Raises: InputError for a file or a setting that cannot serve.
     """
     from ecv_core.analysis.exploration import outcome
-    from ecv_core.analysis.orders.files import read_scores
+    from ecv_core.analysis.score_files import read_scores
     from ecv_core.records.run import Scores
 
     systems = read_scores(file)

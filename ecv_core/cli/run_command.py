@@ -10,19 +10,34 @@ from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core import models, stopping
+from ecv_core.cli import OK, check_target, write_json
 from ecv_core.cli.options import (
     OF_SPLITS,
     add_place,
     add_settings,
     add_split_options,
+    asked_folds,
     asked_rule_params,
     asked_settings,
     gives_up,
     named_values,
     place_of,
 )
-from ecv_core.cli.output import OK, check_target, write_json
-from ecv_core.figures.words import duration
+from ecv_core.figures.words import (
+    duration,
+    interval_lines,
+    metric_label,
+    node_words,
+    processor_words,
+    range_words,
+    reused_words,
+    run_name,
+    saved_words,
+    shared_words,
+    used_words,
+    verdict,
+    watt_hours,
+)
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
@@ -119,7 +134,7 @@ def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = F
 
     Raises: InputError where somebody was quicker.
     """
-    from ecv_core.jobs.queue import Queue
+    from ecv_core.jobs.manager import Queue
 
     if not Queue(store).resume(run.run_id, full=full):
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
@@ -131,17 +146,15 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:
-        store: where it is.
         run: the run; one of a selection takes the selection to its end.
         options: those of `add_place`, and where its JSON goes.
     Returns: the exit code.
     """
     from tqdm import tqdm
 
-    from ecv_core.figures.words import watt_hours
     from ecv_core.jobs.book import Says
     from ecv_core.jobs.driver import drive
-    from ecv_core.jobs.plans.behind import plan_of
+    from ecv_core.jobs.manager import plan_of
     from ecv_core.store.document import run_document
     from ecv_core.store.results import aid_folds
 
@@ -201,16 +214,8 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     asked = asked_settings(options)
     asked_rule_params(options, options.rule or SETTINGS["rule"].default)  # of that rule only
     if options.folds:
-        from ecv_core import fold
-
-        if asked.get("tracked"):
-            task = make_spec(**asked).task
-        else:
-            task = models.algorithm(options.algorithm).task
-        asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds, task)
-        if options.k not in (None, k):
-            raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
-        asked["k"] = k
+        model = make_spec(**asked) if asked.get("tracked") else models.algorithm(options.algorithm)
+        asked |= asked_folds(options, options.dataset, model.task)
     return make_spec(
         params=named_values(options.param, "--param"),
         split_params=named_values(options.split_param, "--split-param"),
@@ -223,14 +228,6 @@ def _energy(run: Run) -> str:
     from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
-    from ecv_core.figures.words import (
-        node_words,
-        processor_words,
-        range_words,
-        saved_words,
-        shared_words,
-        used_words,
-    )
 
     facts = energy_of(run)
     first = f"{time}; " if (time := processor_words(facts)) else ""
@@ -248,8 +245,6 @@ def _energy(run: Run) -> str:
 
 def summary(run: Run) -> str:
     """What a run found, line by line."""
-    from ecv_core.figures.words import interval_lines, metric_label, reused_words, run_name, verdict
-
     lines = [
         f"{run_name(run)}, {metric_label(run.spec)}",
         verdict(run),

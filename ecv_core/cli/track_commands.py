@@ -7,8 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from ecv_core.cli import OK, check_target, write_json
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
-from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.cli.run_command import spec_of
 from ecv_core.evaluation import Metric
 from ecv_core.jobs.book import GivesUp, Says
@@ -23,20 +23,23 @@ from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
 
 
+def add_tracked(parser: argparse.ArgumentParser, *, of_param: str) -> None:
+    """Add the options of a run whose model is computed elsewhere."""
+    add_split_options(parser)
+    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=of_param)
+    own = (*OF_SPLITS, "negatives", "negative_sampling")
+    add_settings(parser, [name for name in SETTINGS if name not in own])
+    parser.add_argument(
+        "--new", action="store_true", help="a new run, even where the same one was cut off"
+    )
+    parser.set_defaults(tracked=True, n=None)
+
+
 def track_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="NAME", help="what your model is to be called")
     parser.add_argument("dataset")
-    add_split_options(parser)
-    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
-    parser.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="what is to be known of your model, such as factors=50",
-    )
-    own = (*OF_SPLITS, "negatives", "negative_sampling")
-    add_settings(parser, [name for name in SETTINGS if name not in own])
+    add_tracked(parser, of_param="what is to be known of your model, such as factors=50")
     parser.add_argument(
         "--own-metric",
         metavar="NAME",
@@ -44,10 +47,6 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lower-is-better", action="store_true", help="of --own-metric")
     parser.add_argument("--unit", default="", help="of --own-metric, such as EUR")
-    parser.add_argument(
-        "--new", action="store_true", help="a new run, even where the same one was cut off"
-    )
-    parser.set_defaults(tracked=True, n=None)
 
 
 def ask_options(parser: argparse.ArgumentParser) -> None:

@@ -1,16 +1,18 @@
-"""Dataset id -> raw Interactions, one per (user, item), from whichever file is on disk."""
+"""Dataset id -> raw Interactions, one per (user, item), from a file on disk or a download."""
 
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import hashlib
 import io
 import lzma
+import time
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -19,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset import synthetic, synthetic_large
+from ecv_core.dataset import synthetic
 from ecv_core.dataset._catalogue import (
     OWN_DOMAIN,
     DatasetEntry,
     SourceFile,
+    data_dir,
     entry,
     find,
     how_to_supply,
@@ -31,6 +34,7 @@ from ecv_core.dataset._catalogue import (
 )
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
+from ecv_core.untrusted.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,34 +111,50 @@ def _unpacked(path: Path) -> io.BufferedIOBase:
 
 
 Columns = dict[str, "pa.ChunkedArray"]
-"""Role -> column: ids are strings, everything else is float64; no nulls, all of one length."""
+"""Role -> column: ids are dictionaries of strings, everything else is float64; no nulls, all of one
+length."""
 
 _TEXT_ROLES = ("user_id", "item_id")
 _BLOCK_BYTES = 16 << 20  # a JSON line, that is a whole review, must fit into one block
+_ROWS_AT_ONCE = 1 << 20
+_ONE_CHARACTER = b"\x01"
+"""Takes the place of a separator of several, as the parser takes one character only."""
 
 
 def read_columns(path: Path, file: SourceFile) -> Columns:
     """Read the roles that `file` describes; optional ones only where the file has them.
 
+    Ids become codes block by block, so that their texts never are in memory row by row.
+
     Raises: Unreadable if the file is damaged, lacks a column, or holds missing or wrong values.
     """
     from pyarrow import ArrowException
 
-    content = read_content(path, file)
+    reads = {"delimited": _delimited, "json-lines": _json_lines, "parquet": _parquet}
     try:
-        if file.format == "delimited":
-            table = _delimited(content, file)
-        elif file.format == "json-lines":
-            table = _json_lines(content, file)
-        else:
-            table = _parquet(content, file)
-    except (ArrowException, OSError) as error:  # Parquet reports damage as OSError
+        with unreadable_reasons():
+            columns = reads[file.format](path, file)
+    except ArrowException as error:
         raise Unreadable(" ".join(str(error).split())[:200]) from error
-    if table.num_rows == 0:
+    rows = len(next(iter(columns.values())))
+    if rows == 0:
         raise Unreadable("it holds no interactions")
-    if file.rows is not None and table.num_rows != file.rows:
-        raise Unreadable(f"it holds {table.num_rows:,} rows where {file.rows:,} are published")
-    return {role: checked(role, table[role]) for role in table.column_names}
+    if file.rows is not None and rows != file.rows:
+        raise Unreadable(f"it holds {rows:,} rows where {file.rows:,} are published")
+    return {role: checked(role, column) for role, column in columns.items()}
+
+
+def _source(path: Path, file: SourceFile) -> pa.NativeFile:
+    """The data inside `path`, read as they are wanted where nothing asks for the whole of them."""
+    import pyarrow as pa
+
+    several = len(file.separator) > 1
+    if not (several or file.sha256 or file.member):
+        return pa.PythonFile(_unpacked(path), mode="r")
+    content = read_content(path, file)
+    return pa.BufferReader(
+        content.replace(file.separator.encode(), _ONE_CHARACTER) if several else content
+    )
 
 
 def check_columns(path: Path, file: SourceFile) -> None:
@@ -164,69 +184,80 @@ def _header(start: bytes, separator: str) -> list[str]:
         raise Unreadable(f"the first line is no row of delimited text ({error})") from error
 
 
-def _delimited(content: bytes, file: SourceFile) -> pa.Table:
+def _delimited(path: Path, file: SourceFile) -> Columns:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    separator = file.separator
-    if len(separator) > 1:  # the parser takes one character only
-        content, separator = content.replace(separator.encode(), b"\x01"), "\x01"
+    separator = file.separator if len(file.separator) == 1 else _ONE_CHARACTER.decode()
     positional = all(isinstance(column, int) for _, column in file.columns)
-    if positional:
-        present = {role: f"f{column}" for role, column in file.columns}
-    else:
-        present = _present(file, _header(content[:_LONGEST_HEADER], separator))
-    convert = arrow_csv.ConvertOptions(
-        include_columns=list(present.values()),
-        column_types={column: type_of(role) for role, column in present.items()},
-        # Only an empty field is missing: "NA" and "null" are fine names for an item.
-        null_values=[""],
-        strings_can_be_null=True,
-    )
 
     def parse(*, threads: bool) -> pa.Table:
-        return arrow_csv.read_csv(
-            pa.py_buffer(content),
-            arrow_csv.ReadOptions(autogenerate_column_names=positional, use_threads=threads),
-            arrow_csv.ParseOptions(delimiter=separator),
-            convert,
-        )
+        with _source(path, file) as source:
+            present = {role: f"f{column}" for role, column in file.columns}
+            if not positional:
+                present = _present(file, _header(source.read(_LONGEST_HEADER), separator))
+                source.seek(0)
+            convert = arrow_csv.ConvertOptions(
+                include_columns=list(present.values()),
+                column_types={column: type_of(role) for role, column in present.items()},
+                # Only an empty field is missing: "NA" and "null" are fine names for an item.
+                null_values=[""],
+                strings_can_be_null=True,
+            )
+            table = arrow_csv.read_csv(
+                source,
+                arrow_csv.ReadOptions(
+                    autogenerate_column_names=positional,
+                    use_threads=threads,
+                    block_size=_BLOCK_BYTES,
+                ),
+                arrow_csv.ParseOptions(delimiter=separator),
+                convert,
+            )
+        return table.rename_columns(list(present))
 
     try:
         table = parse(threads=True)
     except pa.ArrowInvalid:
         table = parse(threads=False)  # fails again, but now it knows the number of the row
-    return table.rename_columns(list(present))
+    return {role: table[role] for role in table.column_names}
 
 
-def _json_lines(content: bytes, file: SourceFile) -> pa.Table:
+def _json_lines(path: Path, file: SourceFile) -> Columns:
     import pyarrow as pa
     from pyarrow import json
 
-    schema = pa.schema([(str(column), type_of(role)) for role, column in file.columns])
-    table = json.read_json(
-        pa.BufferReader(content),
-        read_options=json.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
-    )
-    return table.rename_columns([role for role, _ in file.columns])
+    types = {role: pa.string() if role in _TEXT_ROLES else pa.float64() for role, _ in file.columns}
+    schema = pa.schema([(str(column), types[role]) for role, column in file.columns])
+    with _source(path, file) as source:
+        table = json.read_json(
+            source,
+            read_options=json.ReadOptions(block_size=_BLOCK_BYTES),
+            parse_options=json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    return {role: table[str(column)] for role, column in file.columns}
 
 
-def _parquet(content: bytes, file: SourceFile) -> pa.Table:
+def _parquet(path: Path, file: SourceFile) -> Columns:
     import pyarrow as pa
     from pyarrow import parquet
 
-    source = parquet.ParquetFile(pa.BufferReader(content))
-    present = _present(file, source.schema_arrow.names)
-    table = source.read(columns=list(present.values()))
-    columns = {}
-    for role, column in present.items():
-        values = table[column]
-        if pa.types.is_timestamp(values.type):
-            values = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-        columns[role] = values.cast(type_of(role))
-    return pa.table(columns)
+    with _source(path, file) as source:
+        reader = parquet.ParquetFile(source)
+        present = _present(file, reader.schema_arrow.names)
+        columns: dict[str, list[pa.Array]] = {role: [] for role in present}
+        for batch in reader.iter_batches(_ROWS_AT_ONCE, columns=list(present.values())):
+            for role, name in present.items():
+                values = batch[name]
+                if pa.types.is_dictionary(values.type):
+                    values = values.dictionary_decode()  # its codes need not be as values appear
+                if pa.types.is_timestamp(values.type):
+                    values = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+                text = role in _TEXT_ROLES
+                columns[role].append(_coded(values) if text else values.cast(pa.float64()))
+    return {role: pa.chunked_array(parts, type_of(role)) for role, parts in columns.items()}
 
 
 def _present(file: SourceFile, header: list[str]) -> dict[str, str]:
@@ -252,17 +283,30 @@ def type_of(role: str) -> pa.DataType:
     """Of the column that has this role."""
     import pyarrow as pa
 
-    return pa.string() if role in _TEXT_ROLES else pa.float64()
+    return pa.dictionary(pa.int32(), pa.string()) if role in _TEXT_ROLES else pa.float64()
+
+
+def _coded(values: pa.Array) -> pa.DictionaryArray:
+    """Ids as codes, in the order of first appearance, and their texts."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(values.indices, values.dictionary.cast(pa.string()))
 
 
 def checked(role: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column whose every value is one of its role. Raises: Unreadable, with the row."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    bad = pc.is_null(values, nan_is_null=True)
     if role in _TEXT_ROLES:
-        bad = pc.or_(bad, pc.equal(pc.fill_null(values, ""), ""))
+        parts = [_coded(chunk) for chunk in values.chunks]
+        values = pa.chunked_array(parts, type_of(role))
+        empty = [pc.equal(part.dictionary, "").take(part.indices) for part in parts]
+        bad = pc.fill_null(pa.chunked_array(empty, pa.bool_()), True)
     else:
+        bad = pc.is_null(values, nan_is_null=True)
         bad = pc.or_(bad, pc.invert(pc.is_finite(pc.fill_null(values, 0.0))))
     row = pc.index(bad, True).as_py()
     if row >= 0:
@@ -300,8 +344,8 @@ def load(dataset_id: str) -> Interactions:
             "dataset, or an algorithm of tables, such as random-forest"
         )
     if known.generated:
-        size = synthetic_large.size_of(dataset_id)
-        return synthetic.generate() if size is None else synthetic_large.generate(size)
+        size = synthetic.size_of(dataset_id)
+        return synthetic.generate() if size is None else synthetic.generate_large(size)
     if known.held is not None:
         return known.held.interactions
     path, file = find(known)
@@ -339,40 +383,46 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
 
 
 def interactions_of(dataset_id: str, columns: Columns) -> Interactions:
-    """Checked columns -> one interaction per user and item. Raises: Unreadable for the ids."""
-    users, user_ids = _encode(columns["user_id"])
-    items, item_ids = _encode(columns["item_id"])
-    numbers = {
-        role: column.to_numpy().astype(np.float64)
-        for role, column in columns.items()
-        if role not in ("user_id", "item_id")
-    }
+    """Checked columns -> one interaction per user and item. Raises: Unreadable for the ids.
+
+    Args:
+        dataset_id: what they are called.
+        columns: emptied, so that no column is in memory twice for long.
+    """
+    users, user_ids = codes_and_ids(columns.pop("user_id"))
+    items, item_ids = codes_and_ids(columns.pop("item_id"))
+    numbers = {role: columns.pop(role).to_numpy() for role in list(columns)}
+    if "year" in numbers:
+        numbers["timestamp"] = _seconds(numbers["day"], numbers["month"], numbers["year"])
+    times = numbers.get("timestamp", numbers.get("basket"))
+    keep = one_per_pair(users, items, len(item_ids), times)
+    if len(keep) < len(users):
+        users, items = users[keep], items[keep]
+        numbers = {role: values[keep] for role, values in numbers.items()}
     ratings, timestamps = numbers.get("rating"), numbers.get("timestamp")
     baskets = numbers.get("basket")
-    if "year" in numbers:
-        timestamps = _seconds(numbers["day"], numbers["month"], numbers["year"])
-    keep = one_per_pair(users, items, len(item_ids), baskets if timestamps is None else timestamps)
     return Interactions(
         dataset=dataset_id,
-        users=users[keep],
-        items=items[keep],
+        users=users,
+        items=items,
         user_ids=user_ids,
         item_ids=item_ids,
-        ratings=None if ratings is None else ratings[keep].astype(np.float32),
-        timestamps=None if timestamps is None else timestamps[keep].astype(np.int64),
-        baskets=None if baskets is None else numbered(baskets[keep]),
+        ratings=None if ratings is None else ratings.astype(np.float32),
+        timestamps=None if timestamps is None else timestamps.astype(np.int64),
+        baskets=None if baskets is None else numbered(baskets),
     )
 
 
-def _encode(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
-    encoded = column.combine_chunks().dictionary_encode()
-    return encoded.indices.to_numpy().astype(np.int32, copy=False), ids_of(encoded.dictionary)
+def codes_and_ids(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    """Codes in the order of first appearance, and the ids. Raises: Unreadable.
 
-
-def ids_of(texts: pa.StringArray) -> NDArray[np.str_]:
-    """Ids as numpy has them, all at the width of the longest. Raises: Unreadable."""
-    check_ids(texts)
-    return np.array(texts.to_pylist(), dtype=np.str_)
+    Args:
+        column: dictionaries of strings, which have codes in that order each.
+    """
+    together = column.unify_dictionaries().combine_chunks()
+    check_ids(together.dictionary)
+    ids = np.array(together.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
+    return together.indices.to_numpy().astype(np.int32, copy=False), ids
 
 
 def check_ids(texts: pa.StringArray) -> None:
@@ -443,3 +493,87 @@ def one_per_pair(
     earliest = later == np.repeat(np.minimum.reduceat(later, starts), sizes)
     places = np.where(earliest, np.arange(len(pairs)), len(pairs))
     return np.sort(order[np.minimum.reduceat(places, starts)])
+
+
+# Dataset entry -> its official file in the data folder, complete and verified or not at all.
+
+
+_CHUNK_BYTES = 1 << 18
+_TIMEOUT_SECONDS = 30  # without a byte from the server
+_STALE_SECONDS = 3600  # a part file untouched this long belongs to a process that was killed
+
+
+def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
+    """Fetch the official file into `data_dir()` and check it; returns where it is.
+
+    It is written under a temporary name and renamed once it has passed the same checks as `load`
+    makes, so a cut download leaves nothing behind and the next one starts afresh.
+
+    Args:
+        entry: a dataset with a url.
+        progress: called with (bytes done, bytes in all); 0 in all where the server does not say.
+            What it raises ends the download and reaches the caller.
+    Raises: DatasetError if the server cannot be reached, sends something else, or the disk is full
+        or read-only.
+    """
+    file = next((file for file in entry.files if file.url), None)
+    if file is None or file.url is None:
+        raise DatasetError(f"dataset '{entry.id}' has no download; {how_to_supply(entry)}")
+    target = data_dir() / file.names[0]
+    try:
+        _remove_stale_parts(target)
+        with replacing(target, for_others=True) as part:
+            _fetch(file.url, part, progress)
+            read(entry, part, file)
+    except Unreadable as error:
+        raise _failed(entry, f"what arrived is not the dataset ({error})") from error
+    except OSError as error:  # requests' errors are OSErrors too
+        raise _failed(entry, _reason(error)) from error
+    return target
+
+
+def _fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
+    import requests  # a tenth of a second, needed only here
+
+    # The file is wanted as it is stored: a server may offer to unpack a .gz on the way.
+    as_stored = {"Accept-Encoding": "identity"}
+    with (
+        requests.get(url, headers=as_stored, stream=True, timeout=_TIMEOUT_SECONDS) as response,
+        part.open("wb") as file,
+    ):
+        response.raise_for_status()
+        total = int(response.headers.get("Content-Length", 0))
+        done = 0
+        for chunk in response.iter_content(_CHUNK_BYTES):
+            done += file.write(chunk)
+            progress(done, total)
+
+
+def _reason(error: OSError) -> str:
+    from requests import exceptions
+
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
+        return f"the server answered {error.response.status_code} {error.response.reason}"
+    if isinstance(error, exceptions.ChunkedEncodingError):
+        return "the connection was cut before the file was complete"
+    if isinstance(error, exceptions.Timeout):
+        return f"the server sent nothing for {_TIMEOUT_SECONDS} seconds"
+    if isinstance(error, exceptions.ConnectionError):
+        return "the server cannot be reached or stopped answering"
+    if error.errno == errno.ENOSPC:
+        return f"the disk with {data_dir()} is full"
+    return f"{data_dir()} cannot be written to ({error.strerror or error})"
+
+
+def _failed(entry: DatasetEntry, reason: str) -> DatasetError:
+    return DatasetError(
+        f"downloading {entry.id} from {entry.url} failed: {reason}; try again, or put your own "
+        f"copy into {data_dir()} as {entry.file_names[0]} or {entry.id}.csv"
+    )
+
+
+def _remove_stale_parts(target: Path) -> None:
+    for part in target.parent.glob(f".{target.name}-*.part"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > _STALE_SECONDS:
+                part.unlink()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.dataset._catalogue import cache_dir, entry
-from ecv_core.dataset._hashing import source_key
+from ecv_core.dataset._catalogue import cache_dir, entry, source_key
 from ecv_core.dataset._load import load
 from ecv_core.dataset.tables import table
 from ecv_core.records.errors import DatasetError
@@ -29,7 +26,7 @@ from ecv_core.untrusted.files import replacing
 # and sequence travel along for splits and exports, and no model sees them.
 
 
-_FORMAT = 2
+_FORMAT = 3
 """Raised when `prepare` or the layout of the file changes, so that old files are not read."""
 
 _ALWAYS = ("users", "items", "user_ids", "item_ids")
@@ -46,7 +43,6 @@ def prepare(interactions: Interactions, core: int = 5) -> Interactions:
         and then item, so the result does not depend on the order of rows in the source.
     Raises: DatasetError if nothing is left.
     """
-    users, items = interactions.users, interactions.items
     kept = core_rows(interactions, core)
     if not len(kept):
         raise DatasetError(
@@ -55,28 +51,30 @@ def prepare(interactions: Interactions, core: int = 5) -> Interactions:
             f"{interactions.n_items:,} items) gives every user and item {core} of them; "
             "use a denser or larger dataset"
         )
-    users, user_ids = _recode(users[kept], interactions.user_ids)
-    items, item_ids = _recode(items[kept], interactions.item_ids)
+    users, user_ids = _recode(interactions.users[kept], interactions.user_ids)
+    items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
     order = np.argsort(users.astype(np.int64) * len(item_ids) + items, kind="stable")
+    kept = kept[order]
+    arrays = {name: getattr(interactions, name) for name in _SOMETIMES}
     return replace(
-        interactions.take(kept[order]),
+        interactions,
         users=users[order],
         items=items[order],
         user_ids=user_ids,
         item_ids=item_ids,
+        **{name: array[kept] for name, array in arrays.items() if array is not None},
     )
 
 
 def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
     """Which interactions are left by pruning to the k-core; their places, ascending."""
-    rows = np.arange(len(interactions))
+    rows, users, items = np.arange(len(interactions)), interactions.users, interactions.items
     while True:
-        users, items = interactions.users[rows], interactions.items[rows]
         enough = (np.bincount(users, minlength=1) >= core)[users]
         enough &= (np.bincount(items, minlength=1) >= core)[items]
         if enough.all():
             return rows
-        rows = rows[enough]
+        rows, users, items = rows[enough], users[enough], items[enough]
 
 
 def _recode(
@@ -91,8 +89,9 @@ def _recode(
 
 
 def cached(key: str, folder: Path, make: Callable[[], Interactions]) -> Interactions:
-    """What `make` returns, read from `folder` if it was made under this key before.
+    """What `make` returns, mapped from a file in `folder` that was made under this key before.
 
+    Arrays that are mapped are in memory once, for however many processes, and as they are wanted.
     A damaged cache file is made anew, and where nothing can be written (full or read-only disk)
     the result is simply not kept: the cache never fails a run. Safe to use from several processes.
 
@@ -101,35 +100,60 @@ def cached(key: str, folder: Path, make: Callable[[], Interactions]) -> Interact
         folder: created if need be.
         make: called when there is nothing to read; what it raises passes through.
     """
-    path = folder / f"{key}.v{_FORMAT}.npz"
+    path = folder / f"{key}.v{_FORMAT}.arrays"
     found = _read(path)
     if found is not None:
         return found
     made = make()
-    with suppress(OSError):
-        _write(path, made)
-    return made
-
-
-def _read(path: Path) -> Interactions | None:
-    # A zip entry carries a checksum, so damage shows as BadZipFile; the rest is wrong structure.
     try:
-        # Opened here because numpy leaves a file open that it finds damaged.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            fields: dict[str, Any] = {name: arrays[name] for name in _ALWAYS}
-            fields |= {name: arrays[name] for name in _SOMETIMES if name in arrays}
-            return Interactions(dataset=str(arrays["dataset"]), **fields)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None
+        _write(path, made)
+    except OSError:
+        return made
+    return _read(path) or made
+
+
+# A file of arrays as numpy saves them, one after the other from multiples of `_ALIGNED` bytes: the
+# name of the dataset, the names of the others, those; then the sum of all 8 bytes before, modulo
+# 2^64, which any damage to one of them changes, and which is worked out as fast as a file is read.
+
+_ALIGNED = 64
 
 
 def _write(path: Path, interactions: Interactions) -> None:
     """Write it in one step. Raises: OSError."""
-    optional = {name: getattr(interactions, name) for name in _SOMETIMES}
-    arrays = {name: getattr(interactions, name) for name in _ALWAYS}
-    arrays |= {name: array for name, array in optional.items() if array is not None}
-    with replacing(path) as part, part.open("wb") as stream:
-        np.savez(stream, dataset=np.array(interactions.dataset), **arrays)
+    arrays = {name: getattr(interactions, name) for name in (*_ALWAYS, *_SOMETIMES)}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    with replacing(path) as part:
+        with part.open("wb") as stream:
+            for array in (interactions.dataset, list(arrays), *arrays.values()):
+                np.save(stream, np.asarray(array), allow_pickle=False)
+                stream.write(bytes(-stream.tell() % _ALIGNED))
+        total = np.memmap(part, np.uint64, "r").sum()
+        with part.open("ab") as stream:
+            stream.write(total.tobytes())
+
+
+def _read(path: Path) -> Interactions | None:
+    try:
+        with path.open("rb") as stream:
+            words = np.asarray(np.memmap(stream, np.uint64, "c"))
+            if words[:-1].sum() != words[-1]:
+                return None
+            stream.seek(0)
+            dataset, names = _next(stream, words), _next(stream, words)
+            fields: dict[str, Any] = {str(name): _next(stream, words) for name in names}
+        return Interactions(dataset=str(dataset), **fields)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _next(stream: BinaryIO, words: NDArray[np.uint64]) -> NDArray[Any]:
+    """The array that begins here, in the memory of the file. Raises: ValueError."""
+    np.lib.format.read_magic(stream)
+    shape, _, kind = np.lib.format.read_array_header_1_0(stream)
+    start, size = stream.tell(), kind.itemsize * math.prod(shape)
+    stream.seek(start + size + -size % _ALIGNED)
+    return words.view(np.uint8)[start : start + size].view(kind).reshape(shape)
 
 
 # Ratings as they are given -> whether they can be learnt from and predicted, and their scale.

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecv_core.dataset._catalogue import entry, find
-from ecv_core.dataset._hashing import source_key
+from ecv_core.dataset._catalogue import entry, find, source_key
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Table
 from ecv_core.records.spec import Task

@@ -22,8 +22,8 @@ from uuid import uuid4
 
 import psutil
 
-from ecv_core.energy.load import Load
-from ecv_core.energy.memory import memory_power
+from ecv_core.energy.load import Load, memory_power
+from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import QUIET, Energy
@@ -31,7 +31,6 @@ from ecv_core.untrusted.files import replacing
 
 log = logging.getLogger(__name__)
 
-JOULES_PER_KWH = 3.6e6
 _FOLDER = SHIPPED / "energy"
 
 SOURCES: dict[str, str] = {

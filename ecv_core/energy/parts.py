@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from ecv_core.records.run import Energy
+from ecv_core.energy.savings import JOULES_PER_KWH, energy_of, later_mean
+from ecv_core.records.run import Energy, Run
 
 PROCESSOR = {
     "rapl": "processor, measured",
@@ -25,6 +26,10 @@ WHOLE = {
 MEMORY, GPU = "memory, at a flat wattage", "GPU, measured"
 MEASURED = frozenset({PROCESSOR["rapl"], GPU, WHOLE["plug"], WHOLE["slurm"]})
 TOLD = frozenset({WHOLE["command"], WHOLE["plugin"]})
+_BASIS = {
+    PROCESSOR["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
+    MEMORY: "; so much a module, whatever it does",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +166,40 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     )
 
 
-def parts_words(folds: Iterable[EnergyCost]) -> str:
-    """The parts with their shares and what they mean, where there is no room for a picture."""
+def why(run: Run) -> list[str]:
+    """How the energy of a run's folds comes about, a line for each step with its own numbers."""
+    folds, facts = run.folds, energy_of(run)
     parts = energy_parts(folds)
     if not parts:
-        return ""
-    shares = ", ".join(f"{part.name} {part.percent:.0f} %" for part in parts)
-    return f"It is made up of: {shares}. {parts_sentence(parts)}"
+        return []
+    seconds = sum(fold.total_seconds for fold in folds)
+    lines = [
+        f"{part.name}: {part.watts:.3g} W on average x {seconds:.4g} s = {part.joules:.4g} J"
+        + _BASIS.get(part.name, "")
+        for part in parts
+    ]
+    shown = " + ".join(f"{part.joules:.4g}" for part in parts)
+    lines.append(
+        f"all of it: {shown} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh"
+    )
+    idle = [fold.energy.idle_joules for fold in folds if fold.energy.idle_joules is not None]
+    if len(idle) == len(folds):
+        lines.append(
+            f"idle: {sum(idle) / seconds:.3g} W x {seconds:.4g} s = {sum(idle):.4g} J, so the "
+            f"folds added {sum(f.energy.above_idle_joules or 0.0 for f in folds):.4g} J to it"
+        )
+    if facts.grams_co2e:
+        per_kwh = facts.grams_co2e / facts.joules * JOULES_PER_KWH
+        lines.append(
+            f"emissions: {facts.joules:.4g} J / 3.6 MJ x {per_kwh:.0f} g CO2e per kWh = "
+            f"{facts.grams_co2e:.3g} g CO2e"
+        )
+    if facts.saved_joules is not None:
+        missing = run.k - max(len(folds), run.stopped_at or 0)
+        later = later_mean([fold.energy.joules for fold in folds])
+        checked = sum(fold.energy.joules for fold in folds[run.stopped_at :])
+        lines.append(
+            f"saved: {checked:.4g} J of folds that ran after the stop + {missing} that never ran x "
+            f"{later:.4g} J = {facts.saved_joules:.4g} J"
+        )
+    return lines

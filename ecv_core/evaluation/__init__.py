@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core.evaluation.formulas import Popularity, errors_by_user, per_user
 from ecv_core.evaluation.full import full_ranking, of_lists
 from ecv_core.evaluation.metrics import (
     METRICS,
@@ -28,8 +29,6 @@ from ecv_core.evaluation.metrics import (
     register_metric,
     told,
 )
-from ecv_core.evaluation.ranking import Popularity, per_user
-from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
 from ecv_core.evaluation.task import (
     SAMPLED_WARNING,
@@ -208,9 +207,7 @@ def evaluate_lists(
         ),
         progress=no_progress,
     )
-    items = lists[task.users].astype(np.int64)
-    hits = hits_of(task.users, items, held_out)
-    return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
+    return _evaluation(task, of_lists(task, lists[task.users].astype(np.int32)))
 
 
 def _no_score(_users: NDArray[np.intp]) -> NoReturn:
@@ -264,7 +261,7 @@ def evaluate_ratings(
         users: whose they are; shape (ratings,).
         scale: the lowest and the highest rating that can be given.
         own: a metric of one's own besides.
-    Returns: `values` are as `rating.errors_by_user` says; their means are the metrics.
+    Returns: `values` are as `formulas.errors_by_user` says; their means are the metrics.
     Raises: RunError for a prediction that is not finite.
     """
     if not np.isfinite(predicted).all():

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked, log_loss
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked
-from ecv_core.evaluation.rating import log_loss
 from ecv_core.evaluation.task import (
     Columns,
     EvaluatedFold,
@@ -152,15 +151,12 @@ def full_ranking(task: EvaluatedFold) -> Columns:
     auc, loss = task.of_kind(Kind.RANKS), task.of_kind(Kind.PROBABILITIES)
     lists = len(task.metrics) > len(auc) + len(loss)
     items = np.full((users, n), -1, dtype=np.int32)
-    hits = np.zeros((users, n), dtype=np.bool_)
     columns: Columns = {name: np.empty(users) for name in (*auc, *loss)}
     done = 0
     ranked = None if auc or loss else best_without_scores(task, n)
     while ranked is not None and done < users:
-        rows = slice(done, done + USERS_AT_ONCE)
-        part = task.users[rows]
-        items[rows] = best = ranked(part)
-        hits[rows] = hits_of(part, best, task.held_out)
+        part = task.users[done : done + USERS_AT_ONCE]
+        items[done : done + len(part)] = ranked(part)
         done += len(part)
         task.report(done)
     everything = None if task.candidates.all() else task.candidates
@@ -173,21 +169,18 @@ def full_ranking(task: EvaluatedFold) -> Columns:
         for name in loss:
             columns[name][rows] = _loss(values, task, part)
         if lists:
-            best = best_items(scores, n)
-            items[rows] = best
-            hits[rows] = hits_of(part, best, task.held_out)
+            items[rows] = best_items(scores, n)
         done += len(part)
         task.report(done)
-    return columns | of_lists(task, items, hits)
+    return columns | of_lists(task, items)
 
 
-def of_lists(task: EvaluatedFold, items: NDArray[np.int32], hits: NDArray[np.bool_]) -> Columns:
+def of_lists(task: EvaluatedFold, items: NDArray[np.int32]) -> Columns:
     """Those of the task's metrics that follow from users' lists.
 
     Args:
         task: its users own the lists.
         items: best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
-        hits: whether they are held out; same shape.
     """
     of_hits, novel = task.of_kind(Kind.HITS), task.of_kind(Kind.NOVELTY)
     columns: Columns = {
@@ -196,7 +189,8 @@ def of_lists(task: EvaluatedFold, items: NDArray[np.int32], hits: NDArray[np.boo
     held = np.diff(task.held_out.indptr)[task.users].astype(np.intp)
     for start in range(0, len(task.users), USERS_AT_ONCE):
         part = slice(start, start + USERS_AT_ONCE)
-        ranked = Ranked(hits=hits[part], held_out=held[part], cutoffs=task.cutoffs)
+        hits = hits_of(task.users[part], items[part], task.held_out)
+        ranked = Ranked(hits=hits, held_out=held[part], cutoffs=task.cutoffs)
         for name in of_hits:
             columns[name][part] = HIT_METRICS[name](ranked)
         for name in novel:

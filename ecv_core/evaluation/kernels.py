@@ -19,7 +19,7 @@ Ints = NDArray[np.int32]
 Lists = NDArray[np.int64]
 
 CHUNK = 64
-"""Items of which it is noted together whether any has been added to."""
+"""Items that are compared with the top together, by instructions for several at once."""
 _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
 
@@ -57,6 +57,35 @@ def _sort(worth: Floats, items: Lists) -> None:
             items[place] = -1
 
 
+@njit(nogil=True)
+def _best_of_row(row: Floats, worth: Floats, items: Lists) -> None:
+    """Fill a list with the best items of a row of scores; `worth` is room for theirs."""
+    n = len(items)
+    worth[:], items[:] = row[:n], np.arange(n)
+    _heap(worth, items)
+    limit = worth[0]
+    for start in range(n, len(row), CHUNK):
+        chunk = row[start : start + CHUNK]
+        better = False
+        for place in range(len(chunk)):  # not `for value in`: that is one by one when compiled
+            better |= chunk[place] > limit
+        if better:
+            for place in range(len(chunk)):
+                if chunk[place] > limit:
+                    _settle(worth, items, 0, n, chunk[place], start + place)
+                    limit = worth[0]
+    _sort(worth, items)
+
+
+@njit("int64[:,::1](float32[:,::1], int64)", cache=True, nogil=True)
+def best_of_scores(scores: NDArray[np.float32], n: int) -> Lists:
+    """As `task.best_items`, in one pass over the scores."""
+    lists, worth = np.empty((len(scores), n), np.int64), np.empty(n, np.float32)
+    for place in range(len(scores)):
+        _best_of_row(scores[place], worth, lists[place])
+    return lists
+
+
 @njit(
     f"int64[:,::1](int64[::1], {_MATRIX}, {_MATRIX}, int32[::1], int32[::1], float32[::1], int64)",
     cache=True,
@@ -87,7 +116,7 @@ def best_of_product(
     Returns: items, best first, -1 where no candidate is left; shape (block, n).
     """
     lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
-    row, touched = nothing.copy(), np.zeros(len(nothing) // CHUNK + 1, np.bool_)
+    row = nothing.copy()
     for place, user in enumerate(users):
         for at in range(left_starts[user], left_starts[user + 1]):
             factor, line = left_values[at], left_columns[at]
@@ -96,28 +125,10 @@ def best_of_product(
             for cell in range(len(added)):
                 column = np.uint32(added[cell])  # unsigned: no look whether it counts from the end
                 row[column] += factor * values[cell]
-                touched[column // np.uint32(CHUNK)] = True
-        seen = seen_columns[seen_starts[user] : seen_starts[user + 1]]
-        for item in seen:
+        for item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
             row[item] = -np.inf
-        items = lists[place]
-        worth[:], items[:] = row[:n], np.arange(n)
-        _heap(worth, items)
-        limit = worth[0]
-        for chunk in range(n // CHUNK, len(touched)):
-            if touched[chunk] or limit < 0:
-                for item in range(max(chunk * CHUNK, n), min((chunk + 1) * CHUNK, len(row))):
-                    if row[item] > limit:
-                        _settle(worth, items, 0, n, row[item], item)
-                        limit = worth[0]
-        _sort(worth, items)
-        for item in seen:
-            row[item] = nothing[item]
-        for chunk in range(len(touched)):
-            if touched[chunk]:
-                for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, len(row))):
-                    row[item] = nothing[item]
-        touched[:] = False
+        _best_of_row(row, worth, lists[place])
+        row[:] = nothing
     return lists
 
 

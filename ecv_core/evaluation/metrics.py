@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.ranking import HIT_METRICS, Floats, Ranked
+from ecv_core.evaluation.formulas import HIT_METRICS, Floats, Ranked
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core.evaluation.formulas import Floats, Popularity, log_loss, per_user
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.ranking import Floats, Popularity, per_user
-from ecv_core.evaluation.rating import log_loss
 from ecv_core.evaluation.task import (
     BLOCK_CELLS,
     Columns,

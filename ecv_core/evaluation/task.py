@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core.evaluation.formulas import Popularity
 from ecv_core.evaluation.metrics import METRICS, Kind
-from ecv_core.evaluation.ranking import Popularity
 from ecv_core.evaluation.without_torch import best_of
 from ecv_core.records.errors import InputError, RunError
 
@@ -142,14 +142,12 @@ HEAP = 64
 """Up to an item of so many in a list, `torch.topk` has equal scores in the order of a heap."""
 
 
-def load_compiled(model: object, cells: int) -> None:
+def load_compiled(cells: int) -> None:
     """Load the compiled ranking, which no fold should pay for, if users x items are so many.
 
-    Nothing is done for a model that does not say its scores as `Scorer` describes, or without
-    numba: then every score is looked at, and the lists are the same.
+    Nothing is done without numba: the lists are the same.
     """
-    says = any(hasattr(type(model), name) for name in ("common", "product"))
-    if says and cells >= COMPILED_CELLS and find_spec("numba"):
+    if cells >= COMPILED_CELLS and find_spec("numba"):
         import_module(_KERNELS)
 
 
@@ -160,7 +158,7 @@ def best_without_scores(task: EvaluatedFold, n: int) -> Callable[[NDArray[np.int
     Raises: RunError if a score is not finite.
     """
     users, items = task.seen.shape
-    load_compiled(task.model, users * items)
+    load_compiled(users * items)
     if _KERNELS not in sys.modules or n * HEAP > items:
         return None
     from ecv_core.evaluation import kernels
@@ -195,6 +193,11 @@ def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np
         n: at most the number of items.
     Returns: shape (users, n).
     """
+    here = isinstance(scores, np.ndarray) or scores.device.type == "cpu"
+    if here and _KERNELS in sys.modules and n * HEAP <= scores.shape[1]:
+        from ecv_core.evaluation.kernels import best_of_scores
+
+        return best_of_scores(np.asarray(scores), n)
     if isinstance(scores, np.ndarray):
         return best_of(scores, n)
     import torch

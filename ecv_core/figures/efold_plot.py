@@ -1,26 +1,32 @@
-"""The frame of figure 1 -> a Plotly figure."""
+"""A run fold by fold: figure 1, the number that decides, and the curves of its fits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.efold import (
-    HEADROOM,
-    alt_text,
-    band_rows,
-    efold_frame,
-    plot_range,
-    score_range,
-    side_of_stop,
-    stop_words,
-    whole_words,
+from ecv_core.figures import efold
+from ecv_core.figures.palette import (
+    BIG,
+    Palette,
+    Steps,
+    axis,
+    base_layout,
+    fold_axis,
+    fold_ticks,
+    lay_out,
+    lecture_layout,
+    note,
+    palette,
+    plain_axis,
 )
-from ecv_core.figures.palette import Palette, base_layout, lay_out, note, palette, plain_axis
-from ecv_core.figures.steps import Steps
 from ecv_core.records.run import Moment
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import RULES
 
 MEAN, BAND, SCORES, WIDTH = "mean so far", "interval", "score of one fold", "interval width"
 CHECKED = "folds run to check"
@@ -50,7 +56,7 @@ def efold_figure(
         span: of the score axis; by default what fits the frame.
     """
     colours = palette(dark)
-    low, top = plot_range(frame, span)
+    low, top = efold.plot_range(frame, span)
     figure = go.Figure()
     used, checked = frame[frame["used"]], frame[~frame["used"]]
     _band(
@@ -88,15 +94,7 @@ def efold_figure(
         figure,
         base_layout(colours, height),
         xaxis=plain_axis(
-            "folds seen (n)",
-            range=[0.5, k + 0.5],
-            tickmode="linear" if k <= 20 else "auto",
-            dtick=1,
-            tick0=1,
-            fixedrange=False,
-            showgrid=False,
-            showline=True,
-            linecolor=colours.muted,
+            "folds seen (n)", fixedrange=False, linecolor=colours.muted, **fold_ticks(k)
         ),
         yaxis=_axis(metric, colours.mean, [low, top], colours) | {"gridcolor": colours.grid},
         yaxis2=_axis("interval width", colours.width, [0, top - low], colours)
@@ -123,7 +121,7 @@ def _axis(title: str, colour: str, span: list[float], colours: Palette) -> dict[
 
 
 def _band(figure: go.Figure, rows: pd.DataFrame, colours: Palette, fill: str, name: str) -> None:
-    rows = band_rows(rows)
+    rows = efold.band_rows(rows)
     edge = {"color": fill, "width": 2}
     common = {"x": rows["n"], "mode": "lines", "hoverinfo": "skip", "line": edge}
     figure.add_scatter(y=rows["high"], showlegend=False, legendgroup="band", **common)
@@ -204,8 +202,8 @@ def _waiting(figure: go.Figure, colours: Palette) -> None:
 
 def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Palette) -> None:
     """The line, the shade behind it, and both said in the room that the axis has for it."""
-    stop, rest = stop_words(k, stopped_at, checked)
-    marks = 1 / (1 + HEADROOM)
+    stop, rest = efold.stop_words(k, stopped_at, checked)
+    marks = 1 / (1 + efold.HEADROOM)
     figure.add_vrect(
         x0=stopped_at, x1=k + 0.5, fillcolor=colours.saved, line_width=0, layer="below"
     )
@@ -226,7 +224,7 @@ def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Pa
             x=stopped_at,
             y=(1 + marks) / 2,
             yref="paper",
-            xanchor=side_of_stop(k, stopped_at),
+            xanchor=efold.side_of_stop(k, stopped_at),
         )
     )
 
@@ -237,7 +235,7 @@ def _k_fold_mean(figure: go.Figure, mean: float, k: int, colours: Palette) -> No
         y=[mean, mean],
         mode="lines",
         line={"color": colours.ink, "width": 1.5},
-        name=whole_words(mean, k),
+        name=efold.whole_words(mean, k),
         hoverinfo="skip",
     )
 
@@ -268,12 +266,12 @@ def efold_figures(
         type_scale: how much larger than usual all type is, for a lecture hall.
         span: of the score axis; by default what fits all moments.
     """
-    span = span or score_range(efold_frame(moments, stopped_at))
+    span = span or efold.score_range(efold.efold_frame(moments, stopped_at))
     figures = []
     for n in range(len(moments) + 1):
         stop = _known(stopped_at, n)
         figure = efold_figure(
-            efold_frame(moments[:n], stop),
+            efold.efold_frame(moments[:n], stop),
             k=k,
             metric=metric,
             stopped_at=stop,
@@ -295,8 +293,8 @@ def efold_steps(
     alts = []
     for n in range(len(moments) + 1):
         stop = _known(stopped_at, n)
-        frame = efold_frame(moments[:n], stop)
-        alts.append(alt_text(frame, k=k, metric=metric, stopped_at=stop, title=title))
+        frame = efold.efold_frame(moments[:n], stop)
+        alts.append(efold.alt_text(frame, k=k, metric=metric, stopped_at=stop, title=title))
     return Steps(variants=range(len(moments) + 1), alts=alts)
 
 
@@ -310,8 +308,241 @@ def larger(figure: go.Figure, scale: float) -> go.Figure:
     layout.font.size *= scale
     layout.legend.font.size *= scale
     layout.margin.t *= scale
-    for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
-        axis.title.font.size = (axis.title.font.size or 17) * scale
+    for each in (layout.xaxis, layout.yaxis, layout.yaxis2):
+        each.title.font.size = (each.title.font.size or 17) * scale
     for words in layout.annotations:
         words.font.size *= scale
     return figure
+
+
+# The number that decides after each fold, falling to the line at which the rule stops.
+
+
+LINE, ABOVE, REACHED, LIMIT, STOP = range(5)
+"""Numbers of the traces."""
+
+
+def threshold_figure(
+    moments: Sequence[Moment],
+    spec: RunSpec,
+    *,
+    dark: bool = False,
+    height: int = 400,
+    span: Sequence[float] = (),
+) -> go.Figure:
+    """What decides after each fold, filled where the rule may stop, and the stop.
+
+    Args:
+        moments: of the run, as its rule told it.
+        spec: of the run, or of its telling; its rule has an axis and says what is watched.
+        span: numbers that the axis has room for; by default those that are shown.
+    """
+    rule, colours = RULES[spec.rule], palette(dark)
+    assert rule.axis is not None
+    assert rule.watched is not None
+    logarithmic = rule.axis.scale == "logarithmic"
+    limit = float(rule.values(spec)[rule.axis.name])
+    decides = {
+        moment.n: number
+        for moment, number in zip(moments, rule.watched.of(moments), strict=True)
+        if number is not None and (number > 0 or not logarithmic)
+    }
+    low, high = _range(span or [*decides.values(), limit], logarithmic)
+    stop = next((moment.n for moment in moments if moment.decision.stop), None)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=list(decides),
+        y=list(decides.values()),
+        mode="lines",
+        line={"color": colours.muted, "width": 2, "dash": "dot"},
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    for name, symbol, reached in (
+        ("above the line: go on", "circle-open", False),
+        ("at most the line", "circle", True),
+    ):
+        some = {n: number for n, number in decides.items() if (number <= limit) is reached}
+        figure.add_scatter(
+            x=list(some),
+            y=list(some.values()),
+            mode="markers",
+            marker={
+                "size": 20,
+                "symbol": symbol,
+                "color": colours.width,
+                "line": {"width": 4, "color": colours.width},
+            },
+            name=name,
+            zorder=1,
+            hovertemplate="after fold %{x}: %{y:.2e}<extra></extra>",
+        )
+    ends = [0.5, spec.max_folds + 0.5]
+    text = rule.axis.in_words(limit)
+    _named_line(figure, ends, [limit] * 2, text, "top left", colours.mean)
+    if stop is not None and stop < spec.max_folds:
+        figure.add_vrect(x0=stop, x1=ends[1], fillcolor=colours.saved, line_width=0, layer="below")
+    if stop is not None:
+        top = high / (high / low) ** 0.04 if logarithmic else high - 0.04 * (high - low)
+        _named_line(
+            figure, [stop] * 2, [low, top], f" stop after {stop}", "bottom right", colours.stop
+        )
+    looks: dict[str, Any] = {"range": [low, high]}
+    if logarithmic:
+        exponents = [float(np.log10(end)) for end in (low, high)]
+        looks = {"type": "log", "exponentformat": "power", "dtick": 1, "range": exponents}
+    elif rule.axis.scale == "percent":
+        looks["tickformat"] = ".1%"
+    return lay_out(
+        figure,
+        lecture_layout(colours, height),
+        xaxis=fold_axis("folds seen (n)", spec.max_folds, colours),
+        yaxis=axis(rule.watched.label.lower(), colours, **looks),
+        uirevision="threshold",
+    )
+
+
+def _named_line(
+    figure: go.Figure,
+    x: Sequence[float],
+    y: Sequence[float],
+    text: str,
+    where: str,
+    colour: str,
+) -> None:
+    """A line with its name at its second end."""
+    figure.add_scatter(
+        x=x,
+        y=y,
+        text=["", text],
+        mode="lines+text",
+        textposition=where,
+        textfont={"size": BIG, "color": colour},
+        line={"color": colour, "width": 5},
+        cliponaxis=False,
+        name=text.strip(),
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+def _range(numbers: Sequence[float], logarithmic: bool) -> tuple[float, float]:
+    """Whole powers of ten around the numbers, or from zero to above them."""
+    if not logarithmic:
+        return 0.0, 1.1 * max(numbers)
+    low, high = np.log10(min(numbers)), np.log10(max(numbers))
+    return float(10.0 ** np.floor(low)), float(10.0 ** np.ceil(high))
+
+
+PICTURES: dict[str, Callable[..., go.Figure]] = {"threshold": threshold_figure}
+"""What can explain the decisions of a rule, by the name that it says as its `picture`."""
+
+
+# Curves of a run's folds, step by step of their fits.
+
+
+COLUMNS = ("fold", "epoch", "ndcg", "best", "newest")
+METRIC = "inner nDCG@100"
+"""What models stop early by, higher is better."""
+HELD_OUT = "RMSE of the held-out ratings"
+"""What models of ratings report, lower is better; nothing is stopped or chosen by it."""
+
+
+def training_frame(curves: Sequence[tuple[int, Sequence[float]]]) -> pd.DataFrame:
+    """One row per fold and epoch.
+
+    Args:
+        curves: (fold, FoldResult.inner_curve), newest fold last.
+    Returns: columns COLUMNS; `best` marks the first best epoch of each fold, `newest` the rows of
+        the last fold.
+    """
+    rows = [
+        {
+            "fold": fold,
+            "epoch": epoch,
+            "ndcg": value,
+            "best": epoch == list(curve).index(max(curve)) + 1,
+            "newest": at == len(curves) - 1,
+        }
+        for at, (fold, curve) in enumerate(curves)
+        for epoch, value in enumerate(curve, start=1)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def training_text(frame: pd.DataFrame, metric: str = METRIC) -> str:
+    """What the newest curve says, in one sentence; empty without a curve.
+
+    Args:
+        frame: from `training_frame`.
+        metric: METRIC, or HELD_OUT, which has no best to be chosen by.
+    """
+    newest = frame[frame["newest"]]
+    if newest.empty:
+        return ""
+    best, last = newest[newest["best"]].iloc[0], newest.iloc[-1]
+    if metric == HELD_OUT:
+        return f"Fold {last['fold']}: {HELD_OUT} {last['ndcg']:.4f} after step {last['epoch']}."
+    found = f"Fold {last['fold']}: best {METRIC} {best['ndcg']:.4f} in epoch {best['epoch']}"
+    if best["epoch"] == last["epoch"]:
+        return f"{found}, the newest."
+    return f"{found}, {last['ndcg']:.4f} in epoch {last['epoch']}."
+
+
+def training_figure(
+    frame: pd.DataFrame,
+    *,
+    epochs: int,
+    metric: str = METRIC,
+    dark: bool = False,
+) -> go.Figure:
+    """The newest fold's curve, and the earlier folds' behind it; a star marks the best epoch.
+
+    Args:
+        frame: from `training_frame`.
+        epochs: at most so many; fixes the x axis while no fold has stopped.
+        metric: METRIC, or HELD_OUT, which has no best to be chosen by.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    step = "epoch" if metric == METRIC else "step"
+    hover = "fold %{meta}, " + step + " %{x}<br>" + metric + " %{y:.4f}<extra></extra>"
+    for fold, rows in frame.groupby("fold", sort=False):
+        newest = bool(rows["newest"].iloc[0])
+        colour, width = (colours.mean, 4) if newest else (colours.muted, 1.5)
+        figure.add_scatter(
+            x=rows["epoch"],
+            y=rows["ndcg"],
+            mode="lines",
+            meta=fold,
+            name=f"fold {fold}" if newest else "earlier folds",
+            line={"color": colour, "width": width},
+            opacity=1 if newest else 0.45,
+            showlegend=False,
+            hovertemplate=hover,
+        )
+        if newest and metric == METRIC:
+            best = rows[rows["best"]].iloc[0]
+            figure.add_scatter(
+                x=[best["epoch"]],
+                y=[best["ndcg"]],
+                mode="markers+text",
+                marker={"symbol": "star", "size": 17, "color": colours.stop},
+                text=[f"best: epoch {best['epoch']}"],
+                textposition="bottom left",
+                textfont={"size": 16, "color": colours.ink},
+                cliponaxis=False,
+                showlegend=False,
+                hoverinfo="skip",
+            )
+    longest = int(frame["epoch"].max()) if len(frame) else epochs
+    return lay_out(
+        figure,
+        base_layout(colours, 280),
+        margin={"l": 12, "r": 20, "t": 20, "b": 12},
+        xaxis=plain_axis(
+            step, range=[0.5, min(epochs, max(10, 1.15 * longest)) + 0.5], showgrid=False
+        ),
+        yaxis=plain_axis(metric, gridcolor=colours.grid, nticks=5, tickformat=".3~f"),
+        uirevision="training",
+    )

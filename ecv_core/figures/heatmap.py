@@ -10,9 +10,18 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
-from ecv_core.figures.scales import KEPT_SCALE, CellScale, rank_scale
-from ecv_core.figures.steps import Steps
+from ecv_core.figures.palette import (
+    KEPT_SCALE,
+    CellScale,
+    Palette,
+    Steps,
+    base_layout,
+    lay_out,
+    palette,
+    plain_axis,
+    rank_scale,
+)
+from ecv_core.figures.words import counted
 
 ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
 """Pixels per dataset, for the algorithms' names above them, and for the legend below."""
@@ -35,7 +44,6 @@ def number_size(columns: int, least: int = 11) -> int:
     """Pixels of the numbers' type: two of them side by side must not touch.
 
     Args:
-        columns: of the table.
         least: what many columns get; longer numbers less than short ones.
     """
     return min(16, max(least, 128 // max(1, columns)))
@@ -130,8 +138,8 @@ def heatmap_steps(
         (low, least), (high, most) = min(scored), max(scored)
         mean = sum(v for v, _ in scored) / len(scored)
         alts.append(
-            f"{title} at alpha {text}, {len(scored)} cells: from {label(low)} ({least}) to "
-            f"{label(high)} ({most}), mean {label(mean)}."
+            f"{title} at alpha {text}, {counted(len(scored), 'cell')}: from {label(low)} ({least}) "
+            f"to {label(high)} ({most}), mean {label(mean)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
@@ -227,31 +235,26 @@ def cells_layout(
     datasets: Sequence[str], algorithms: Sequence[str], colours: Palette, height: int
 ) -> dict[str, Any]:
     """Algorithms above, datasets from the top down."""
+    looks: dict[str, Any] = {"showgrid": False, "fixedrange": True, "ticks": ""}
     return base_layout(colours, height) | {
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "hovermode": "closest",
         "showlegend": False,
-        "xaxis": {
-            "side": "top",
-            "tickangle": -35 if len(algorithms) <= _ROOMY else -60,
-            "range": [-0.5, len(algorithms) - 0.5],
-            "tickvals": list(algorithms),
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-            "fixedrange": True,
-            "ticks": "",
-        },
-        "yaxis": {
-            "range": [len(datasets) - 0.5, -0.5],
-            "tickvals": list(datasets),
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-            "fixedrange": True,
-            "ticks": "",
-            "ticksuffix": " ",
-        },
+        "xaxis": plain_axis(
+            "",
+            side="top",
+            tickangle=-35 if len(algorithms) <= _ROOMY else -60,
+            range=[-0.5, len(algorithms) - 0.5],
+            tickvals=list(algorithms),
+            **looks,
+        ),
+        "yaxis": plain_axis(
+            "",
+            range=[len(datasets) - 0.5, -0.5],
+            tickvals=list(datasets),
+            ticksuffix=" ",
+            **looks,
+        ),
     }
 
 
@@ -418,7 +421,9 @@ def scores_words(scores: pd.DataFrame) -> str:
         f"{algorithm} on {', '.join(datasets)}"
         for algorithm, datasets in sorted(wins.items(), key=lambda one: -len(one[1]))
     ]
-    return f"Best of {count} algorithms by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
+    return (
+        f"Best of {counted(count, 'algorithm')} by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
+    )
 
 
 def score_words(row: Mapping[Any, Any]) -> str:

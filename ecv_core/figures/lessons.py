@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from ecv_core.figures.palette import (
     LABEL,
     TEXT,
+    Steps,
     axis,
     bar_label,
     fold_axis,
@@ -18,7 +19,6 @@ from ecv_core.figures.palette import (
     note,
     palette,
 )
-from ecv_core.figures.steps import Steps
 
 
 def misses_figure(frame: pd.DataFrame, *, k: int, dark: bool = False) -> go.Figure:

@@ -1,12 +1,14 @@
-"""Colours, looks and the common layouts of all figures, for light and for dark pages."""
+"""What figures share: colours and layouts for light and dark pages, scales, steps of a slider."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 
@@ -118,6 +120,27 @@ def note(text: str, size: int, colour: str, **more: object) -> dict[str, Any]:
     return {"text": text, "showarrow": False, "font": font} | more
 
 
+def error_bars(
+    middle: pd.Series[float],
+    low: pd.Series[float],
+    high: pd.Series[float],
+    colour: str,
+    *,
+    thickness: float,
+    width: int,
+) -> dict[str, Any]:
+    """Intervals around points, as `error_x` and `error_y` of a trace take them; none where NaN."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": (high - middle).clip(lower=0).fillna(0.0),
+        "arrayminus": (middle - low).clip(lower=0).fillna(0.0),
+        "color": colour,
+        "thickness": thickness,
+        "width": width,
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartStyle:
     """How a part of a split looks everywhere: colour, marker and pattern, as Plotly names them."""
@@ -162,19 +185,100 @@ def axis(title: str, colours: Palette, **more: object) -> dict[str, Any]:
 
 def fold_axis(title: str, k: int, colours: Palette) -> dict[str, Any]:
     """An axis over the folds 1 .. k."""
-    return axis(
-        title,
-        colours,
-        range=[0.5, k + 0.5],
-        tickmode="linear" if k <= 20 else "auto",
-        tick0=1,
-        dtick=1,
-        showgrid=False,
-        showline=True,
-    )
+    return axis(title, colours, **fold_ticks(k))
+
+
+def fold_ticks(k: int, linear: int = 20) -> dict[str, Any]:
+    """Where such an axis begins and ends, and its ticks: one per fold up to so many folds."""
+    return {
+        "range": [0.5, k + 0.5],
+        "tickmode": "linear" if k <= linear else "auto",
+        "tick0": 1,
+        "dtick": 1,
+        "showgrid": False,
+        "showline": True,
+    }
 
 
 def bar_label(bar: str, words: str, colours: Palette, size: int = LABEL) -> dict[str, Any]:
     """A note above a horizontal bar: beside it, narrow screens have no room for words."""
     place = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
     return note(words, size, colours.ink, x=0, y=bar, **place)
+
+
+# How a figure changes along a slider.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """One entry per step of a slider; an empty sequence changes nothing."""
+
+    patches: Sequence[dict[int, dict[str, Any]]] = ()
+    """Trace number -> what of that trace to replace (x, y, text ...)."""
+    variants: Sequence[int] = ()
+    """Which of several figures to show."""
+    alts: Sequence[str] = ()
+    """What the figure shows at this step, in a sentence."""
+    notes: Sequence[str] = ()
+    """What a saved picture says about this step beside its name: 'alpha 1e-4'."""
+
+    def to_json(self) -> str:
+        """As the figure component reads it."""
+        steps = {one.name: list(getattr(self, one.name)) for one in fields(self)}
+        return json.dumps(steps, separators=(",", ":"))
+
+
+# What colours of cells span: the same on a page and in print.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellScale:
+    """How the cells of a table are coloured: the stronger or darker, the worse."""
+
+    best: float
+    """The value with the faintest colour; it may be above `worst`."""
+    worst: float
+    """The value with the strongest colour."""
+    best_words: str
+    worst_words: str
+    digits: int = 0
+    """Of the numbers in the cells, after the point."""
+
+
+def difference_scale(cells: pd.DataFrame) -> CellScale:
+    """Of figure 2; one wild cell does not flatten all others.
+
+    Args:
+        cells: with the column difference_percent, of all alphas that are to be comparable.
+    """
+    worst = float(cells["difference_percent"].quantile(0.99))
+    return CellScale(
+        best=0.0,
+        worst=worst,
+        best_words="0 %",
+        worst_words=f"{worst:.2g} % or more",
+        digits=2,
+    )
+
+
+def stop_scale(k: int) -> CellScale:
+    """Of figure 3: the mean stop, at least 2 of k folds."""
+    return CellScale(
+        best=2.5, worst=float(k), best_words="few folds", worst_words=f"all {k} folds", digits=1
+    )
+
+
+def rank_scale(algorithms: int) -> CellScale:
+    """Of the ranks in figure 4."""
+    last = max(algorithms, 2)
+    return CellScale(
+        best=1.0,
+        worst=float(last),
+        best_words="rank 1, 100 % kept",
+        worst_words=f"rank {last}, 0 % kept",
+        digits=1,
+    )
+
+
+KEPT_SCALE = CellScale(best=100.0, worst=0.0, best_words="100 % kept", worst_words="0 % kept")
+"""Of the shares in figure 4: orders that keep the ranks."""

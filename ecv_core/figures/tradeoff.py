@@ -10,9 +10,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
-from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
-from ecv_core.figures.scales import highest_difference
-from ecv_core.figures.steps import Steps
+from ecv_core.figures.palette import (
+    Palette,
+    Steps,
+    base_layout,
+    fold_ticks,
+    lay_out,
+    palette,
+    plain_axis,
+)
 from ecv_core.figures.words import setting_words
 from ecv_core.stopping import BASELINE, PAPERS_RULE, RULES
 
@@ -25,6 +31,21 @@ FINE = 20
 def legend(rule: str) -> str:
     """What a rule's line is called in a chart."""
     return (RULES[rule].legend if rule in RULES else "") or rule
+
+
+def highest_difference(frame: pd.DataFrame) -> float:
+    """End of the trade-off's upward axis: one wild system does not flatten all others.
+
+    Args:
+        frame: from `tradeoff.tradeoff_frame`.
+    """
+    alphas = frame[frame["kind"].isin([AVERAGE, PAPER])]["difference_percent"].max()
+    systems = frame[frame["kind"] == SYSTEM]["difference_percent"]
+    fixed = frame[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]["difference_percent"]
+    known = [float(alphas) * 1.35, float(systems.quantile(0.97)) * 1.1]
+    if len(fixed):
+        known.append(float(fixed.max()) * 1.1)
+    return max(known)
 
 
 def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False) -> go.Figure:
@@ -260,13 +281,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         xaxis=plain_axis(
             "stops after fold",
             size=17,
-            range=[0.4, k + 0.6],
-            tickmode="linear" if k <= 12 else "auto",
-            tick0=1,
-            dtick=1,
-            showgrid=False,
-            **looks,
-            showline=True,
+            **looks | fold_ticks(k, 12) | {"range": [0.4, k + 0.6]},
         ),
         yaxis=plain_axis(
             "share of all orders",

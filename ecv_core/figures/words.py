@@ -395,14 +395,17 @@ def range_words(facts: EnergyFacts) -> str:
 def processor_words(facts: EnergyFacts) -> str:
     """'processor time 42 s, about 57 % saved': what other work beside it does not change.
 
-    Empty where some fold does not say.
+    Empty where no fold says. GPU time, where there is some, comes after it.
     """
     if facts.processor_seconds is None:
         return ""
-    saved = facts.saved_processor_percent
-    about = "about " * facts.forecast
-    return f"processor time {duration(facts.processor_seconds)}" + (
-        f", {about}{saved:.0f} % saved" if saved else ""
+    saved, assumed = facts.saved_processor_percent, facts.processor_assumed
+    about = "about " * (facts.forecast or assumed > 0)
+    alike = f" ({counted(assumed, 'fold')} taken to cost as the others)" if assumed else ""
+    return (
+        f"processor time {about}{duration(facts.processor_seconds)}{alike}"
+        + (f", {about}{saved:.0f} % saved" if saved else "")
+        + (f", GPU time {duration(facts.gpu_seconds)}" if facts.gpu_seconds else "")
     )
 
 
@@ -424,14 +427,21 @@ def _scaled(unit: str, *amounts: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """'0.8 s', '42 s', '3 min 20 s', '2 h 5 min'."""
-    if seconds < 10:
+    """'40 ms', '0.8 s', '42 s', '3 min 20 s', '2 h', '520 h'; duration.js says the same."""
+    if 0 < seconds < 0.095:
+        return f"{max(round(1000 * seconds), 1)} ms"
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
     if (whole := round(seconds)) < 60:
         return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    if whole >= 360_000:
+        return f"{whole // 3600:,} h"
+    large, small, units = (
+        (whole // 60, whole % 60, ("min", "s"))
+        if whole < 3600
+        else (whole // 3600, whole % 3600 // 60, ("h", "min"))
+    )
+    return f"{large} {units[0]}" + (f" {small} {units[1]}" if small else "")
 
 
 # What of a run's cost was shared with other configurations, as a sentence.

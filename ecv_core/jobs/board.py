@@ -1,24 +1,35 @@
-"""A file that enters a board of results -> whether its scores follow from what its model gave."""
+"""A file that enters a board of results -> whether its scores hold; a folder of them -> a page."""
 
 from __future__ import annotations
 
 import hashlib
 import zipfile
-import zlib
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import stopping
+from ecv_core.analysis.comparison import compare_runs, fair_key
+from ecv_core.energy.savings import energy_of
+from ecv_core.evaluation import metric_of
+from ecv_core.figures.words import (
+    dataset_title,
+    interval_said,
+    joined,
+    metric_label,
+    used_words,
+)
 from ecv_core.jobs.tracking import Handed, Measured, finite, known_columns, measure
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import FoldResult, Run
-from ecv_core.store.run_file import read_run
-from ecv_core.untrusted.files import read_at_most
+from ecv_core.store.imports import read_run
+from ecv_core.untrusted.files import DAMAGED, read_at_most
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +38,6 @@ RUN, FOLDS, TABLE = "run.json", "folds.sha256", "reported.csv"
 """What the file, a ZIP, holds: the run as `export` writes it, `folds_sha256`, and what the model
 gave: the tables of `tell` (recommendations, predictions, or users' scores), with a column fold."""
 _ROUNDING = 1e-6
-_DAMAGED = (OSError, ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +83,83 @@ def check_result(path: Path) -> Checked:
         raise InputError(f"it stops after {run.stopped_at} folds, but its rule stops after {stop}")
     checked = replace(run, folds=tuple(folds), moments=tuple(moments))
     return Checked(run=checked, recomputed="item_id" in table.columns)
+
+
+def site(folder: Path) -> tuple[str, dict[str, str]]:
+    """The results of a folder that hold, as one HTML page of tables, and why the others do not.
+
+    Results with the same data, folds and metric share a table, the best mean first. Each is tested
+    against the first: a paired t test over users, or over folds with the correction of Nadeau and
+    Bengio, by Holm's correction for all comparisons of the table.
+
+    Args: folder: every *.zip in it is checked anew.
+    Returns: HTML, with no script and nothing loaded from anywhere; file name -> why it is refused.
+    Raises: InputError where no result holds.
+    """
+    from ecv_core.figures.report.latex import bibtex
+    from ecv_core.figures.report.run_report import templates
+
+    refused: dict[str, str] = {}
+    boards: defaultdict[Hashable, list[Checked]] = defaultdict(list)
+    for path in sorted(folder.glob("*.zip")):
+        try:
+            checked = check_result(path)
+        except EcvError as error:
+            refused[path.name] = str(error)
+        else:
+            named = replace(checked, run=replace(checked.run, run_id=path.name))
+            boards[fair_key(named.run.spec)].append(named)
+    if not boards:
+        first = "".join(f"; {name}: {why}" for name, why in [*refused.items()][:1])
+        raise InputError(f"{folder} has no result that 'board check' accepts{first}")
+    return (
+        templates()
+        .get_template("board.html")
+        .render(
+            tables=[_table(entries) for entries in boards.values()],
+            bibtex=bibtex(),
+            made_at=datetime.now(UTC),
+        )
+    ), refused
+
+
+def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
+    """Title, answer, rows and caption."""
+    spec = entries[0].run.spec
+    sign = -1 if metric_of(spec).higher_is_better else 1
+    means = {entry.run.run_id: entry.run.at_stop.mean for entry in entries if entry.run.at_stop}
+    ranked = sorted(entries, key=lambda entry: sign * means[entry.run.run_id])
+    best = ranked[0].run.run_id
+    beside = {best: "the first"}
+    for test in compare_runs([entry.run for entry in ranked])[0]:
+        if best in (test.first, test.second):
+            other, word = test.second, "worse"
+            if test.second == best:
+                other, word = test.first, "better on their common folds"
+            p = "p < 0.001" if test.p_holm < 0.001 else f"p = {test.p_holm:.3f}"
+            beside[other] = f"{word if test.found else 'level with it'} ({p})"
+    rows = []
+    for entry in ranked:
+        run = entry.run
+        params = ", ".join(f"{name}={value}" for name, value in run.spec.params)
+        interval, energy = interval_said(run)[0], energy_of(run)
+        rows.append(
+            [
+                f"{run.spec.algorithm} ({params})" if params else run.spec.algorithm,
+                f"{means[run.run_id]:.4f}",
+                f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-",
+                beside.get(run.run_id, "not tested"),
+                f"{run.folds_used} of {run.k}",
+                used_words(energy) if energy.source != "none" else "-",
+                "all scores" if entry.recomputed else "means of users' scores",
+                run.run_id,
+            ]
+        )
+    level = [row[0] for row in rows if row[3].startswith("level")]
+    answer = f"{rows[0][0]} has the best mean, {rows[0][1]}"
+    answer += f"; no difference is shown to {joined(level)}." if level else "."
+    caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"
+    return f"{metric_label(spec)} on {dataset_title(spec.dataset)}", answer, rows, caption
 
 
 def folds_sha256(folds: Iterable[Handed]) -> str:
@@ -121,6 +208,6 @@ def _read(path: Path) -> tuple[bytes, str, pd.DataFrame]:
                     raise InputError(f"{name} in {path.name} has more than {at_most:,} bytes")
             with archive.open(TABLE) as member:
                 table = pd.read_csv(member, dtype={"user_id": str, "item_id": str})
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InputError(f"{path} is no result file: {' '.join(str(error).split())}") from error
     return parts[0], parts[1].decode("ascii", "replace").strip(), table

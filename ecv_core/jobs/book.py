@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
@@ -330,7 +330,6 @@ class Book:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 
         Args:
-            specs: of the runs.
             under_way: tasks that are computed still, whose runs go on.
         """
         ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
@@ -567,13 +566,3 @@ class ProgressWriter:
                     except StoreError as error:
                         log.warning("progress was not written: %s", error)  # a fold is worth more
             self._closing.wait(PROGRESS_SECONDS)
-
-
-@contextmanager
-def writing_progress(store: Store) -> Iterator[ProgressWriter]:
-    """A writer while the block runs."""
-    writer = ProgressWriter(store)
-    try:
-        yield writer
-    finally:
-        writer.close()

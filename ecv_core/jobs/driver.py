@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 
-from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
-from ecv_core.jobs.computing import WorkerDied, failure
-from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
+from ecv_core.jobs.book import Book, ProgressWriter
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, WorkerDied, failure
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
@@ -58,7 +58,11 @@ def drive(
         the folds of this book are in a file of their own then, which the error names.
     """
     executor = executor or Here()
-    with beating(book.store), _ending(book, closing), writing_progress(book.store) as writer:
+    with (
+        beating(book.store),
+        _ending(book, closing),
+        closed_after(ProgressWriter(book.store)) as writer,
+    ):
         book.start()
         drive = _Drive(plan, book, executor, writer, closing, seconds)
         try:
@@ -100,22 +104,18 @@ class _UnderWay:
         return spent >= self._seconds
 
 
+@dataclass
 class _Drive:
     """What is under way of one plan."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        book: Book,
-        executor: Executor,
-        writer: ProgressWriter,
-        closing: Callable[[], bool],
-        seconds: float | None,
-    ) -> None:
-        self._plan, self._book, self._executor, self._writer = plan, book, executor, writer
-        self._closing, self._seconds = closing, seconds
-        self._begun: dict[Task, _UnderWay] = {}
-        self._deaths: Counter[Task] = Counter()
+    _plan: Plan
+    _book: Book
+    _executor: Executor
+    _writer: ProgressWriter
+    _closing: Callable[[], bool]
+    _seconds: float | None
+    _begun: dict[Task, _UnderWay] = field(default_factory=dict)
+    _deaths: Counter[Task] = field(default_factory=Counter)
 
     def to_its_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""

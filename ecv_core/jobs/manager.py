@@ -1,26 +1,140 @@
-"""The dashboard's manager: a queue in the database, one thread, one worker process or a cluster."""
+"""Queued runs: the queue in the database, the plan behind a run, and the dashboard's manager.
+
+The manager is one thread, with one worker process or a cluster.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import islice
 
+from ecv_core import models
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
-from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor, Worker
+from ecv_core.jobs.executors import Compute, Executor, Worker, compute, failure
 from ecv_core.jobs.owner import Heart, recover
-from ecv_core.jobs.plans.behind import plan_of
-from ecv_core.jobs.queue import Queue
+from ecv_core.jobs.plan import Plan
+from ecv_core.jobs.plans.run import SPECULATE, RunPlan
+from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
-from ecv_core.records.run import RunState
+from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import owner_of, this_process
+from ecv_core.store.people import Quota
+from ecv_core.store.plans import SELECTION, plan_behind
 from ecv_core.store.store import Store
+
+
+class Queue:
+    """Runs that wait for this process; who computes them is another's business."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.owner = this_process()
+        """Whose queue this is."""
+
+    def wake(self) -> None:
+        """Tell whoever computes it that something was put here; of a queue alone nobody does."""
+
+    def start(
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        started_by: str = "",
+        quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
+        place: str = "",
+    ) -> str:
+        """Queue one run per spec; gives the id of their group.
+
+        Args and errors: as of `Store.create`.
+        """
+        run_ids = self._store.create(
+            specs,
+            owner=self.owner,
+            started_by=started_by,
+            quota=quota,
+            plan_id=plan_id,
+            anew=anew,
+            place=place,
+        )
+        self.wake()
+        return plan_id or run_ids[0]
+
+    def resume(
+        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
+    ) -> bool:
+        """Go on with a run at its next missing fold; `full` runs the folds after the stop too.
+
+        One that is queued or going already, here or elsewhere, is left as it is.
+        Args and other errors: as of `Store.requeue`.
+        Returns: whether it is queued here now.
+        Raises: InputError for one that other code computes.
+        """
+        run = self._store.run(run_id)
+        models.computing(run.spec)
+        spec = replace(run.spec, full=True) if full else run.spec
+        resumed = self._store.requeue(
+            run_id, spec, owner=self.owner, started_by=started_by, quota=quota
+        )
+        if resumed:
+            self.wake()
+        return resumed
+
+    def cancel(self, run_id: str) -> None:
+        """Ask a run to stop; its finished folds are kept."""
+        self._store.request_cancel(run_id)
+
+
+def plan_of(
+    store: Store, run: Run, says: Says, *, speculate: int = SPECULATE, together: bool = False
+) -> tuple[Plan, Book]:
+    """The plan that goes on with a queued run, and its book.
+
+    Of a selection, runs that were taken out of the queue since are left out.
+
+    Args:
+        speculate: as of `RunPlan`.
+        together: whether the runs that wait behind it go on beside it, each as its nodes allow.
+    """
+    record = plan_behind(store, run.group)
+    if record is not None and record.kind == SELECTION:
+        from ecv_core.jobs.plans.select import SelectPlan, selection_book
+
+        left = store.left_queue(record.plan_id, run.run_id)
+        plan = SelectPlan.of(record, speculate=speculate)
+        return plan, selection_book(store, record, says, left=left)
+    if together:
+        runs = [run, *_alike(store, run)]
+        book = Book(store, runs=runs, started_by=run.started_by, anew=run.anew, says=says)
+        return StudyPlan([one.spec for one in runs], speculate=speculate), book
+    book = Book(store, runs=[run], started_by=run.started_by, anew=run.anew, says=says)
+    return RunPlan(run.spec, speculate=speculate), book
+
+
+def _alike(store: Store, first: Run) -> list[Run]:
+    """What waits in the same queue behind a run, started by the same person, none twice."""
+    owner, place = owner_of(store, first.run_id), store.place_of(first.group)
+    found: dict[RunSpec, Run] = {first.spec: first}
+    for run in store.active():
+        if (
+            run.state is RunState.QUEUED
+            and (run.started_by, run.anew) == (first.started_by, first.anew)
+            and owner_of(store, run.run_id) == owner
+            and store.place_of(run.group) == place
+            and ((record := plan_behind(store, run.group)) is None or record.kind != SELECTION)
+        ):
+            found.setdefault(run.spec, run)
+    return list(found.values())[1:]
+
 
 log = logging.getLogger(__name__)
 RUN: ContextVar[str] = ContextVar("run", default="")

@@ -1,4 +1,4 @@
-"""Real meters: smart plugs, SLURM, a command, a plug-in; read once a second while a fold runs.
+"""Real meters (plugs, SLURM, a command, a plug-in) and GPUs, read once a second while a fold runs.
 
 `ECV_METER` names them, one a line; `--meter` sets it. They belong to a machine, not to a run: so no
 link, form or file from somebody else can name a command.
@@ -6,6 +6,7 @@ link, form or file from somebody else can name a command.
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import math
@@ -14,17 +15,21 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from http.client import HTTPConnection
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from ecv_core.energy.load import own_pids
 from ecv_core.energy.meter import (
-    JOULES_PER_KWH,
     SOURCES,
     CodeCarbonMeter,
     EnergyMeter,
@@ -32,7 +37,7 @@ from ecv_core.energy.meter import (
     WatchedMeter,
     country,
 )
-from ecv_core.energy.samples import Sample, integral
+from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import Registry
 from ecv_core.records.run import Energy, Reading
@@ -41,10 +46,13 @@ from ecv_core.records.spec import RunSpec
 log = logging.getLogger(__name__)
 
 NAME = "ECV_METER"
+TAPO_ACCOUNT = ("KASA_USERNAME", "KASA_PASSWORD")
 SAMPLE_SECONDS = 1.0
 """A meter is read so often."""
 ANSWER_SECONDS = 2.0
 """It has so long to answer."""
+CONNECT_SECONDS = 6.0
+"""One that speaks in turns, and so connects first."""
 LAST_SECONDS = 0.5
 """After a fold its last sample is waited for so long at most, for all meters together."""
 MOST = 1e12
@@ -58,10 +66,20 @@ class Device(Protocol):
     """As of `energy.meter.SOURCES`."""
 
     def read(self) -> tuple[float, str]:
-        """What it says now: (47.3, 'W') is a power, (1200, 'J') the energy counted so far.
+        """What it says now: (47.3, 'W') is a power, (1200, 'J') the energy counted so far,
+        and (12, 's') the time that GPUs have computed.
 
         Whatever it raises costs one sample. It may take its time: it has a thread of its own.
         """
+
+
+def _checked_address(text: str, kind: str) -> str:
+    """A host of the local network, perhaps with a port. Raises: InputError."""
+    if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", text):
+        raise InputError(
+            f"'{text}' is no address of a {kind.title()} plug; give one like {kind}:192.168.1.20"
+        )
+    return text
 
 
 class Shelly:
@@ -80,11 +98,7 @@ class Shelly:
     )
 
     def __init__(self, address: str) -> None:
-        if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", address):
-            raise InputError(
-                f"'{address}' is no address of a Shelly plug; give one like shelly:192.168.1.20"
-            )
-        self._address, self._places = address, self._PLACES
+        self._address, self._places = _checked_address(address, "shelly"), self._PLACES
 
     def read(self) -> tuple[float, str]:
         for place in self._places:
@@ -104,6 +118,77 @@ class Shelly:
             finally:
                 connection.close()
         raise OSError(f"it answers {answer.status} {answer.reason}")
+
+
+class Tapo:
+    """A Tapo plug that measures (P110, P115, ...), by python-kasa, over local HTTP (KLAP).
+
+    The account that the plug was set up with comes from the variables that python-kasa's own
+    command reads, never from an argument: no link, log or list of processes has it.
+    """
+
+    source = "plug"
+
+    def __init__(self, address: str) -> None:
+        self._host, _, port = _checked_address(address, "tapo").partition(":")
+        self._port = int(port) if port else None
+        if find_spec("kasa") is None:
+            raise InputError(
+                "a Tapo plug needs python-kasa, which is not installed; install it with: "
+                "pip install 'e-fold[plugs]'"
+            )
+        self._account = [os.environ.get(name, "") for name in TAPO_ACCOUNT]
+        if not all(self._account):
+            raise InputError(
+                f"a Tapo plug asks for the account it was set up with; say it in {TAPO_ACCOUNT[0]} "
+                f"and {TAPO_ACCOUNT[1]} of the environment"
+            )
+        import asyncio
+
+        self._turn, self._runner = threading.Lock(), asyncio.Runner()
+        self._plug: Any = None
+
+    def read(self) -> tuple[float, str]:
+        with self._turn:  # a page may ask while a fold is measured
+            return self._runner.run(self._watts()), "W"
+
+    async def _watts(self) -> float:
+        import asyncio
+
+        import kasa
+
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                if self._plug is None:
+                    self._plug = await kasa.Device.connect(config=self._config())
+                    atexit.register(self.close)
+                if (energy := self._plug.modules.get(kasa.Module.Energy)) is None:
+                    raise OSError("this plug measures no power; P110 and P115 do")
+                return float((await energy.get_status()).power)
+        except kasa.AuthenticationError:
+            raise OSError(f"it refuses the account of {' and '.join(TAPO_ACCOUNT)}") from None
+        except TimeoutError:
+            raise OSError(f"it has not answered within {CONNECT_SECONDS:g} s") from None
+
+    def _config(self) -> Any:  # noqa: ANN401  python-kasa may be missing
+        import kasa
+
+        kind = kasa.DeviceConnectionParameters(
+            kasa.DeviceFamily.SmartTapoPlug, kasa.DeviceEncryptionType.Klap, 2
+        )
+        return kasa.DeviceConfig(
+            host=self._host,
+            port_override=self._port,
+            credentials=kasa.Credentials(*self._account),
+            connection_type=kind,
+        )
+
+    def close(self) -> None:
+        """End its connection; without it the HTTP library complains at the end of the program."""
+        if self._plug is not None and self._turn.acquire(timeout=ANSWER_SECONDS):
+            with suppress(Exception):
+                self._runner.run(self._plug.disconnect())
+            self._runner.close()
 
 
 def slurm_joules() -> float | None:
@@ -166,9 +251,11 @@ def _offered(given: object, name: str) -> tuple[str, Callable[[str], Device]]:
 
 
 METERS: Registry[Callable[[str], Device]] = Registry(
-    {"shelly": Shelly, "slurm": Slurm}, group="ecv_core.meters", accept=_offered
+    {"shelly": Shelly, "tapo": cache(Tapo), "slurm": Slurm},
+    group="ecv_core.meters",
+    accept=_offered,
 )
-"""What can be named: `shelly:ADDRESS`, `slurm`, and what packages offer."""
+"""What can be named: `shelly:ADDRESS`, `tapo:ADDRESS`, `slurm`, and what packages offer."""
 
 
 def device(text: str) -> Device:
@@ -192,7 +279,7 @@ def asked(one: Device) -> tuple[float, str]:
     """What a meter says now. Raises: InputError for no answer, or for what is no reading."""
     try:
         value, unit = one.read()
-        if not (math.isfinite(value) and 0 <= value <= MOST and unit in ("W", "J")):
+        if not (math.isfinite(value) and 0 <= value <= MOST and unit in ("W", "J", "s")):
             raise ValueError(f"it says {value} {unit}")
     except Exception as error:  # noqa: BLE001  a stranger's code raises anything
         ours = isinstance(error, OSError | subprocess.SubprocessError) and str(error)
@@ -213,6 +300,109 @@ def checked(text: str) -> str:
 def named() -> list[str]:
     """The meters of this machine, as they are named."""
     return [line.strip() for line in os.environ.get(NAME, "").splitlines() if line.strip()]
+
+
+# Samples of a meter -> joules of a fold, with what the time without a sample may have taken.
+
+
+MISSED = 1.5
+"""Times the rate: where two samples are further apart, one between them is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a meter said, and when."""
+
+    at: float
+    """Seconds of `time.perf_counter`, like the ends of the fold: the middle of the request."""
+    value: float
+    unit: str
+    """'W', the power now, or of what is counted so far: 'J', energy, 's', time of GPUs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integral:
+    """The energy of a span of time."""
+
+    joules: float
+    low: float
+    """Had the gaps taken the least power that was seen; `high` the most."""
+    high: float
+    gap_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    begin: float
+    end: float
+    watts: float
+    """On average."""
+    gap: float
+    """Seconds of it."""
+
+
+def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral | None:
+    """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
+
+    A gap is time in which samples of a power are missing, or a counter began anew. It takes what
+    lies between its neighbours, or the mean power of the counter; its bounds are the least and the
+    most power seen.
+
+    Args:
+        samples: in the order of their times, all of one unit; those outside of the span count too.
+        begin, end: of the span, in seconds, on the clock of the samples.
+        every: seconds between two samples, as it was intended.
+    Returns: None where the samples do not tell: there is none, or a counter has not moved.
+    """
+    if not samples:
+        return None
+    first, last = samples[0], samples[-1]
+    step = 0.0
+    if first.unit != "W":
+        pieces, step = _differences(samples)
+        seen = [one.watts for one in pieces if not one.gap]
+        if not any(seen):
+            return None
+        known = [(one.watts, one.end - one.begin) for one in pieces if not one.gap]
+        mean = sum(watts * long for watts, long in known) / sum(long for _, long in known)
+        pieces = [replace(one, watts=mean) if one.gap else one for one in pieces]
+        outside = mean, mean
+    else:
+        pieces = [
+            _Piece(one.at, two.at, (one.value + two.value) / 2, _missing(two.at - one.at, every))
+            for one, two in pairwise(samples)
+        ]
+        seen = [one.value for one in samples]
+        outside = first.value, last.value
+    for start, stop, watts in ((begin, first.at, outside[0]), (last.at, end, outside[1])):
+        pieces.append(_Piece(start, stop, watts, _missing(stop - start, every)))
+    joules = low = high = gap = 0.0
+    for one in pieces:
+        if (inside := min(one.end, end) - max(one.begin, begin)) <= 0:
+            continue
+        missing = one.gap * inside / (one.end - one.begin)
+        joules += inside * one.watts
+        low += (inside - missing) * one.watts + missing * min(seen)
+        high += (inside - missing) * one.watts + missing * max(seen)
+        gap += missing
+    low, high = max(low - step, 0.0), high + step
+    return Integral(joules=joules, low=min(low, joules), high=max(high, joules), gap_seconds=gap)
+
+
+def _missing(seconds: float, every: float) -> float:
+    """Of the time between two samples: each stands for its turn."""
+    return seconds - every if seconds > MISSED * every else 0.0
+
+
+def _differences(samples: Sequence[Sample]) -> tuple[list[_Piece], float]:
+    """The pieces, and how much a counter that moves in steps leaves unknown at its ends."""
+    pairs = [(one, two) for one, two in pairwise(samples) if two.at > one.at]
+    steps = [two.value - one.value for one, two in pairs]
+    pieces = [
+        _Piece(one.at, two.at, step / (two.at - one.at), two.at - one.at if step < 0 else 0.0)
+        for (one, two), step in zip(pairs, steps, strict=True)
+    ]
+    return pieces, max(steps) if 0.0 in steps else 0.0
 
 
 class Sampler:
@@ -242,6 +432,11 @@ class Sampler:
         """The fold is over; a last sample is taken."""
         self.span = (self.span[0], time.perf_counter())
         self._ends.set()
+
+    @property
+    def silent(self) -> bool:
+        """Whether it has said nothing since the fold began."""
+        return not self._samples
 
     def reading(self, until: float) -> Reading:
         """What it says of the fold; waits for the last sample, but not longer than until then."""
@@ -327,6 +522,74 @@ class SampledMeter:
         )
 
 
+class Gpus:
+    """How long GPUs have computed for this process and its children: a counter, by NVML.
+
+    Source: NVML API reference, nvmlDeviceGetProcessUtilization: of each process the percent of the
+    time since the last look in which its kernels ran; a sample covers a second at most.
+    """
+
+    source = "gpu"
+
+    def __init__(self) -> None:
+        import pynvml as nvml
+
+        nvml.nvmlInit()
+        handles = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
+        self._nvml, self._seconds = nvml, 0.0
+        self._seen = [(handle, time.time_ns() // 1000) for handle in handles]
+        """Each GPU, and the time of its newest sample in microseconds."""
+        self.read()
+
+    def read(self) -> tuple[float, str]:
+        own = own_pids()
+        for at, (handle, seen) in enumerate(self._seen):
+            try:
+                samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen)
+            except self._nvml.NVMLError_NotFound:  # no process has computed since
+                continue
+            ends: dict[int, int] = {}
+            for one in sorted(samples, key=lambda sample: sample.timeStamp):
+                begin = max(ends.get(one.pid, seen), one.timeStamp - 1_000_000)
+                if one.pid in own and one.timeStamp > begin:
+                    self._seconds += one.smUtil / 100 * (one.timeStamp - begin) / 1e6
+                ends[one.pid] = one.timeStamp
+            self._seen[at] = handle, max(seen, *ends.values())
+        return self._seconds, "s"
+
+
+@cache
+def _gpus() -> Gpus | None:
+    """Those of this machine; None where there is none that tells processes apart."""
+    try:
+        found = Gpus()
+    except Exception as error:  # noqa: BLE001  no library, no driver, no GPU, no permission
+        log.debug("GPU seconds are not known: %s", error)
+        return None
+    return found if found._seen else None
+
+
+class GpuMeter:
+    """A meter, and beside it for how long GPUs computed: `Energy.gpu_seconds`."""
+
+    def __init__(self, meter: EnergyMeter, gpus: Gpus, every: float = SAMPLE_SECONDS) -> None:
+        self._meter, self._sampler = meter, Sampler("GPU", gpus, every)
+
+    def start(self) -> None:
+        self._meter.start()
+        self._sampler.start()
+
+    def stop(self) -> Energy:
+        self._sampler.end()
+        energy = self._meter.stop()
+        reading = self._sampler.reading(time.perf_counter() + LAST_SECONDS)
+        torch = sys.modules.get("torch")
+        hidden = not reading.joules and torch is not None and torch.cuda.is_initialized()
+        if hidden or self._sampler.silent:  # in a container NVML may name processes otherwise
+            return energy
+        return replace(energy, gpu_seconds=reading.joules)
+
+
 @cache
 def _meter(
     country_code: str,
@@ -348,6 +611,8 @@ def _meter(
             log.warning("a meter of %s is left out: %s", NAME, error)
     if samplers:
         meter = SampledMeter(samplers, meter, country_code)
+    if gpus := _gpus():
+        meter = GpuMeter(meter, gpus)
     known = " ".join(map(str, (processor_watts, memory_watts, *names)))
     return WatchedMeter(meter, shared=shared, name=known)
 

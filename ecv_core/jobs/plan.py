@@ -21,7 +21,7 @@ class Task:
     """What is computed at once, on one machine, under one meter."""
 
     specs: tuple[RunSpec, ...]
-    """One run, or several configurations that share work (see `fold.shared.shares_with`). Their
+    """One run, or several configurations that share work (see `fold.shares_with`). Their
     `only_folds` are those that the run is to have where it has to be made or goes on."""
     fold: int
     """The held-out fold, 0 .. k-1."""
@@ -70,7 +70,6 @@ class Plan(Protocol):
         plan would not make any more is cancelled; to see that it is asked as if nothing were.
 
         Args:
-            known: the results so far.
             under_way: tasks that are being computed; they are not to be given again.
         Returns: empty while there is nothing to do but to wait for what is under way; the plan is
             done once nothing is.

@@ -16,7 +16,7 @@ import ecv_core.dataset as datasets
 from ecv_core import evaluation, splits, stopping
 from ecv_core.dataset import ready as rated
 from ecv_core.evaluation import Evaluation, Kind, check_computed_here, metric_of
-from ecv_core.evaluation.rating import errors_by_user
+from ecv_core.evaluation.formulas import errors_by_user
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.records.errors import InputError
@@ -46,8 +46,6 @@ def codes_of(
     Args:
         ids: as other code has them.
         known: code -> id.
-        what: 'user' or 'item'.
-        dataset: for the error.
     Raises: InputError for an id that the dataset does not have.
     """
     import pandas as pd

@@ -1,29 +1,334 @@
-"""Datasets, their folds, and the metrics of any model's scores."""
+"""Data and models in memory -> what runs name; datasets, their folds, and metrics of any scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import copy
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, issparse
 
 import ecv_core.dataset as on_disk
 from ecv_core import evaluation, splits
 from ecv_core.dataset.ready import for_task
 from ecv_core.evaluation import Scorer
 from ecv_core.evaluation.task import AnyScores
-from ecv_core.library.in_memory import dataset_id
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.arguments import kinds_checked
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
 from ecv_core.splits.strategies import Make
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+    from ecv_core.jobs.tracking import Handed
+    from ecv_core.records.spec import RunSpec
+
+
+ROLES = ("user_id", "item_id", "rating", "timestamp")
+_DATA = (
+    "give a dataset's id, a pandas or polars frame, a scipy sparse matrix (users x items), a "
+    "LensKit Dataset, or arrays (users, items[, ratings[, timestamps]])"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Interactions that are in memory; welcome wherever a dataset is named."""
+
+    frame: pd.DataFrame
+    """`user_id` and `item_id`, and where they are known `rating` and `timestamp`; a row each."""
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        timestamp: str | None = None,
+    ) -> Data:
+        """A table, with the columns that cannot be recognised by their names.
+
+        Args:
+            frame: a pandas or polars frame.
+            user, item, rating, timestamp: names of columns; what is not named is recognised, as
+                'userId' is, and rating and timestamp may be missing.
+        Raises: InputError for what is no table, or a column that it does not have.
+        """
+        from ecv_core.dataset.own.recognise import roles_by_names
+
+        table = _pandas(frame)
+        names = [str(name) for name in table.columns]
+        places = roles_by_names(names)
+        for role, name in zip(ROLES, (user, item, rating, timestamp), strict=True):
+            if name is None:
+                continue
+            if name not in names:
+                raise InputError(f"the table has no column '{name}'; it has {_some(names)}")
+            places[role] = names.index(name)
+        for role, option in (("user_id", "user"), ("item_id", "item")):
+            if role not in places:
+                raise InputError(
+                    f"none of the columns {_some(names)} is recognised as the {option}; say which "
+                    f"it is: ecv.Data.from_frame(table, {option}='...')"
+                )
+        if places["user_id"] == places["item_id"]:
+            raise InputError(f"'{names[places['user_id']]}' is the user and the item; name both")
+        return cls(
+            table.iloc[:, [places[role] for role in ROLES if role in places]].set_axis(
+                [role for role in ROLES if role in places], axis=1
+            )
+        )
+
+
+def as_data(given: object) -> Data:
+    """Anything that holds interactions. Raises: InputError for what does not."""
+    import pandas as pd
+
+    if isinstance(given, Data):
+        return given
+    if isinstance(given, Interactions):
+        columns: dict[str, Any] = {
+            "user_id": given.user_ids[given.users],
+            "item_id": given.item_ids[given.items],
+        }
+        columns |= {"rating": given.ratings} if given.ratings is not None else {}
+        columns |= {"timestamp": given.timestamps} if given.timestamps is not None else {}
+        return Data(pd.DataFrame(columns))
+    if isinstance(given, pd.DataFrame) or hasattr(given, "to_pandas"):
+        return Data.from_frame(given)
+    if issparse(given):
+        cells: Any = given
+        cells = cells.tocoo()
+        users, items = cells.coords if hasattr(cells, "coords") else (cells.row, cells.col)
+        there = cells.data != 0
+        values = cells.data[there]
+        columns = {"user_id": users[there], "item_id": items[there]}
+        columns |= {} if (values == 1).all() else {"rating": values}
+        return Data(pd.DataFrame(columns))
+    if hasattr(given, "interaction_table"):  # LensKit's Dataset
+        return Data.from_frame(given.interaction_table(format="pandas", original_ids=True))
+    if isinstance(given, tuple | list) and 2 <= len(given) <= len(ROLES):
+        arrays = [np.asarray(column) for column in given]
+        if all(array.ndim == 1 and len(array) == len(arrays[0]) for array in arrays):
+            return Data(pd.DataFrame(dict(zip(ROLES, arrays, strict=False))))
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise InputError(f"arrays of interactions have one shape (rows,), but have {shapes}")
+    raise InputError(f"data of the type {type(given).__name__} cannot be used; {_DATA}")
+
+
+def dataset_id(given: object) -> str:
+    """The id by which a run names its data; what is in memory is held for this process.
+
+    Args:
+        given: an id; or as `as_data`.
+    Raises: InputError, DatasetError for what cannot be used.
+    """
+    if isinstance(given, str):
+        return given
+    from ecv_core.dataset._catalogue import hold
+    from ecv_core.dataset._load import Unreadable, interactions_of
+
+    columns = _columns(as_data(given))
+    digest = hashlib.sha256()
+    for role, column in columns.items():
+        digest.update(role.encode())
+        for value in column.to_pylist() if role in ROLES[:2] else ():
+            digest.update(f"{len(value)}:{value}".encode())
+        if role not in ROLES[:2]:
+            digest.update(column.to_numpy().tobytes())
+    try:
+        return hold(interactions_of("data in memory", columns), digest.hexdigest())
+    except Unreadable as error:
+        raise DatasetError(f"the data cannot be used: {error}") from error
+
+
+@kinds_checked
+def add(given: object, name: str) -> str:
+    """Keep data as a dataset of one's own, found under its name by every page and command.
+
+    Args:
+        given: as wherever a dataset is named; or the path of a file (CSV, JSON lines, Parquet,
+            ZIP), which is recognised as on the page Data.
+        name: letters, digits, - and _.
+    Returns: the name.
+    Raises: InputError, DatasetError with what is wrong with the name or the data.
+    """
+    from ecv_core.dataset.own import Corrections, add_file
+
+    def report(doing: str, done: int, total: int) -> None:
+        """Nobody looks."""
+
+    if isinstance(given, str | PathLike):
+        add_file(name, Path(given), Corrections(), report)
+        return name
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    columns = _columns(as_data(given))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name if name.isidentifier() else 'data'}.parquet"
+        pyarrow.parquet.write_table(pa.table(columns), path)
+        add_file(name, path, Corrections(columns={role: role for role in columns}), report)
+    return name
+
+
+def _pandas(frame: object) -> pd.DataFrame:
+    import pandas as pd
+
+    table = frame if isinstance(frame, pd.DataFrame) else getattr(frame, "to_pandas", lambda: 0)()
+    if not isinstance(table, pd.DataFrame):
+        raise InputError(f"data of the type {type(frame).__name__} cannot be used; {_DATA}")
+    return table
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "") or "none"
+
+
+def _columns(data: Data) -> dict[str, pa.ChunkedArray]:
+    """As the reading of files has them. Raises: DatasetError with the first value that is none."""
+    import pyarrow as pa
+
+    from ecv_core.dataset._load import Unreadable, checked, type_of
+
+    if not len(data.frame):
+        raise DatasetError("the data have no rows, so there is nothing to learn from; give some")
+    columns = {}
+    for role in data.frame.columns:
+        values = _text(data.frame[role]) if role in ROLES[:2] else _numbers(data.frame[role], role)
+        array = pa.chunked_array([pa.array(values, type=type_of(role), from_pandas=True)])
+        try:
+            columns[role] = checked(role, array)
+        except Unreadable as error:
+            raise DatasetError(f"the data cannot be used: {error}; drop or mend such rows") from (
+                error
+            )
+    return columns
+
+
+def _text(ids: pd.Series[Any]) -> NDArray[np.object_]:
+    """Ids as text, whole numbers without a point, as pandas has them where one is missing."""
+    missing = ids.isna()
+    if ids.dtype.kind == "f" and (ids[~missing] % 1 == 0).all():
+        ids = ids.astype("Int64")
+    texts = ids.astype(str).to_numpy(dtype=object)
+    texts[missing.to_numpy()] = None
+    return texts
+
+
+def _numbers(values: pd.Series[Any], role: str) -> NDArray[np.float64]:
+    """Ratings, or times as Unix seconds; what is no number is missing."""
+    import pandas as pd
+
+    if role == "timestamp" and not pd.api.types.is_numeric_dtype(values.dtype):
+        times = pd.to_datetime(values, errors="coerce", utc=True)
+        values = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(1, "s")
+    return np.asarray(pd.to_numeric(values, errors="coerce"), dtype=np.float64)
+
+
+# A model in memory -> what a fold of it gives.
+
+_MODELS = (
+    "give the id of an algorithm, or an object with fit(matrix) and score(users) -> users x items, "
+    "or with fit(matrix) and recommend(users, matrix, N=...) as implicit's, a scorer or pipeline "
+    "of LensKit, or a function of the training matrix that returns users x items"
+)
+Report = Callable[["RunSpec", "Handed"], object]
+"""Computes a fold: what `Tracked.report` takes."""
+
+
+def computing(model: object) -> Report:
+    """How a model in memory computes a fold; each fold fits a copy of its own.
+
+    Raises: InputError for what is no model.
+    """
+    if hasattr(model, "train") and type(model).__module__.startswith("lenskit"):
+        return lambda spec, fold: _lenskit(model, spec, fold)
+    fits = callable(getattr(model, "fit", None)) and not isinstance(model, type)
+    if fits and callable(getattr(model, "recommend", None)):
+        return lambda spec, fold: _recommends(copy.deepcopy(model), spec, fold)
+    if fits and callable(getattr(model, "score", None)) and len(_names(model, "score")) == 1:
+        return lambda spec, fold: _fit(copy.deepcopy(model), fold)
+    if callable(model) and not isinstance(model, type) and not fits:
+        return lambda spec, fold: model(fold.matrices.train)
+    raise InputError(f"a model of the type {_kind(model)} cannot be used; {_MODELS}")
+
+
+def name_of(model: object) -> str:
+    """What it is called where nobody says otherwise."""
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _kind(model: object) -> str:
+    return (
+        f"type (the class {model.__name__}, not an object of it)"
+        if isinstance(model, type)
+        else type(model).__name__
+    )
+
+
+def _names(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  any object
+    return signature(getattr(model, method)).parameters
+
+
+def _fit(model: Any, fold: Handed) -> Any:  # noqa: ANN401  any object
+    named = _names(model, "fit")
+    quiet = {"show_progress": False} if "show_progress" in named else {}
+    seed = {"seed": fold.seed} if "seed" in named else {}
+    model.fit(fold.matrices.train, **quiet, **seed)
+    return model
+
+
+def _recommends(model: Any, spec: RunSpec, fold: Handed) -> pd.DataFrame:  # noqa: ANN401
+    import pandas as pd
+
+    _fit(model, fold)
+    matrix = fold.matrices.train
+    users = np.unique(fold.matrices.held_out.nonzero()[0])
+    longest = max(*spec.cutoffs, spec.n)
+    items, scores = model.recommend(users, matrix[users], N=longest)
+    real = np.asarray(items).ravel() >= 0
+    return pd.DataFrame(
+        {
+            "user_id": fold.data.user_ids[np.repeat(users, np.shape(items)[1])][real],
+            "item_id": fold.data.item_ids[np.where(real, np.asarray(items).ravel(), 0)][real],
+            "score": np.asarray(scores).ravel()[real],
+        }
+    )
+
+
+def _lenskit(model: Any, spec: RunSpec, fold: Handed) -> pd.DataFrame:  # noqa: ANN401
+    from lenskit.batch import recommend
+    from lenskit.data import from_interactions_df
+    from lenskit.pipeline import Pipeline, topn_pipeline
+
+    longest = max(*spec.cutoffs, spec.n)
+    if isinstance(model, Pipeline):
+        pipeline = model.clone()
+    else:
+        pipeline = topn_pipeline(copy.deepcopy(model), n=longest)
+    pipeline.train(from_interactions_df(fold.train))
+    lists: pd.DataFrame = recommend(
+        pipeline, fold.test.user_id.unique(), n=longest, n_jobs=1
+    ).to_df()
+    return lists
+
+
+# Datasets, their folds, and the metrics of any model's scores.
 
 
 def datasets() -> pd.DataFrame:

@@ -1,27 +1,54 @@
-"""An evaluation from one line of Python: a run, fold by fold, in this process."""
+"""From one line of Python: a run, a study, a selection, a tuning, a rule over orders of folds."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Unpack
+from dataclasses import replace
+from typing import Literal, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core import fold
+from ecv_core.analysis import exploration
+from ecv_core.analysis.exploration import DRAWS
+from ecv_core.analysis.orders.outcomes import Outcome
+from ecv_core.analysis.selection.rounds import Budget, Until
+from ecv_core.analysis.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
+from ecv_core.analysis.tuning.spaces import Sampler
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
+from ecv_core.jobs.plans import select as selections
+from ecv_core.jobs.plans import study as studies
+from ecv_core.jobs.plans import tune as tunings
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.library.in_memory import computing, name_of
-from ecv_core.library.run import Run
-from ecv_core.library.settings import Settings, spec_for
+from ecv_core.jobs.plans.select import Selected, Standing
+from ecv_core.jobs.plans.tune import Tuned
+from ecv_core.library.data import computing, dataset_id, name_of
+from ecv_core.library.run import Run, Runs
+from ecv_core.library.settings import (
+    ScoreSettings,
+    Settings,
+    rule_over,
+    settings_of_rule,
+    spec_for,
+)
 from ecv_core.library.track import track
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import ParamValue
 from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import Run as RunRecord
-from ecv_core.stopping import StoppingRule
+from ecv_core.records.run import Scores
+from ecv_core.splits import Strategy, check_exchangeable, register_split
+from ecv_core.splits.strategies import Make
+from ecv_core.stopping import StoppingRule, TakesAids
 from ecv_core.store.ownership import this_process
+from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
+from ecv_core.store.results import Results, aids_of
 from ecv_core.store.store import Store, open_store
 
 
@@ -115,3 +142,246 @@ def kept_or_not(keep: bool) -> Iterator[Store]:
         return
     with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
         yield open_store(f"sqlite:///{folder}/run.sqlite")
+
+
+@kinds_checked
+def study(
+    datasets: Sequence[object],
+    algorithms: Sequence[str],
+    *,
+    splits: Sequence[str | Strategy | Make] = (),
+    rule: StoppingRule | str | None = None,
+    keep: bool = True,
+    on: str | None = None,
+    on_fold: Callable[[Run], None] = lambda run: None,
+    **settings: Unpack[Settings],
+) -> Runs:
+    """Evaluate every algorithm on every dataset, with the folds that the database has already.
+
+    Args:
+        datasets: each as of `evaluate`.
+        algorithms: ids of `algorithms()`, every parameter at its default.
+        splits: each as of `evaluate`; by default each algorithm's usual one.
+        rule: that ends each run, as of `evaluate`, registered; by default all folds run.
+        keep: leave it in the database, where the page Studies finds it.
+        on: where folds are computed, as of `evaluate`.
+        on_fold: told of each run after every fold of it.
+        settings: as of `evaluate`, the same for all.
+    Returns: the runs that answer, in the order in which they were asked for; one that failed says
+        why in `record.error`.
+    Raises: InputError for an unknown name, or data that cannot serve.
+    """
+    asked = {"full": True} if rule is None else settings_of_rule(rule)
+    if asked is None:
+        raise InputError(
+            f"a study names its rule, and {rule!r:.60} has no id: ecv.register_rule it"
+        )
+    names = [dataset_id(one) for one in datasets]
+    ids = [one if isinstance(one, str) else register_split(one).id for one in splits]
+    cells = studies.planned(names, algorithms, ids, **asked | dict(settings))
+    for _, why in studies.with_obstacles(cells):
+        if why is not None:
+            raise InputError(why)
+    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
+        there = studies.filled(cells, store)
+        missing = [cell for cell in there if not cell.answered]
+        done = studies.compute(
+            store,
+            missing,
+            executor=executor,
+            says=Says(fold=lambda run: on_fold(Run(run)), trouble=refuse),
+        )
+        runs = {cell.spec: cell.run for cell in [*there, *done]}
+        return Runs([Run(run) for cell in cells if (run := runs[cell.spec]) is not None])
+
+
+@kinds_checked
+def select(
+    dataset: object,
+    contenders: Sequence[str],
+    *,
+    until: Until = "winner",
+    indifference: float = 0.0,
+    confidence: float = 0.95,
+    expected_loss: float | None = None,
+    budget: str | None = None,
+    keep: bool = True,
+    on: str | None = None,
+    on_fold: Callable[[Standing], None] = lambda now: None,
+    **settings: Unpack[ScoreSettings],
+) -> Selected:
+    """Find the best of several contenders, each stopped as soon as it cannot win any more.
+
+    Folds of the database are used; the others run one after the other, or on several nodes.
+
+    Args:
+        dataset: an id of `datasets()`, on disk, or data in memory; as of `evaluate`.
+        contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
+            models too, whose folds must be there.
+        until: 'winner', or 'order' for the place of everybody.
+        indifference: contenders closer than this share of the leader's mean are equally good.
+        confidence: of the verdict, in (0, 1).
+        expected_loss: which one to use: it ends once at most this share of the leader's mean is
+            expected to be lost by taking it. None: it ends once it is certain who is best.
+        budget: '50 Wh', '20 min' or '30 folds': the best that is found within it.
+        keep: leave it in the database, where the page "Which is best?" finds it.
+        on: where folds are computed, as of `evaluate`.
+        on_fold: told where the selection is after every fold.
+        settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
+    Raises: InputError for what cannot be compared or run; RunError if a fold fails.
+    """
+    name = dataset_id(dataset)
+    tracked = selections.tracked_names(open_store(), name)
+    named = selections.named_contenders(name, contenders, tracked=tracked, **settings)
+    spec = named[0][1]
+    terms = selections.terms_for(
+        spec,
+        confidence=confidence,
+        indifference=indifference,
+        until=until,
+        expected_loss=expected_loss,
+        budget=None if budget is None else Budget.parse(budget),
+    )
+    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+        says = Says(trouble=refuse)
+        _, standing = selections.compute(
+            store, named, terms, executor=executor, on_fold=on_fold, says=says
+        )
+    return Selected(standing, name, spec.metric_name)
+
+
+@kinds_checked
+def tune(
+    dataset: object,
+    algorithm: str,
+    space: str | Mapping[str, Sequence[ParamValue]] | None = None,
+    *,
+    sampler: Sampler = "grid",
+    budget: int | None = None,
+    confidence: float = 0.95,
+    indifference: float = 0.0,
+    all_folds: bool = False,
+    share: bool = True,
+    keep: bool = True,
+    on: str | None = None,
+    on_fold: Callable[[], None] = lambda: None,
+    **settings: Unpack[ScoreSettings],
+) -> Tuned:
+    """Find the best configuration of an algorithm; each stops as soon as it cannot win any more.
+
+    Args:
+        dataset: as of `evaluate`.
+        algorithm: an id of `algorithms()`.
+        space: a declared space by its name, or the values of parameters, name -> values; by default
+            the algorithm's own.
+        sampler: which configurations are tried.
+        budget: how many; by default all of a grid.
+        confidence, indifference: as of `select`.
+        all_folds: whether every configuration runs all folds, for `power`.
+        share: whether configurations that share work are fitted together.
+        keep: leave the runs in the database.
+        on: where folds are computed, as of `evaluate`.
+        on_fold: called after every fold.
+        settings: as of `evaluate`, the same for all.
+    Returns: what was tried and what was found: `params`, `sentence`, `document()`.
+    Raises: InputError for what cannot be run; RunError if a fold fails.
+    """
+    plan = tunings.make_tuning(
+        dataset=dataset_id(dataset),
+        algorithm=algorithm,
+        space=space if isinstance(space, str) else None,
+        own=None if space is None or isinstance(space, str) else dict(space),
+        sampler=sampler,
+        budget=budget,
+        confidence=confidence,
+        indifference=indifference,
+        all_folds=all_folds,
+        **settings,
+    )
+    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+        says = Says(fold=lambda run: on_fold(), trouble=refuse)
+        return tunings.tune(store, plan, executor=executor, share=share, says=says)
+
+
+@kinds_checked
+def power(
+    dataset: str,
+    algorithm: str,
+    *,
+    pairs: Literal["all", "25"] = "all",
+    seed: int = 0,
+    metric: str | None = None,
+    own: bool = False,
+) -> MetricsStudy:
+    """Which metric tells the configurations of a tuning apart, and which parameter matters most.
+
+    Args:
+        dataset, algorithm: ids; of a tuning with all folds, recorded or your own.
+        pairs: the exact expectation over all pairs, or one draw of 25.
+        seed: of the draw.
+        metric: that dominance is worked out by, 'ndcg@10' by default.
+        own: your own tuning, where there is a recorded one too.
+    Returns: `sentence()`, `ranked`, `curves`, `dominant`, `importances`.
+    Raises: InputError where there is no such tuning.
+    """
+    scores = find_tuning(open_store(), dataset, algorithm, own=own)
+    return study_metrics(scores, pairs=pairs, seed=seed, metric=metric)
+
+
+@kinds_checked
+def orders(
+    scores: Sequence[float] | NDArray[np.floating] | Run,
+    rule: StoppingRule | str,
+    *,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+    within_percent: float | None = None,
+) -> Outcome:
+    """What a rule would have done over every order in which the folds could have come.
+
+    Exact for the rules of the package but std-stagnation; for any other `draws` orders are drawn,
+    and `standard_errors` says how exact that is.
+
+    Args:
+        scores: one per fold; or a run all of whose folds are in, so that costs are joules and
+            rules see what else is known of each fold.
+        rule: any object with `decide(results)`; or an id, with its usual parameters.
+        confidence: of the interval at the stop, for the coverage, where the rule has none.
+        draws: how many orders are drawn.
+        seed: same seed, same orders.
+        within_percent: a difference to the k-fold mean that is close enough; gives `within`.
+    Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
+        scores which are not there.
+    """
+    if not isinstance(scores, Run) and np.ndim(scores) != 1:
+        raise InputError(f"scores are one for each fold, but have the shape {np.shape(scores)}")
+    k = scores.k if isinstance(scores, Run) else len(scores)
+    chosen = rule_over(k, rule)
+    return exploration.outcome(
+        _of_run(scores, chosen) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
+        chosen,
+        confidence=confidence,
+        draws=draws,
+        seed=seed,
+        within_percent=within_percent,
+    )
+
+
+def _of_run(run: Run, rule: StoppingRule) -> Scores:
+    if not run.record.whole:
+        raise InputError(
+            f"run {run.run_id} has {len(run.scores)} of {run.spec.k} folds, but every order of the "
+            "folds needs them all; run it with full=True"
+        )
+    check_exchangeable(
+        run.spec.split, "other orders of them mean nothing: look at them in their own order"
+    )
+    results = Results(open_store())
+    found = results.scores(run.record)
+    if not (isinstance(rule, TakesAids) and rule.needs_aids):
+        return found
+    aids = aids_of(results, run.spec, rule.needs_aids)
+    users = results.user_scores(run.record)
+    return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))

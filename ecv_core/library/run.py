@@ -123,6 +123,7 @@ class Run:
                 "evaluate_seconds": result.evaluate_seconds,
                 "total_seconds": result.total_seconds,
                 "processor_seconds": result.processor_seconds,
+                "gpu_seconds": result.energy.gpu_seconds,
                 "joules": result.energy.joules,
                 "above_idle_joules": result.energy.above_idle_joules,
                 "other_work": result.energy.other_work,

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from ecv_core import stopping
 from ecv_core.evaluation import Metric
 from ecv_core.fold import spec
-from ecv_core.library.in_memory import dataset_id
+from ecv_core.library.data import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import SETTINGS, RunSpec
@@ -65,7 +65,6 @@ def spec_for(
 
     Args:
         dataset: its id, or data in memory.
-        algorithm: its id.
         rule: an instance, or an id; None for the usual one.
         settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run, or a setting that is said twice.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ecv_core.models import components
+from ecv_core.models import outside
 from ecv_core.models.base import Algorithm
+from ecv_core.models.baselines import BIAS, POPULAR
 from ecv_core.models.bayesian import BAYESIAN
-from ecv_core.models.bias import BIAS
 from ecv_core.models.ease import EASE_MODEL
-from ecv_core.models.elsewhere import elsewhere, tracked
 from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN
 from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
 from ecv_core.models.neural import (
@@ -22,7 +21,7 @@ from ecv_core.models.neural import (
     VBCAR,
 )
 from ecv_core.models.nmf import NMF_MODEL
-from ecv_core.models.popular import POPULAR
+from ecv_core.models.outside import elsewhere, tracked
 from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.models.tabular import TABULAR
 from ecv_core.records.errors import InputError, UnknownName
@@ -77,8 +76,8 @@ def algorithm(algorithm_id: str) -> Algorithm:
 
     Raises: UnknownName, with the ids that exist.
     """
-    if components.named(algorithm_id):
-        return components.component(algorithm_id)
+    if outside.named(algorithm_id):
+        return outside.component(algorithm_id)
     try:
         return ALGORITHMS[algorithm_id]
     except KeyError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
@@ -50,7 +50,7 @@ class Parameter:
     high: float | None = None
     open: bool = False
     """Whether low and high themselves are out of range."""
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     source: str = ""
     """Where the default comes from: a paper, a peer, or our own search."""
     required: bool = False
@@ -113,18 +113,21 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise InputError(f"{said} must be one of {', '.join(self.choices)}, not '{given}'")
         if isinstance(value, int | float) and not isinstance(value, bool):
-            ends = self.low, self.high
+            low, high = self.low, self.high
             if not self.open:
-                ends = (
-                    (-_LARGEST if self.low is None else self.low),
-                    (_LARGEST if self.high is None else self.high),
-                )
-            if not in_range(value, *ends, open=self.open):
-                words = range_words(*ends, open=self.open)
-                end = f"; {self.way_out}" if self.way_out else ""
-                shown = value if self.open else given
-                raise InputError(f"{said} must be {words}, but is {shown}{end}")
+                low = -_LARGEST if low is None else low
+                high = _LARGEST if high is None else high
+            self.check_range(value, low, high, said, value if self.open else given)
         return value
+
+    def check_range(
+        self, value: float, low: float | None, high: float | None, said: str, shown: object
+    ) -> None:
+        """Refuse a number that is not between both ends. Raises: InputError."""
+        if not in_range(value, low, high, open=self.open):
+            words = range_words(low, high, open=self.open)
+            end = f"; {self.way_out}" if self.way_out else ""
+            raise InputError(f"{said} must be {words}, but is {shown}{end}")
 
     def text(self, value: ParamValue) -> str:
         """A value by itself, as sliders and links have it: '1e-4', '3%', '4'."""
@@ -138,7 +141,6 @@ class Parameter:
         """A value with what it is: 'alpha 1e-4', 'tolerance 2.13 %', 'at least 4 folds'.
 
         Args:
-            value: of the parameter.
             about: to two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):

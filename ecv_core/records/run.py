@@ -90,6 +90,9 @@ class Energy:
     idle_joules: Amount | None = None
     """What the machine would have drawn in this time without any work; None where that was not
     measured."""
+    gpu_seconds: Amount | None = None
+    """How long GPUs computed for the process and its children, added up over GPUs; None where NVML
+    does not say."""
     memory_basis: str = ""
     """How memory's wattage was got: 'given', 'modules' that the firmware lists, or its 'size';
     empty where that was not written yet."""

@@ -11,8 +11,8 @@ from types import NoneType
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from ecv_core.records import codec
-from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.records.parameters import Params, converted, in_range, range_words
+from ecv_core.records.errors import UnknownName
+from ecv_core.records.parameters import Parameter, Params, converted
 
 # What a model is asked for: the items that a user will like best, or a rating.
 
@@ -108,44 +108,30 @@ SCORES = (Role.MODEL, Role.FOLDS, Role.MEASURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One setting: what the command line, the Run page, links and comparisons know of it."""
+class Setting(Parameter):
+    """One setting: what the command line, the Run page, links and comparisons know of it.
 
-    name: str
+    Its `flag` is by default its name, as '--min-folds', and '-' where there is none.
+    """
+
+    default: Any
+    help: str = ""
+    """One or two sentences, for the command line and for the page."""
     kind: type
     """int, float, str, bool or tuple; from the annotation of the field."""
-    default: Any
     role: Role
     each: type = str
     """Of a tuple's values: int or str."""
-    help: str = ""
-    """One or two sentences, for the command line and for the page."""
-    label: str = ""
-    """Of its widget; by default its words."""
-    flag: str = ""
-    """Of `run`; by default the name, as '--min-folds'. '-' where there is none."""
-    metavar: str = ""
-    """What stands for its value in `run --help`; by default its default."""
     row: str = ""
     """What a table of settings calls it; by default the name in words. '-': no row of its own."""
     differ: str = ""
     """How several are called that differ: 'different numbers of folds'; by default the name."""
-    said: str = ""
-    """What an error calls it; by default its words with 'the', or without where it has choices."""
-    low: float | None = None
-    high: float | None = None
-    open: bool = False
-    """Whether low and high themselves are out of range."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """What can be chosen, each with a sentence; empty where anything, or a registry, serves."""
-    way_out: str = ""
-    """How an error about its range ends."""
     unless_asked: str = ""
     """In words, a default that depends on other settings; `make_spec` then takes None for it."""
     of_rule: bool = False
     """Whether it means something only to the rules that name it in `Rule.told`."""
-    always_told: bool = False
-    """Whether the command that repeats a run has it at its default too."""
 
     @property
     def option(self) -> str | None:
@@ -177,11 +163,8 @@ class Setting:
         """Refuse what can never work. Raises: InputError; UnknownName for what is no choice."""
         if self.choices and value not in self.choices:
             raise UnknownName(self._said, value, self.choices)
-        ends = self.low, self.high
-        if isinstance(value, int | float) and not in_range(value, *ends, open=self.open):
-            end = f"; {self.way_out}" if self.way_out else ""
-            words = range_words(*ends, open=self.open)
-            raise InputError(f"{self._said} must be {words}, but is {value}{end}")
+        if isinstance(value, int | float):
+            self.check_range(value, self.low, self.high, self._said, value)
 
     def text(self, value: object) -> str:
         """The value as the command line takes it."""

@@ -8,19 +8,18 @@ from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import Task
-from ecv_core.splits.exchange.files import IMPORTED as IMPORTED
-from ecv_core.splits.exchange.files import write_bytes as write_bytes
-from ecv_core.splits.fold_matrices import FoldMatrices as FoldMatrices
-from ecv_core.splits.fold_matrices import fold_matrices as fold_matrices
-from ecv_core.splits.fold_matrices import matrices as matrices
-from ecv_core.splits.fold_matrices import usable_parts as usable_parts
-from ecv_core.splits.part_counts import FoldParts as FoldParts
-from ecv_core.splits.part_counts import Leakage as Leakage
-from ecv_core.splits.part_counts import PartCounts as PartCounts
-from ecv_core.splits.part_counts import fold_parts as fold_parts
-from ecv_core.splits.part_counts import leakage as leakage
+from ecv_core.splits.exchange import write_bytes as write_bytes
+from ecv_core.splits.parts import FoldMatrices as FoldMatrices
+from ecv_core.splits.parts import FoldParts as FoldParts
+from ecv_core.splits.parts import Leakage as Leakage
+from ecv_core.splits.parts import PartCounts as PartCounts
+from ecv_core.splits.parts import fold_matrices as fold_matrices
+from ecv_core.splits.parts import fold_parts as fold_parts
+from ecv_core.splits.parts import leakage as leakage
+from ecv_core.splits.parts import usable_parts as usable_parts
 from ecv_core.splits.registry import SPLITS as SPLITS
 from ecv_core.splits.registry import register_split as register_split
+from ecv_core.splits.strategies import IMPORTED as IMPORTED
 from ecv_core.splits.strategies import Past as Past
 from ecv_core.splits.strategies import Strategy as Strategy
 from ecv_core.splits.strategies import check_need as check_need

@@ -1,14 +1,16 @@
-"""Splits that hold out a part of every user's own history: at random, or its end."""
+"""Splits that hold out a part of every user's history, some users, or the end of all time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions, Part
+from ecv_core.splits.parts import day, known_to_training
 from ecv_core.splits.strategies import Assignment, Draw, Settings, by_users
 
 # Each user's interactions in an order, and per-user holdouts counted from the end of it.
@@ -31,18 +33,16 @@ class Histories:
     sizes: NDArray[np.int32]
 
 
-def random_histories(interactions: Interactions, rng: np.random.Generator) -> Histories:
-    """Each user's interactions in a random order."""
-    return _histories(interactions, by_user(interactions, None, rng))
+def histories(interactions: Interactions, keys: Keys | None, rng: np.random.Generator) -> Histories:
+    """Each user's interactions in the order of the keys, equal or no keys in a random order."""
+    sizes = np.bincount(interactions.users, minlength=interactions.n_users)
+    order = by_user(interactions, keys, rng)
+    return _placed(interactions, order, np.arange(len(order)), sizes)
 
 
 def timed_histories(interactions: Interactions, seed: int) -> Histories:
-    """Each user's interactions in the order of time, equal times in a random order.
-
-    Args: interactions with a `history`; seed of that random order.
-    """
-    rng = np.random.default_rng(seed)
-    return _histories(interactions, by_user(interactions, interactions.history, rng))
+    """In the order of time. Args: interactions with a `history`; seed for equal times."""
+    return histories(interactions, interactions.history, np.random.default_rng(seed))
 
 
 def basket_histories(interactions: Interactions) -> Histories:
@@ -79,11 +79,6 @@ def by_user(
         joint = users.astype(np.int64) * span + (keys[shuffled].astype(np.int64) - low)
         return shuffled[np.argsort(joint, kind="stable")]
     return shuffled[np.lexsort((keys[shuffled], users))]
-
-
-def _histories(interactions: Interactions, order: NDArray[np.intp]) -> Histories:
-    sizes = np.bincount(interactions.users, minlength=interactions.n_users)
-    return _placed(interactions, order, np.arange(len(order)), sizes)
 
 
 def _placed(
@@ -200,7 +195,7 @@ def _drawn(
 
     def draw(index: int) -> NDArray[np.int8]:
         rng = np.random.default_rng([seed, index])
-        return hold_out(random_histories(interactions, rng), test, validation)
+        return hold_out(histories(interactions, None, rng), test, validation)
 
     return draw
 
@@ -330,7 +325,7 @@ def _held_out(
     interactions: Interactions, sizes: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Which interactions are held out when their user is tested, at random."""
-    of = random_histories(interactions, rng)
+    of = histories(interactions, None, rng)
     out: NDArray[np.bool_] = of.from_end < sizes[of.users]
     return out
 
@@ -403,3 +398,128 @@ def _relevant(interactions: Interactions, above: float) -> NDArray[np.bool_]:
             f"{interactions.ratings.max():g}); choose a lower threshold"
         )
     return found
+
+
+# Splits at points in time that everybody shares: one, or one window after the other.
+
+
+KEEP, DROP = "keep", "drop"
+GROWING, SLIDING = "growing", "sliding"
+
+
+def temporal_global(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+    """Everything before one point in time is learnt from, everything from then on held out."""
+    times = np.asarray(interactions.timestamps)
+    ordered = np.sort(times)
+    text = str(settings["time_point"]).strip()
+    if text:
+        cut = _time_point(text, ordered, interactions.dataset)
+    else:
+        cut = int(ordered[_index(len(ordered), 1 - float(settings["test"]))])
+        if cut == ordered[0]:
+            raise FoldsError(_all_at_once(interactions, "test", settings["test"]))
+    validation = _validation_from(ordered, int(ordered[0]), cut, interactions, settings)
+    end = int(ordered[-1]) + 1
+    return lambda _: _window(interactions, settings, (int(ordered[0]), validation, cut, end))
+
+
+def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+    """k windows with about equally many interactions; each is predicted from what is before it."""
+    times = np.asarray(interactions.timestamps)
+    ordered = np.sort(times)
+    count, first = len(ordered), float(settings["first"])
+    at = [_index(count, first + (1 - first) * window / k) for window in range(k)]
+    cuts = [int(ordered[place]) for place in at]
+    sliding = settings["training"] == SLIDING
+    begins = [int(ordered[place - at[0]]) if sliding else int(ordered[0]) for place in at]
+    if np.any(np.diff(cuts) <= 0) or any(a >= b for a, b in zip(begins, cuts, strict=True)):
+        raise FoldsError(
+            f"{interactions.dataset} cannot be cut into {k} windows after its first "
+            f"{first:.0%}: too many of its {count:,} interactions have the same time; "
+            "choose a smaller k, or another share 'first'"
+        )
+    ends = [*cuts[1:], int(ordered[-1]) + 1]
+    validations = [
+        _validation_from(ordered, begin, cut, interactions, settings)
+        for begin, cut in zip(begins, cuts, strict=True)
+    ]
+    windows = list(zip(begins, validations, cuts, ends, strict=True))
+    return lambda index: _window(interactions, settings, windows[index])
+
+
+def _index(count: int, share: float) -> int:
+    """The place, in `count` that are sorted, from which on all but `share` of them lie."""
+    return min(max(round(count * share), 0), count - 1)
+
+
+def _validation_from(
+    ordered: NDArray[np.int64], begin: int, cut: int, interactions: Interactions, settings: Settings
+) -> int:
+    """From when on training is for validation instead: the last share of it; `cut` for none."""
+    share = float(settings["validation"])
+    if not share:
+        return cut
+    low, high = np.searchsorted(ordered, [begin, cut])
+    found = int(ordered[low + _index(int(high - low), 1 - share)])
+    if found <= begin:
+        raise FoldsError(_all_at_once(interactions, "validation", share))
+    return found
+
+
+def _window(
+    interactions: Interactions, settings: Settings, at: tuple[int, int, int, int]
+) -> NDArray[np.int8]:
+    """The parts from when training, validation and test begin, in this order, to the test's end.
+
+    Without what is held out of users or items that training lacks, if so chosen.
+    """
+    begin, validation, cut, end = at
+    times = np.asarray(interactions.timestamps)
+    parts = np.full(len(times), Part.TRAIN, dtype=np.int8)
+    parts[times >= validation] = Part.VALIDATION
+    parts[times >= cut] = Part.TEST
+    parts[(times < begin) | (times >= end)] = Part.UNUSED
+    if settings["unknown"] == KEEP:
+        return parts
+    users, items = known_to_training(interactions, parts)
+    unknown = ~(users[interactions.users] & items[interactions.items])
+    parts[unknown & ((parts == Part.TEST) | (parts == Part.VALIDATION))] = Part.UNKNOWN
+    return parts
+
+
+def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
+    """The time in Unix seconds. Raises: FoldsError if it is none, or outside the data."""
+    try:
+        moment = float(text) if _is_number(text) else _seconds(text)
+    except (ValueError, OverflowError):
+        raise FoldsError(
+            f"the time point '{text}' is no date; give it as 2003-01-31, as 2003-01-31T12:00 (UTC) "
+            "or in Unix seconds"
+        ) from None
+    first, last = int(ordered[0]), int(ordered[-1])
+    if not first < moment <= last:
+        raise FoldsError(
+            f"the time point {text} is outside {dataset}, which goes from {day(first)} to "
+            f"{day(last)}; choose one after the first and up to the last"
+        )
+    return int(np.ceil(moment))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return len(text) != 4 and bool(np.isfinite(float(text)))  # four digits are a year
+    except ValueError:
+        return False
+
+
+def _seconds(text: str) -> float:
+    moment = datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _all_at_once(interactions: Interactions, name: str, share: object) -> str:
+    return (
+        f"{interactions.dataset} has so many interactions at its first moment that no point in "
+        f"time leaves the last {share} of them for '{name}' and something before it; "
+        f"choose a smaller '{name}', or the split 'temporal-user'"
+    )

@@ -9,9 +9,8 @@ from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, code_of, id_of
 from ecv_core.records.spec import Task
-from ecv_core.splits import holdouts, strategies, timeline
-from ecv_core.splits.exchange.files import IMPORTED
-from ecv_core.splits.strategies import Make, Past, Strategy
+from ecv_core.splits import holdouts, strategies
+from ecv_core.splits.strategies import IMPORTED, Make, Past, Strategy
 
 MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
 RECBOLE = "Zhao et al. (2020), in RecBole"
@@ -54,9 +53,9 @@ _FOLD_IN = Parameter(
 )
 _UNKNOWN = Parameter(
     "unknown",
-    timeline.DROP,
+    holdouts.DROP,
     "What happens to held-out interactions whose user or item is unknown to training.",
-    choices=(timeline.DROP, timeline.KEEP),
+    choices=(holdouts.DROP, holdouts.KEEP),
     source=MENG,
 )
 
@@ -235,7 +234,7 @@ _PROJECTS: dict[str, Strategy] = {
             ),
             source=f"{MENG}: temporal global; Campos et al. (2011)",
             ecv="One split gives one score, so e-CV does not apply; temporal-windows has several.",
-            make=timeline.temporal_global,
+            make=holdouts.temporal_global,
             parameters=(
                 _TEST,
                 Parameter(
@@ -266,7 +265,7 @@ _PROJECTS: dict[str, Strategy] = {
                 "ones have more to learn from, and their scores may drift. All of them run, and "
                 "they, or their trend, are the result."
             ),
-            make=timeline.temporal_windows,
+            make=holdouts.temporal_windows,
             parameters=(
                 Parameter(
                     "first",
@@ -277,10 +276,10 @@ _PROJECTS: dict[str, Strategy] = {
                 ),
                 Parameter(
                     "training",
-                    timeline.GROWING,
+                    holdouts.GROWING,
                     "Whether training keeps everything before a window, or slides along "
                     "with about as much as the first window has.",
-                    choices=(timeline.GROWING, timeline.SLIDING),
+                    choices=(holdouts.GROWING, holdouts.SLIDING),
                 ),
                 _UNKNOWN,
                 _VALIDATION,

@@ -21,6 +21,8 @@ from ecv_core.records.spec import Task
 # k folds that hold out every interaction once: dealt user by user, or all together.
 
 
+IMPORTED = "imported"
+"""The strategy of folds that were read from a file."""
 MAX_K = int(np.iinfo(np.int16).max)
 """Folds are numbered in 16 bits."""
 
@@ -53,7 +55,14 @@ def by_users(interactions: Interactions, k: int, seed: int, _: object) -> NDArra
     assignment = np.empty(count, dtype=np.int16)
     assignment[by_user[dealt]] = orders[row[users[dealt]], rank[dealt] % k]
     assignment[by_user[~dealt]] = rng.integers(k, size=count - int(dealt.sum()), dtype=np.int16)
-    return filled(assignment, k)
+    empty = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
+    if len(empty):
+        raise FoldsError(
+            f"{len(empty)} of {k} folds stayed empty (fold {empty[0]} is the first), because "
+            "too few users have that many interactions; choose a smaller k than "
+            f"{k}, or the split 'record-k-fold', which fills every fold"
+        )
+    return assignment
 
 
 def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
@@ -129,18 +138,6 @@ def check_k(interactions: Interactions, k: int) -> None:
         raise FoldsError(
             f"cannot make {k} folds of {interactions.dataset}; choose k from 2 to {most}"
         )
-
-
-def filled(assignment: NDArray[np.int16], k: int) -> NDArray[np.int16]:
-    """The assignment, if every fold holds something out. Raises: FoldsError for an empty one."""
-    empty = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
-    if len(empty):
-        raise FoldsError(
-            f"{len(empty)} of {k} folds stayed empty (fold {empty[0]} is the first), because "
-            "too few users have that many interactions; choose a smaller k than "
-            f"{k}, or the split 'record-k-fold', which fills every fold"
-        )
-    return assignment
 
 
 Settings = Mapping[str, ParamValue]

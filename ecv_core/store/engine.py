@@ -33,9 +33,6 @@ def without_password(text: str, url: str) -> str:
     People write passwords into addresses in every way, and a driver then quotes pieces of them as
     something else, such as a host. So more than the password may go: all up to the last at-sign,
     and all after `password=`.
-
-    Args:
-        text: anything.
     """
     begin = _SCHEME.match(url)
     scheme = begin[0] if begin else ""

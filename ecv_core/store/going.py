@@ -44,6 +44,8 @@ class Going:
     """Those that are queued or running."""
     removed: int = 0
     """How many were deleted and could be brought back."""
+    newest_fold: int = 0
+    """Differs once another fold is kept, though its run came and went between two looks."""
 
     def __bool__(self) -> bool:
         return bool(self.runs)
@@ -85,7 +87,10 @@ class Going:
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
 _OF_GROUP = runs.alias()
-_GONE = sa.select(sa.func.count()).select_from(removed)
+_COUNTED = sa.select(
+    sa.select(sa.func.count()).select_from(removed).scalar_subquery().label("removed"),
+    sa.select(sa.func.max(folds.c.sequence)).scalar_subquery().label("newest_fold"),
+)
 _RUNS = (
     sa.select(
         runs.c.run_id.label("active_id"),
@@ -118,7 +123,7 @@ def going_on(store: Store) -> Going:
     Raises: StoreError.
     """
     with store.transaction("read") as connection:
-        gone = connection.scalar(_GONE) or 0
+        counted = connection.execute(_COUNTED).one()
         found = connection.execute(_RUNS).all()
     return Going(
         runs=tuple(
@@ -135,7 +140,8 @@ def going_on(store: Store) -> Going:
             )
             for row in found
         ),
-        removed=gone,
+        removed=counted.removed,
+        newest_fold=counted.newest_fold or 0,
     )
 
 

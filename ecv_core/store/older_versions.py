@@ -1,13 +1,20 @@
-"""Databases of older versions -> the tables of today, nothing lost."""
+"""Older versions: their tables -> those of today; users' scores as schema 4 packed them."""
 
 from __future__ import annotations
 
 import json
+import lzma
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
+from ecv_core.records.run import UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.schema import metadata, plans, progress, runs
 
@@ -86,3 +93,153 @@ def _keep(connection: sa.Connection, plan: dict[str, Any], run_ids: list[str]) -
     connection.execute(plans.insert().values(**plan))
     mine = runs.update().where(runs.c.run_id.in_(run_ids))
     connection.execute(mine.values(group_id=plan["plan_id"]))
+
+
+# Per-user scores as schema 4 packed them: such rows are only read, and stay as they are.
+#
+# Six metrics of a user follow from which ranks were hits and how many items were held out, and the
+# two of novelty nearly do: those integers were written, and what they leave open. So the formulas
+# below, and the order of their sums, decide the last bit; they must never change.
+
+
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 0, "pb": 0}]
+_FROM_HITS = ("ndcg", "map", "recall", "precision", "mrr", "hit")
+
+_Bits = NDArray[np.uint32]
+_Floats = NDArray[np.float64]
+
+
+def scores_of_schema_4(described: Mapping[str, Any], users: bytes, scores: bytes) -> UserScores:
+    """The scores of a row.
+
+    Args:
+        described: what the row says of itself: `metrics`, how many `users`, the list length whose
+            `hits` were written (0 for none), and two constants of its `novelty` if that was packed.
+        users: packed steps from user to user.
+        scores: packed columns: the hits and the held-out items where there are hits, then every
+            metric that does not follow from them.
+    """
+    many, metrics, n = int(described["users"]), tuple(described["metrics"]), int(described["hits"])
+    from_hits = [at for at, name in enumerate(metrics) if n and _id(name) in _FROM_HITS]
+    others = [at for at in range(len(metrics)) if at not in from_hits]
+    columns = _columns(_unpacked(scores), 2 * bool(n) + len(others), many)
+    bits = np.empty((many, len(metrics)), "<u4")
+    hits = np.zeros((many, n), np.bool_)
+    if n:
+        pattern, held_out, *columns = columns
+        hits = (pattern[:, None] >> np.arange(n, dtype=np.uint32) & 1).astype(bool)
+        followed = _of_hits(hits, held_out)
+        for at in from_hits:
+            bits[:, at] = followed[_id(metrics[at])]
+    for at, column in zip(others, columns, strict=True):
+        bits[:, at] = column
+    if n and (constants := described.get("novelty")):
+        epc, efd = metrics.index(f"epc@{n}"), metrics.index(f"efd@{n}")
+        gain = _gained(hits) / np.cumsum(_discounts(n))[-1]
+        bits[:, epc] = _step(bits[:, epc]) + _bits(gain * constants[0])
+        bits[:, efd] = _step(bits[:, efd]) + _efd(gain, bits[:, epc], constants[1])
+    codes = np.cumsum(_whole_numbers(_unpacked(users), many, 4), dtype="<u4")
+    return UserScores(users=codes.view("<i4"), metrics=metrics, values=bits.view("<f4"))
+
+
+def _id(metric: str) -> str:
+    return metric.partition("@")[0]
+
+
+def _of_hits(hits: NDArray[np.bool_], held_out: _Bits) -> dict[str, _Bits]:
+    """The bits of the metrics that follow; hits of shape (users, n)."""
+    n = hits.shape[1]
+    reachable = np.minimum(np.maximum(held_out, 1), n)
+    precise, first, count = np.zeros((3, len(hits)))
+    for rank in range(1, n + 1):
+        hit = hits[:, rank - 1]
+        first = np.where(hit & (count == 0), 1 / rank, first)
+        count = count + hit
+        precise = precise + hit * (count / rank)
+    followed = {
+        "ndcg": _gained(hits) / np.cumsum(_discounts(n))[reachable - 1],
+        "map": precise / reachable,
+        "recall": count / np.maximum(held_out, 1),
+        "precision": count / n,
+        "mrr": first,
+        "hit": (count > 0).astype(np.float64),
+    }
+    return {
+        name: np.where(held_out > 0, values, 0.0).astype("<f4").view("<u4")
+        for name, values in followed.items()
+    }
+
+
+def _gained(hits: NDArray[np.bool_]) -> _Floats:
+    gained = np.zeros(len(hits))
+    for rank, discount in enumerate(_discounts(hits.shape[1])):
+        gained = gained + hits[:, rank] * discount
+    return gained
+
+
+@lru_cache(maxsize=8)
+def _discounts(n: int) -> tuple[float, ...]:
+    """1 / log2(rank + 1), rounded from 40 digits: the same on every machine."""
+    with localcontext() as context:
+        context.prec = 40
+        two = Decimal(2).ln()
+        return tuple(float(two / Decimal(rank + 1).ln()) for rank in range(1, n + 1))
+
+
+def _efd(gain: _Floats, epc: _Bits, of_everybody: float) -> _Bits:
+    """The guess from EPC: the gain times the bits that choosing the mean item tells."""
+    with np.errstate(all="ignore"):
+        seen = 1 - np.ascontiguousarray(epc).view("<f4").astype(np.float64) / np.where(
+            gain > 0, gain, 1.0
+        )
+    shares = np.minimum(np.where(seen > 2.0**-24, seen, 2.0**-24), 1.0)
+    return _bits(gain * (of_everybody - _log2(shares)))
+
+
+def _log2(values: _Floats) -> _Floats:
+    """For numbers above 0; to about 1e-9, by arithmetic that is the same on every machine."""
+    part, power = np.frexp(values)  # in [0.5, 1)
+    ratio = (part - 0.75) / (part + 0.75)  # in [-0.2, 0.143)
+    square = ratio * ratio
+    total = np.zeros_like(ratio)
+    for odd in range(13, 0, -2):
+        total = total * square + 1 / odd
+    return power + -0.4150374992788438 + ratio * total * 2.8853900817779268
+
+
+def _bits(values: _Floats) -> _Bits:
+    possible = (values > 0) & (values < 1e30)  # no NaN either
+    return np.where(possible, values, 0.0).astype("<f4").view("<u4")
+
+
+def _step(numbers: _Bits) -> _Bits:
+    """How far from the guess: 0, 1, 2, 3 ... are 0, -1, 1, -2 ..."""
+    one = np.uint32(1)
+    return (numbers >> one) ^ -(numbers & one)
+
+
+def _columns(data: bytes, columns: int, many: int) -> Sequence[_Bits]:
+    """Columns of numbers; users were in the order of all columns before."""
+    groups, place, read = np.zeros(many, np.int64), 0, list[_Bits]()
+    for _ in range(columns):
+        listed, place = int.from_bytes(data[place : place + 4], "little"), place + 4
+        values = np.cumsum(_whole_numbers(data[place:], listed, 4), dtype="<u4")
+        place += 4 * listed
+        width = 1 if 0 < listed <= 1 << 8 else 2 if 0 < listed <= 1 << 16 else 4
+        numbers = _whole_numbers(data[place:], many, width)
+        place += width * many
+        column = np.empty(many, "<u4")
+        column[np.argsort(groups, kind="stable")] = values[numbers] if listed else numbers
+        groups = np.unique(groups << 32 | column.astype(np.int64), return_inverse=True)[1]
+        read.append(column)
+    return read
+
+
+def _whole_numbers(data: bytes, many: int, width: int) -> _Bits:
+    """Numbers of so many bytes, of which all first bytes come first, then all second ones."""
+    planes = np.frombuffer(data, "u1", count=width * many).reshape(width, many)
+    return np.ascontiguousarray(planes.T).view(f"<u{width}").reshape(many).astype("<u4")
+
+
+def _unpacked(data: bytes) -> bytes:
+    return lzma.decompress(data, lzma.FORMAT_RAW, filters=_FILTERS)

@@ -1,16 +1,17 @@
-"""Folds that a database has lost, or does not take: kept in a database of their own beside it."""
+"""A copy of the whole database; and folds that it has lost, in a database beside it."""
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from ecv_core.records.errors import StoreError
+from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.places import OWN
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -18,6 +19,36 @@ from ecv_core.store.engine import fresh, sqlite_file, transaction, way_out, with
 from ecv_core.store.rows import fold_row, queued_rows, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores
 from ecv_core.store.store import Store
+from ecv_core.untrusted.files import replacing
+
+
+def back_up(store: Store, path: Path) -> int:
+    """Copy the database into a file, whole and of one moment, while others go on using it.
+
+    Args:
+        store: with its runs in SQLite.
+        path: the copy; replaced if there is one, once the new one is whole.
+    Returns: how many runs the copy has.
+    Raises: InputError if the runs are elsewhere; StoreError if it cannot be written.
+    """
+    source = sqlite_file(store.url)
+    if source is None:
+        raise InputError(
+            "the runs are not in a SQLite file; back up and restore with the tools of their "
+            "database (for PostgreSQL pg_dump and pg_restore)"
+        )
+    if path.exists() and path.samefile(source):
+        raise InputError(f"{path} is the database itself; give the copy another name")
+    try:
+        with replacing(path) as part:
+            with closing(sqlite3.connect(source, timeout=15)) as connection:
+                connection.execute("VACUUM INTO ?", (str(part),))
+            with closing(sqlite3.connect(part)) as copy:
+                return int(copy.execute("SELECT count(*) FROM runs").fetchone()[0])
+    except (OSError, sqlite3.Error) as error:
+        said = getattr(error, "strerror", None) or error
+        raise StoreError(f"the copy {path} cannot be written: {said}; {way_out(error)}") from None
+
 
 QUICK_BYTES = 256_000_000
 """A SQLite file up to this size is read whole to see whether it is sound: half a second."""

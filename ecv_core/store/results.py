@@ -81,7 +81,6 @@ class Results:
 
         Args:
             store: the database; None where only recorded runs count.
-            recorded: whether recorded runs count.
             folder: where they are; by default the project's.
         """
         self._store = store
@@ -201,8 +200,6 @@ class Results:
 def aid_spec(spec: RunSpec, name: str) -> RunSpec:
     """All folds of a cheap model, on the folds of this run; its parameters are at their defaults.
 
-    Args:
-        name: id of the cheap model.
     Raises: UnknownName.
     """
     return replace(
@@ -229,9 +226,6 @@ def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldRes
 def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
     """The scores of these cheap models, at least one.
 
-    Args:
-        results: to look in.
-        names: ids.
     Raises: InputError for one without all folds.
     """
     found: dict[str, Mapping[int, UserScores]] = {}

@@ -29,7 +29,7 @@ from ecv_core.records.run import (
 )
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
-from ecv_core.store import schema_4_scores
+from ecv_core.store.older_versions import scores_of_schema_4
 from ecv_core.store.schema import folds, progress, runs
 
 # Whether a process still has the run that it computes.
@@ -305,10 +305,8 @@ def user_scores_row(scores: UserScores) -> dict[str, object]:
     steps = np.diff(np.ascontiguousarray(scores.users, "<i4"), prepend=np.int32(0))
     return {
         "metrics": json.dumps({"metrics": scores.metrics, "packed": "lzma"}),
-        "users": lzma.compress(steps.tobytes(), lzma.FORMAT_RAW, filters=_FILTERS),
-        "scores": lzma.compress(
-            np.ascontiguousarray(scores.values, "<f4").tobytes(), lzma.FORMAT_RAW, filters=_FILTERS
-        ),
+        "users": _packed(steps.tobytes()),
+        "scores": _packed(np.ascontiguousarray(scores.values, "<f4").tobytes()),
     }
 
 
@@ -320,7 +318,7 @@ def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
     try:
         metrics, users, scores = json.loads(row.metrics), row.users, row.scores
         if "hits" in metrics:
-            return schema_4_scores.record_of(metrics, users, scores)
+            return scores_of_schema_4(metrics, users, scores)
         if isinstance(metrics, dict):
             metrics, scores = metrics["metrics"], _unpacked(scores)
             codes = np.cumsum(np.frombuffer(_unpacked(users), "<i4"), dtype="<i4")
@@ -334,6 +332,12 @@ def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
             f"damaged ({type(error).__name__}); restore the database from a copy, or delete the "
             "run on the page Runs"
         ) from error
+
+
+def _packed(data: bytes) -> bytes:
+    # A dictionary as large as the data will do; that of the preset takes 94 MB for a moment.
+    sized = _FILTERS[0] | {"dict_size": min(max(len(data), 1 << 12), 1 << 23)}
+    return lzma.compress(data, lzma.FORMAT_RAW, filters=[sized])
 
 
 def _unpacked(data: bytes) -> bytes:

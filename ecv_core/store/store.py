@@ -153,8 +153,6 @@ class Store:
     ) -> dict[int, UserScores]:
         """Per-user scores of each finished fold that has them, by fold index.
 
-        Args:
-            only: indices of the folds that are wanted; all by default.
         Raises: StoreError if they are damaged.
         """
         query = user_scores.select().where(user_scores.c.run_id == run_id)
@@ -203,9 +201,7 @@ class Store:
         """Queue one run per spec, as one group; gives the run ids.
 
         Args:
-            specs: what is run.
             owner: the process in whose queue they wait.
-            quota: of that person.
             plan_id: of the plan that they compute for, which names the group; else their first
                 run's id does.
             anew: whether each fold is computed, also those that another run has.
@@ -338,7 +334,6 @@ class Store:
         A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
-            result: the fold.
             stopped_at: where the rule has stopped the run, if it has.
             moment: the run after this fold.
             others: after other folds, whose turn has come, or changed, with this one.

@@ -17,7 +17,6 @@ import sys
 import threading
 import traceback
 import zipfile
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.untrusted.files import opened
+from ecv_core.untrusted.files import DAMAGED, opened
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ def is_small(path: Path) -> bool:
             if start.startswith(_ZIP):
                 with zipfile.ZipFile(file) as archive:  # no member gives more than it says
                     return sum(one.file_size for one in archive.infolist()) <= most
-    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, zipfile.BadZipFile):
+    except DAMAGED:
         pass
     return True
 
@@ -72,13 +71,15 @@ def read(
     if is_small(path):
         return function(path, *arguments)
     what = f"the file {path.name}"
-    return in_child(function, path, *arguments, what=what, error=error, before=before)
+    size = os.path.getsize(path)
+    return in_child(function, path, *arguments, what=what, size=size, error=error, before=before)
 
 
 def in_child(
     function: Callable[..., T],
     *arguments: object,
     what: str,
+    size: int = 0,
     error: type[InputError] = InputError,
     before: Callable[[], object] | None = None,
     report: Report | None = None,
@@ -89,6 +90,7 @@ def in_child(
         function: with its arguments and its value it can be pickled.
         arguments: of the function.
         what: is read, for messages: "the file x.csv".
+        size: of the file, as it was given, in bytes; a larger one may take more memory.
         error: raised where it cannot be read within the limits.
         before: called first, for what the function needs and keeps: its memory does not count.
         report: given to the function as its last argument, but called here; what it raises ends
@@ -96,7 +98,7 @@ def in_child(
     Raises: `error` beyond a limit, or where the process dies; else what the function raises, if
         it is an EcvError.
     """
-    megabytes, seconds = limits.max_read_mb(), limits.max_read_seconds()
+    megabytes, seconds = limits.max_read_mb(size), limits.max_read_seconds()
     task = (function, arguments, before, report is not None, megabytes, seconds)
     # What a library says as it ends its process is not shown.
     with _TURNS, started(_PROGRAM, stderr=subprocess.DEVNULL) as process:

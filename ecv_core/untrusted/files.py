@@ -5,13 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import struct
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
+from lzma import LZMAError
 from pathlib import Path
+from zipfile import BadZipFile
 
 _PIECE = 1 << 20
+_VALUES = (ValueError, OverflowError, struct.error)
+DAMAGED = (OSError, EOFError, RuntimeError, zlib.error, LZMAError, BadZipFile, *_VALUES)
+"""What reading a file raises that is packed, and damaged or encrypted."""
 
 
 def content_of(path: Path, *, at_most: int) -> bytes:

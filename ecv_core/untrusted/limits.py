@@ -16,8 +16,10 @@ MEGABYTE = 1 << 20
 
 READ_HERE_BYTES = MEGABYTE // 2
 """Text that unpacks to more than this, and all of Parquet, is read in a process of its own."""
-USUAL_READ_MB = 1800
-"""What a child and the process that asks hold besides, 150 MB at most, leaves both below 2 GB."""
+READ_MB, READ_TIMES, MOST_READ_MB = 700, 10, 1800
+"""Megabytes that reading a file may take: these, and so many times its size, up to the last. So a
+small file that is made to be large takes less than 1 GB with what a child holds besides, and none
+takes more than 2 GB with what the process that asks holds."""
 USUAL_READ_SECONDS = 120
 
 # -- datasets of one's own --------------------------------------------------------------------
@@ -89,12 +91,13 @@ def max_unpacked_bytes() -> int:
     return TIMES_UNPACKED * max_upload_bytes()
 
 
-def max_read_mb() -> int:
-    """Megabytes of memory that reading a file may take: ECV_MAX_READ_MB, or 1800.
+def max_read_mb(size: int = 0) -> int:
+    """Megabytes of memory that reading a file of so many bytes may take: ECV_MAX_READ_MB, or usual.
 
     Raises: InputError if the variable is no whole number from 64 to 1,000,000.
     """
-    return whole_number("ECV_MAX_READ_MB", USUAL_READ_MB, "megabytes", 64, 1_000_000)
+    usual = min(READ_MB + READ_TIMES * size // MEGABYTE, MOST_READ_MB)
+    return whole_number("ECV_MAX_READ_MB", usual, "megabytes", 64, 1_000_000)
 
 
 def max_read_seconds() -> int:

@@ -3,10 +3,7 @@
 import streamlit as st
 
 from pages.best.choice import FILE, choose, is_own
-from pages.best.recorded import how_many_recorded, recorded, scores_file
-from pages.best.settings import question
-from pages.best.show import show
-from pages.best.space import space
+from pages.best.show import how_many_recorded, recorded, scores_file, show, space
 from pages.best.start import start
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
@@ -20,8 +17,8 @@ with page():
         f"{glossary_link('energy-saved', 'saves energy')}."
     )
     preload_plots()
-    asked = choose()
-    terms = start(claim=question())
+    asked, claim = choose()
+    terms = start(claim=claim)
     if is_own(asked):
         from pages.best.live import live
 

@@ -1,22 +1,25 @@
-"""Which selection is shown: a recorded one, one's own, or a scores file; the address says which."""
+"""Which selection is shown, as the address says, and what one is to find out, how sure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
+from ecv_core.analysis.selection.rounds import Budget, Until
 from ecv_core.figures.words import counted, dataset_title
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
-from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import GRIDS, configuration_names, recorded_runs
 from pages.shared.address.link import link_has, link_warning
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import escaped, store
+from pages.shared.live.state import KEPT, escaped, sentences, store
+from pages.shared.widgets.choices import switch
 
 SELECTION = "selection"
 """In the address."""
@@ -25,8 +28,8 @@ FIRST = "ml-100k"
 _CHOICE, _LAST = "selection-choice", "selection-last"
 
 
-def choose() -> str:
-    """What the address names, with the widget to change it.
+def choose() -> tuple[str, bool]:
+    """What the address names, and whether it is asked what one may claim; with their widgets.
 
     The usual one needs no name, so that opening the page is one step that Back goes back.
     """
@@ -66,8 +69,9 @@ def choose() -> str:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
+        claim = question()
         link_has({SELECTION: wanted})
-    return wanted
+    return wanted, claim
 
 
 def is_own(selection: str) -> bool:
@@ -111,3 +115,111 @@ def _label(one: PlanRecord) -> str:
         f"{one.created_at:%Y-%m-%d %H:%M}: {len(one.content.runs)} contenders on "
         f"{dataset_title(spec.dataset)} ({one.plan_id})"
     )
+
+
+_UNTIL: dict[str, Until] = {"the winner is known": "winner", "the whole order is known": "order"}
+_CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
+
+
+_USE, _CLAIM = "Which shall I use?", "What may I claim?"
+USUAL_LOSS = 0.001
+_LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
+
+
+Asked = Mapping[str, Any]
+"""What a selection is to find out, as fields of Terms."""
+USUAL: Asked = {"expected_loss": USUAL_LOSS}
+
+
+def question() -> bool:
+    """What is asked, which comes before every setting; whether it is what one may claim."""
+    return (
+        switch(
+            "Question",
+            [_USE, _CLAIM],
+            "question",
+            label_visibility="collapsed",
+            help="To use one, it is enough to lose next to nothing by it. To claim that it is the "
+            "best, no other may be able to catch up, which takes more folds where some are close.",
+        )
+        == _CLAIM
+    )
+
+
+def settings(*, claim: bool) -> Asked:
+    """The widgets of what decides it. Raises: InputError for a budget that cannot be."""
+    asked = _certain() if claim else _good_enough()
+    st.caption(
+        "For recorded selections and files too; one that was started keeps what it was started "
+        "with."
+    )
+    return asked
+
+
+def _good_enough() -> dict[str, Any]:
+    left, right = st.columns(2)
+    loss = left.select_slider(
+        "Expected loss",
+        _LOSSES,
+        value=USUAL_LOSS,
+        key="expected_loss",
+        **KEPT,
+        format_func=lambda share: f"{100 * share:g} % of the score",
+        help="It ends once no more than this is expected to be lost by taking the leader instead "
+        "of whoever is best over all folds.",
+    )
+    budget = right.text_input(
+        "Within, if anything",
+        key="budget",
+        **KEPT,
+        placeholder="50 Wh, 20 min or 30 folds",
+        help="Folds go where they lower the expected loss most for what they cost, until it is "
+        "low enough or this is used up.",
+    )
+    found = None
+    with sentences():
+        found = Budget.parse(budget) if budget and budget.strip() else None
+    return {"expected_loss": float(loss), "budget": found}
+
+
+def _certain() -> dict[str, Any]:
+    left, middle, right = st.columns(3)
+    with left:
+        until = switch(
+            "Go on until",
+            list(_UNTIL),
+            "until",
+            help="For the whole order every two contenders must be told apart.",
+        )
+    indifference = middle.number_input(
+        "Indifference, % of the leader's mean",
+        min_value=0.0,
+        max_value=50.0,
+        value=0.0,
+        step=0.5,
+        format="%g",
+        key="indifference",
+        **KEPT,
+        help="Contenders closer than this are as good as each other.",
+    )
+    confidence = right.select_slider(
+        "Confidence of the selection",
+        _CONFIDENCES,
+        value=0.95,
+        key="sure",
+        **KEPT,
+        format_func=lambda share: f"{100 * share:g} %",
+        help="How likely, at least, the winner is the one that all folds would show: over all "
+        "contenders and all looks together.",
+    )
+    st.caption(
+        f"Whoever is within {indifference:g} % of the leader's mean counts as equally good."
+        if indifference
+        else "However close two contenders are, they are told apart if the folds allow it: give an "
+        "indifference to be done sooner."
+    )
+    return {
+        "until": _UNTIL[until],
+        "indifference": indifference / 100,
+        "confidence": float(confidence),
+    }

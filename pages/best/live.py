@@ -12,20 +12,19 @@ import streamlit as st
 from ecv_core.analysis.selection.contenders import contender_title
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from pages.best.choice import FIRST, open_selection
-from pages.best.show import Shown, show
-from pages.best.space import space
+from pages.best.show import Shown, show, space
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, manager, results, sentence, sentences, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.words import run_label
 
 _Runs = list[tuple[int, Run]]
@@ -42,16 +41,17 @@ def live(selection_id: str) -> None:
     """
     manager()  # marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
+    where = _where(_runs(selection_id))  # first, so that what comes after it is seen to be newer
     scores = results_of(store(), record)
     now = SelectPlan.of(record).standing(scores)
     titles = [contender_title(one.name) for one in now.contenders]
     if not now.decided:
-        runs = _runs(selection_id)
         follow(
             _follow,
             selection_id,
             titles,
-            _where(runs),
+            where,
+            watch().now().moment,
             key="selection",
             of=[ALL],
             often=[STEPS],
@@ -68,7 +68,12 @@ def live(selection_id: str) -> None:
             version=(selection_id, len(played.rounds)),
             specs=[spec for _, spec in now.named],
             runs=used,
-            replayed=False,
+            computed=frozenset(
+                (place, fold.fold)
+                for place, run in _runs(selection_id)
+                for fold in run.folds
+                if not fold.reused
+            ),
         )
         show(shown, then=lambda: _how_many(shown.specs, used))
         space(shown)
@@ -100,12 +105,12 @@ def _how_many(specs: Sequence[RunSpec], runs: Sequence[Run]) -> None:
             )
 
 
-def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
+def _follow(selection_id: str, titles: Sequence[str], before: _Where, drawn: float) -> None:
     """What is computed now, with Cancel; or why nothing is, with Resume."""
     with sentences():
         runs = _runs(selection_id)
-        if _where(runs) != before:
-            st.rerun()
+        if watch().now().moment > drawn and _where(runs) != before:
+            st.rerun()  # not while the page is drawn: where folds are quicker it would never be
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
         active = [(place, run) for place, run in runs if run.state.active]

@@ -1,17 +1,26 @@
-"""A selection as lanes: its sentence, the rounds to play, what each took."""
+"""A selection as lanes: recorded, of a file, or one's own; its sentence, its rounds, its space."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import tempfile
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.typing import UploadedFile
 
-from ecv_core.analysis.selection import Played, Terms
-from ecv_core.analysis.selection.contenders import contender_title
+from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
+from ecv_core.analysis.selection import Played, Terms, play
+from ecv_core.analysis.selection.contenders import (
+    configurations_frame,
+    contender_title,
+    contenders_of,
+    varied,
+)
 from ecv_core.analysis.selection.document import (
     Cost,
     costs,
@@ -23,15 +32,31 @@ from ecv_core.analysis.selection.document import (
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import intervals_picture
-from ecv_core.figures.selection import selection_figures, selection_steps
-from ecv_core.figures.words import dataset_title, metric_label
+from ecv_core.figures.selection import (
+    by_parameter_figure,
+    selection_figures,
+    selection_steps,
+    value_text,
+)
+from ecv_core.figures.words import counted, dataset_title, joined, metric_label
+from ecv_core.jobs.plans.select import terms_for
+from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.recorded import (
+    GRIDS,
+    configuration_names,
+    read_configurations,
+    recorded_runs,
+    specs_of,
+)
+from pages.best.choice import Asked
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import escaped
+from pages.shared.live.state import KEPT, escaped, results
+from pages.shared.widgets.choices import pick_one, scores_upload
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import numbers, slider_watch
 
@@ -44,7 +69,7 @@ _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s",
 _STYLE = """
 <style>
 .st-key-best-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
-.st-key-best-verdict p { font-size: 1.35rem; line-height: 1.35; }
+.st-key-best-verdict strong { font-size: 1.35rem; line-height: 1.35; }
 </style>
 """
 
@@ -64,8 +89,8 @@ class Shown:
     """Whose folds these are, where they are kept."""
     file: str = ""
     """Name of the file of scores."""
-    replayed: bool = True
-    """Whether all folds were there before."""
+    computed: frozenset[tuple[int, int]] | None = None
+    """(Contender, fold) of what was computed for it; None where all folds were there before."""
 
     @property
     def titles(self) -> list[str]:
@@ -81,6 +106,18 @@ class Shown:
     def metric(self) -> str:
         """As people read it; empty where it is not known."""
         return metric_label(self.specs[0]) if self.specs else ""
+
+    @property
+    def about(self) -> str:
+        """Of what it is, and how much of it was there already, in a sentence or two."""
+        if not self.specs:
+            return f"From {self.file}, {counted(self.terms.k, 'fold')}."
+        used = {one for each in self.played.rounds for one in each.ran}
+        there = len(used - self.computed) if self.computed is not None else len(used)
+        of = f"{there} of {counted(len(used), 'fold')} {'was' if there == 1 else 'were'} there"
+        reused = of if there < len(used) else "All folds were there, nothing was computed"
+        up_to = f"seed {self.specs[0].seed}, up to {counted(self.terms.k, 'fold')} each"
+        return f"{self.metric}, {up_to}. {reused}."
 
     @property
     def decided(self) -> bool:
@@ -99,7 +136,7 @@ def show(
     slider: bool = False,
     then: Callable[[], None] | None = None,
 ) -> None:
-    """The verdict, the controls, what happened in the round, the lanes, the cost.
+    """The verdict, the way on, the rounds with their controls, the cost.
 
     Args:
         chosen: with at least one round.
@@ -108,15 +145,21 @@ def show(
         then: draws the way to the next question, once it is decided.
     """
     st.html(_STYLE)
+    told, brief = sentence_of(chosen), sentence_of(chosen, brief=not chosen.terms.certain)
+    answer, _, why = brief.partition(": ")
     with st.container(key="presented-verdict"), st.container(key="best-verdict"):
-        st.markdown(f"**{escaped(sentence_of(chosen))}**")
-    if then and chosen.decided:
-        then()
+        st.markdown(f"**{escaped(answer)}**\n\n{escaped(f'{why[:1].upper()}{why[1:]}')}")
+    if not slider:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(escaped(chosen.about))
+            if then and chosen.decided:
+                then()
+            present_button()
     said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
     with st.container(key="presented-lanes"):
         _lanes_played(chosen, said, autoplay=autoplay, slider=slider)
-    if not slider:
-        present_button()
+    if more := told.removeprefix(brief).strip():
+        st.markdown(escaped(more))
     energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
     if chosen.decided:
         _for_paper(chosen)
@@ -155,7 +198,7 @@ def _for_paper(chosen: Shown) -> None:
             specs=chosen.specs,
             file=chosen.file,
             made_with=made_with(chosen.runs) if chosen.runs or chosen.file else {},
-            replayed=chosen.replayed,
+            replayed=chosen.computed is None,
         )
 
     def picture() -> Figure:
@@ -180,8 +223,8 @@ def _slider(count: int) -> None:
         slider_watch(NAME, container="best-slider", step=int(step))
 
 
-def sentence_of(chosen: Shown) -> str:
-    """What was found, or what is known so far."""
+def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
+    """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
     played, cost = chosen.played, chosen.cost()[-1]
     leader = chosen.contenders[played.rounds[-1].leader]
     return verdict_sentence(
@@ -193,6 +236,7 @@ def sentence_of(chosen: Shown) -> str:
         mean=winner_mean(leader, played.rounds, played.rounds[-1].leader),
         on=chosen.on,
         energy=None if cost.joules is None else cost.share,
+        brief=brief,
     )
 
 
@@ -222,3 +266,147 @@ def _lanes(chosen: Shown, titles: Sequence[str] = ()) -> pd.DataFrame:
     verdict = chosen.played.verdict if chosen.decided else None
     titles = titles or chosen.titles
     return lanes(chosen.contenders, titles, chosen.terms, chosen.played.rounds, verdict)
+
+
+# Selections played from folds that ran before: recorded runs, grids, a file of any program.
+
+
+def recorded(name: str, asked: Asked) -> Shown:
+    """A recorded selection.
+
+    Args:
+        name: a dataset of the recorded study, or a recorded grid.
+        asked: what it is to find out.
+    Raises: InputError for a damaged file.
+    """
+    of_grid = name in configuration_names(GRIDS)
+    contenders, specs = _grid(name) if of_grid else _study(name)
+    terms = terms_for(specs[0], **asked)
+    return Shown(
+        contenders=contenders,
+        terms=terms,
+        played=play(contenders, terms, range(terms.k)),
+        version=name,
+        specs=specs,
+        runs=[] if of_grid else _runs_of(name),
+    )
+
+
+def how_many_recorded(shown: Shown) -> None:
+    """The next question, of exactly these runs; nothing of a grid, whose runs are not kept."""
+    if shown.runs:
+        st.page_link(
+            "folds/folds.py",
+            label="How many folds, at what risk?",
+            icon=":material/tune:",
+            query_params={"source": "Recorded", "datasets": dataset_title(shown.specs[0].dataset)},
+        )
+
+
+def _runs_of(dataset: str) -> list[Run]:
+    return [run for run in recorded_runs() if run.spec.dataset == dataset]
+
+
+@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
+def _study(dataset: str) -> tuple[list[Scores], list[RunSpec]]:
+    runs = _runs_of(dataset)
+    return contenders_of(runs, results()), [run.spec for run in runs]
+
+
+@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
+def _grid(name: str) -> tuple[list[Scores], list[RunSpec]]:
+    found = read_configurations(GRIDS / f"{name}.json")
+    return found.scores, specs_of(found.spec, found.configurations)
+
+
+_COLUMNS = ", ".join(f"`{name}`" for name in COLUMNS)
+_FORM = (
+    f"One row per contender and fold, with the columns {_COLUMNS} (or `Model,Fold,NDCG@10`), or "
+    f"one column per contender. With every user's score, in a column `{USER}` more, it is decided "
+    "earlier. It stays on this computer."
+)
+
+
+def scores_file(asked: Asked) -> None:
+    """Where to drop the file, and its selection once it is there.
+
+    Args:
+        asked: what it is to find out.
+    Raises: InputError for a file that cannot be used, with the reason.
+    """
+    file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="best-file")
+    if file is None:
+        return
+    lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")
+    with st.spinner("Reading the scores ..."):
+        contenders = _read(file.file_id, file)
+    terms = Terms(k=contenders[0].k, higher_is_better=not lower, **asked)
+    shown = Shown(
+        contenders=contenders,
+        terms=terms,
+        played=play(contenders, terms, range(terms.k)),
+        version=file.file_id,
+        file=file.name,
+    )
+    show(shown, autoplay=True)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(_file.name).name
+        path.write_bytes(_file.getvalue())
+        return read_contenders(path)[0]
+
+
+# A selection among configurations of one algorithm: what its parameters have to do with it.
+
+
+def space(chosen: Shown) -> None:
+    """Score and folds by parameter; nothing where contenders are no search space.
+
+    Args:
+        chosen: as far as it has come.
+    """
+    metric = chosen.metric
+    params = varied([one.name for one in chosen.contenders])
+    if params is None:
+        return
+    names = list(params[0])
+    frame = configurations_frame(chosen.contenders, params, chosen.played.folds_used)
+    version = (repr(chosen.version), repr(chosen.terms), metric)
+    st.header("Parameters", anchor=False)
+    spent, most = sum(chosen.played.folds_used), chosen.terms.k * len(params)
+    higher = chosen.terms.higher_is_better
+    best = params[int(frame["score"].argmax() if higher else frame["score"].argmin())]
+    shown = ", ".join(f"{_words(name)} {value_text(best[name])}" for name in names)
+    st.caption(
+        f"{len(params)} configurations, {spent:,} of {most:,} folds. Scores are means of the folds "
+        f"that each has run; the best so far is that of {shown}.{edge_words(params, best)}"
+    )
+    picked = names[0]
+    if len(names) > 1:
+        picked = pick_one("Score by", names, "space-parameter", words=_words)
+    plot(
+        lambda dark: by_parameter_figure(frame, picked, metric, dark=dark),
+        version=(*version, picked),
+        key="space-parameter-figure",
+        alt=f"{metric} of each configuration with its 95 % interval, by {picked}.",
+        table=lambda: frame,
+    )
+
+
+def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, ParamValue]) -> str:
+    """Where the best is at an end of what was tried, so that better may lie beyond; or nothing."""
+    ends = []
+    for name, value in best.items():
+        tried = {one[name] for one in params}
+        numbers = [one for one in tried if isinstance(one, int | float)]
+        if len(tried) > 1 and len(numbers) == len(tried) and value in (min(numbers), max(numbers)):
+            side = "smaller" if value == min(numbers) else "larger"
+            ends.append(f"{side} values of {_words(name)}")
+    return f" It is at the edge of the grid: try {joined(ends)} too." if ends else ""
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

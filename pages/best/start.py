@@ -12,17 +12,19 @@ from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.configurations import specs_of
-from ecv_core.store.recorded import recorded_runs
-from pages.best.choice import open_selection
-from pages.best.settings import Asked, settings
-from pages.run.algorithm_picker import algorithm_picker, parameter_settings
-from pages.run.fold_settings import fold_settings, usual_of_task
+from ecv_core.store.recorded import recorded_runs, specs_of
+from pages.best.choice import Asked, open_selection, settings
+from pages.run.settings import (
+    algorithm_picker,
+    fold_settings,
+    parameter_settings,
+    usual_of_task,
+)
 from pages.run.start_form import expectation
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import streamlit as st
 
@@ -11,14 +12,14 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import Task
 from ecv_core.untrusted.limits import max_upload_mb
-from pages.data.columns import LABELS, columns
-from pages.data.outcome import density, outcome
+from pages.data.dropped import LABELS, columns, density, outcome
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import handling, why_not
+from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, run_list, sentence, sentences
 
 FILE, KEPT = "file", "kept"
@@ -91,23 +92,16 @@ def _worked_on(token: str) -> None:
             if not plain.path.is_file():  # it was kept or thrown away, in another tab
                 plain = own.taken_in(token, no_report)
     except EcvError as error:
-        _refused(token, error)
+        st.error(sentence(error), icon=":material/error:")
+        _another(token)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(escaped(plain.name), anchor=False, width="content")
         _another(token)
-    try:
+    with sentences():
         layout = columns(token, plain)
-    except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
-    if layout is not None:
-        outcome(token, plain, layout)
-
-
-def _refused(token: str, error: EcvError) -> None:
-    st.error(sentence(error), icon=":material/error:")
-    _another(token)
+        if layout is not None:
+            outcome(token, plain, layout)
 
 
 def _another(token: str) -> None:
@@ -134,7 +128,6 @@ def _plain(token: str) -> Plain:
 
 _MOST = 30
 """So many are listed; the command line lists them all."""
-_SAID = "own-trouble"
 
 
 def just_kept(name: str) -> None:
@@ -154,7 +147,7 @@ def just_kept(name: str) -> None:
 
 
 def _which_is_best(name: str, about: About) -> None:
-    from pages.best.settings import USUAL
+    from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
     from pages.run.start_form import expectation
 
@@ -185,8 +178,6 @@ def run_with(name: str, where: str = "listed") -> None:
 
 def kept_datasets() -> None:
     """The list, newest first."""
-    if said := st.session_state.pop(_SAID, ""):
-        st.error(said, icon=":material/error:")
     found = own.added()
     if not found:
         return
@@ -225,23 +216,13 @@ def _change(name: str, used: int) -> None:
     with st.popover("Rename", icon=":material/edit:"):
         new = st.text_input("New name", value=name, key=f"new-{name}", max_chars=63)
         st.caption(_runs_words(used))
-        st.button(
-            "Rename it",
-            key=f"rename-{name}",
-            on_click=_rename,
-            args=(name, new),
-            disabled=new == name,
-        )
+        if st.button("Rename it", key=f"rename-{name}", disabled=new == name):
+            act_and_rerun(partial(handling().rename, name, new.strip()))
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete **{escaped(name)}** from this computer?")
         st.caption(_runs_words(used))
-        st.button(
-            "Delete it",
-            type="primary",
-            key=f"delete-{name}",
-            on_click=_delete,
-            args=(name,),
-        )
+        if st.button("Delete it", type="primary", key=f"delete-{name}"):
+            act_and_rerun(partial(handling().remove, name))
 
 
 def _runs_words(count: int) -> str:
@@ -251,17 +232,3 @@ def _runs_words(count: int) -> str:
         f"{counted(count, 'run')} used it. They stay as they are, and say that their data has "
         "another name or is gone; they cannot be resumed."
     )
-
-
-def _rename(name: str, new: str) -> None:
-    try:
-        handling().rename(name, new.strip())
-    except EcvError as error:
-        st.session_state[_SAID] = sentence(error)
-
-
-def _delete(name: str) -> None:
-    try:
-        handling().remove(name)
-    except EcvError as error:
-        st.session_state[_SAID] = sentence(error)

@@ -7,21 +7,18 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.score_files import read_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title
-from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run, Scores
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
-from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
-from pages.shared.live.acting import why_not
 from pages.shared.live.runs import folds_done, follow_runs
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
+from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, scores_upload
 from pages.shared.widgets.words import run_label
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
@@ -35,7 +32,6 @@ _FORM = (
     "One column per system, its name in the first line, and one row per fold; or one row per "
     "system and fold, such as Model,Fold,NDCG@10."
 )
-_EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 
 
 Chosen = tuple[list[Scores], list[Run], str]
@@ -115,7 +111,7 @@ def _wait_for_folds() -> bool:
             f"{counted(len(asked), 'run')} are in; the answer comes with the last one.",
             icon=":material/hourglass_empty:",
         )
-        follow_runs(lambda: [store().run(run_id) for run_id in going])
+        follow_runs(going)
     return bool(going)
 
 
@@ -169,27 +165,8 @@ def _with_different_names(systems: list[Scores]) -> list[Scores]:
 
 
 def _read_file() -> Chosen:
-    if why := why_not(Action.UPLOAD):
-        st.info(why, icon=":material/lock:")
-        return _NOTHING
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
-    file = left.file_uploader(
-        "Fold scores as CSV",
-        type=["csv"],
-        key="scores-file",
-        max_upload_size=max_upload_mb(),
-        help=_FORM,
-    )
-    right.download_button(
-        "An example file",
-        _EXAMPLE,
-        file_name="fold-scores.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    file = scores_upload(_FORM, ["csv"], key="scores-file")
     if file is None:
-        st.caption(_FORM)
         return _NOTHING
     try:
         columns = read_scores(file.getvalue())

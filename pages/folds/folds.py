@@ -2,10 +2,20 @@
 
 import streamlit as st
 
-from pages.folds.adviser import answer, decision_of, options, promise_input, run_button
 from pages.folds.choice import choose_systems
 from pages.folds.curves import add_precision, explore_systems
-from pages.folds.view import charts, numbers_row, take_away, view_link
+from pages.folds.view import (
+    answer,
+    decision_of,
+    numbers_row,
+    options,
+    promise_input,
+    run_button,
+    stops,
+    take_away,
+    tradeoff,
+    view_link,
+)
 from pages.shared.address.link import link_warnings_again
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
@@ -18,14 +28,19 @@ with page():
     link_warnings_again()
     preload_plots()
     systems, runs, whose = choose_systems()
-    limit, share = promise_input()
+    left, right = st.columns([1, 1.3], gap="medium")
+    with left:
+        limit, share = promise_input()
     if systems:
         explored = explore_systems(systems, limit)
         found = decision_of(explored, share)
-        answer(explored, found, whose)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with left:
+            answer(explored, found, whose)
             run_button(found, runs)
             view_link(explored)
+            alpha_slider(explored.alphas, explored.usual)
+        with right:
+            tradeoff(explored)
         take_away(explored, found, runs)
         options(explored, found)
         st.header("What every alpha costs and gives", anchor=False)
@@ -35,7 +50,6 @@ with page():
             f"({PAPER_LINK}) and see what stopping early would have cost and given, over **every "
             f"{glossary_link('order', 'order')}** in which the folds could have come."
         )
-        alpha_slider(explored.alphas, explored.usual)
         numbers_row(explored)
-        charts(explored)
+        stops(explored)
         add_precision(explored)

@@ -10,10 +10,11 @@ from ecv_core.figures.words import algorithm_title, run_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.store.recorded import recorded_run
-from pages.replay.race import play_race, story_of
+from pages.replay.race import play_race
 from pages.shared.address.navigation import go, lead_to, page
+from pages.shared.address.present import present_button, presenting
 from pages.shared.live.acting import acting
-from pages.shared.live.state import manager, sentence, sentences
+from pages.shared.live.state import escaped, manager, sentence, sentences
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ def shown_words() -> str:
 def shown_race() -> None:
     """The race as two lanes; what they say at the end is what stopping saved."""
     if run := recorded_run(_RUN):
-        play_race(story_of(run), autoplay=True)
+        with st.container(key="presented-race"):
+            if presenting():
+                st.markdown(f"**{escaped(run_title(run))}**")
+            play_race(run, autoplay=True)
 
 
 def doors() -> None:
@@ -48,7 +52,9 @@ def doors() -> None:
     with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
-        live, f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data, in half a minute."
+        live,
+        f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data: half a minute, where "
+        "nothing else runs.",
     ):
         _try_it()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
@@ -86,14 +92,18 @@ def _try_it() -> None:
     row.page_link("run/run.py", label="Choose", icon=":material/settings:")
 
 
-_OF_THE_RACE = {"fold", "speed"}
+_OF_THE_RACE = {"fold", "speed", "present"}
 """What the race's player keeps in the address."""
 
 with page():
     if set(st.query_params) - _OF_THE_RACE:  # a link from when Run was the front page
         lead_to("run", {})
         st.stop()
-    st.title("Know when you have evaluated enough", anchor=False)
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        st.title("Know when you have evaluated enough", anchor=False, width="content")
+        present_button()
     st.markdown(
         f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
         f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "

@@ -6,8 +6,8 @@ import streamlit as st
 
 from ecv_core.lessons.folds import sureness
 from ecv_core.lessons.rounds import complete_runs
-from pages.best import show as lanes
-from pages.best.recorded import recorded
+from pages.best.show import recorded
+from pages.best.show import show as show_selection
 from pages.learn.parts import takeaway
 
 
@@ -17,7 +17,7 @@ def show() -> None:
     if not any(run.spec.dataset == dataset for run in complete_runs()):
         dataset = complete_runs()[0].spec.dataset
     chosen = recorded(dataset, {})
-    lanes.show(chosen, slider=True)
+    show_selection(chosen, slider=True)
     best, second = chosen.played.verdict.order[0], chosen.played.verdict.order[1]
     one, other = chosen.contenders[best].users, chosen.contenders[second].users
     if one is not None and other is not None:

@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.figures.decisions import threshold_figure
-from ecv_core.figures.steps import Steps
+from ecv_core.figures.efold_plot import threshold_figure
+from ecv_core.figures.palette import Steps
 from ecv_core.figures.words import alpha_text
 from ecv_core.lessons.rounds import CONFIDENCE
 from ecv_core.records.frames import with_columns

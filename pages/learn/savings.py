@@ -84,17 +84,26 @@ def _sentences(
     frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[str]
 ) -> list[str]:
     energy = metered.groupby("alpha")[["used_joules", "saved_joules"]].sum()
+    timed = frame.dropna(subset="processor_seconds")
+    columns = ["processor_seconds", "saved_processor_seconds"]
+    processor = timed.groupby("alpha")[columns].sum()
     folds = frame.groupby("alpha").agg(
         used=("folds", "sum"), every=("k", "sum"), off=("difference_percent", "mean")
     )
     sentences = []
-    for text, row in zip(texts, energy.join(folds).to_dict("records"), strict=True):
+    told = energy.join(folds).join(processor).to_dict("records")
+    for text, row in zip(texts, told, strict=True):
         every, saved = row["every"], row["saved_joules"]
         whole = row["used_joules"] + saved
+        time = ""
+        if len(timed):
+            share = 100 * row["saved_processor_seconds"] / row["processor_seconds"]
+            of = timed["alpha"].eq(timed["alpha"].iloc[0]).sum()
+            time = f"{share:.0f} % of the processor time of {of} runs and "
         sentences.append(
             f"With alpha {text}, {every - row['used']:.0f} of {every:.0f} folds in {runs} runs "
-            f"need not have run. All runs added up, that saves {watt_hours(saved)} of "
-            f"{watt_hours(whole)}, {100 * saved / whole:.0f} % of the energy, for a difference to "
-            f"k-fold of {row['off']:.1f} % on average."
+            f"need not have run. All runs added up, that saves {time}{watt_hours(saved)} "
+            f"of {watt_hours(whole)}, {100 * saved / whole:.0f} % of the energy, for a difference "
+            f"to k-fold of {row['off']:.1f} % on average."
         )
     return sentences

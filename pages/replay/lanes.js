@@ -79,7 +79,8 @@ export default function ({ data, parentElement }) {
     const progress = Math.min(now(), data.seconds.length);
     lanes.forEach((one, at) => paintLane(data, at, one, progress));
     data.counters.forEach(({ values, decimals, unit }, at) => {
-      cells[at].textContent = `${between(values, progress).toFixed(decimals)} ${unit}`;
+      const value = between(values, progress);
+      cells[at].textContent = unit ? `${value.toFixed(decimals)} ${unit}` : duration(value);
     });
     const text = data.verdicts[Math.floor(progress)];
     if (verdict.textContent !== text) verdict.textContent = text;

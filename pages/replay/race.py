@@ -1,28 +1,49 @@
-"""The race: two lanes over the same folds, live or played again, and what they say."""
+"""The race: two lanes over the same folds, live or played again; and what stopping saves a year."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import floor, log10
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ecv_core.energy.savings import Tally, energy_of, tallies
+from ecv_core.analysis.tradeoff.curves import PAPER_STOP
+from ecv_core.energy.meter import carbon_source, countries
+from ecv_core.energy.meter import country as country_of
+from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.savings import (
+    PAPER_KG,
+    PAPER_SOURCES,
+    AtScale,
+    Tally,
+    Yearly,
+    at_scale,
+    energy_of,
+    tallies,
+)
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
+    counted,
     duration,
     half_named,
+    interval_said,
     metric_label,
     processor_sentence,
+    range_words,
     run_title,
+    saved_words,
+    small_number,
+    watt_hours_range,
 )
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.errors import EcvError
+from ecv_core.records.run import HOW, Run, RunState
 from ecv_core.stopping import difference_percent
-from pages.replay.at_scale import at_scale_panel
+from ecv_core.store.recorded import recorded_runs
 from pages.replay.choice import choose_run, usual_run
 from pages.shared.address.link import link_has
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
@@ -30,7 +51,7 @@ from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.live.events import RUNS, STEPS, topic
 from pages.shared.live.runs import source_sentence
-from pages.shared.live.state import escaped, manager, sentences, store
+from pages.shared.live.state import KEPT, escaped, manager, sentence, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
@@ -47,7 +68,7 @@ _race = component(
     "ecv_race",
     html='<div class="ecv-race"></div>',
     css="lanes.css",
-    js="lanes.js",
+    js=["../shared/widgets/duration.js", "lanes.js"],
 )
 
 
@@ -71,24 +92,24 @@ def race(beside_title: DeltaGenerator) -> None:
             often=[STEPS],
         )
     else:
-        _again(story_of(run))
+        _again(run)
     at_scale_panel(run)
 
 
-def play_race(story: Story, *, autoplay: bool = False) -> None:
+def play_race(run: Run, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
-    data = race_data(story, NAME)
-    usual = _digits(max(story.tallies[-1].seconds, 0.1) / _USUAL_SECONDS)
+    data = race_data(run, NAME)
+    usual = _digits(max(data["total"], 0.1) / _USUAL_SECONDS)
     factors = sorted({_digits(usual / 2), usual, _digits(2 * usual), 1.0})
     _race(key="race-lanes", data=data)
     player(
         NAME,
-        version=story.run.run_id,
+        version=run.run_id,
         texts=data["verdicts"],
         seconds=data["seconds"],
         speeds=[(f"{factor:g} x real time", factor) for factor in factors],
         speed=usual,
-        step=asked_step(story.run.k),
+        step=asked_step(run.k),
         label="Folds of the k-fold lane",
         autoplay=autoplay,
     )
@@ -99,22 +120,22 @@ def _digits(factor: float) -> float:
     return float(f"{factor:.2g}")
 
 
-def _again(story: Story) -> None:
+def _again(run: Run) -> None:
     with st.container(key="presented-race"):
         if presenting():
-            st.markdown(f"**{escaped(run_title(story.run))}**")
-        play_race(story)
-    total = story.tallies[-1].seconds
-    ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
+            st.markdown(f"**{escaped(run_title(run))}**")
+        play_race(run)
+    total, facts = tallies(run.folds, run.k)[-1].seconds, energy_of(run)
+    ran = "" if run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
-        f"{duration(total)} for all {story.run.k}.{ran} "
+        f"{duration(total)} for all {run.k}.{ran} "
         + (
-            source_sentence(energy_of(story.run).source)
-            if story.metered
+            f"Energy saved: {saved_words(facts)}. {source_sentence(facts.source)}"
+            if facts.source != "none"
             else "No energy was recorded for this run, so only time is counted."
         )
-        + f" {processor_sentence(energy_of(story.run))}"
+        + f" {processor_sentence(facts)}"
     )
     st.button(
         "Replay it fold by fold",
@@ -124,7 +145,7 @@ def _again(story: Story) -> None:
         on_click=show_view,
         args=(FOLD_BY_FOLD,),
     )
-    link_has({"run": story.run.run_id})
+    link_has({"run": run.run_id})
 
 
 def _live(run_id: str) -> None:
@@ -132,56 +153,31 @@ def _live(run_id: str) -> None:
         run = store().run(run_id)
         if not run.state.active:
             st.rerun()  # the whole page: from now on it can be played again
-        story = story_of(run)
         done = len(run.folds)
         elapsed, part = None, 0.0
         if run.progress is not None:
             elapsed = max((datetime.now(UTC) - run.progress.started_at).total_seconds(), 0.0)
             part = run.progress.step / run.progress.steps if run.progress.steps else 0.0
-        expected = story.tallies[-1].seconds / story.run.k if done else None
+        expected = tallies(run.folds, run.k)[-1].seconds / run.k if done else None
         live = {"done": done, "elapsed": elapsed, "expected": expected, "part": part}
         with st.container(key="presented-race"):
             st.badge(f"live: {run_title(run)}", icon=":material/sensors:", color="blue")
-            _race(key="race-live", data=race_data(story, NAME) | {"live": live})
+            _race(key="race-live", data=race_data(run, NAME) | {"live": live})
         if not run.spec.full:
             st.caption(
                 "This run ends where its rule says stop; what it saves is then estimated. Start a "
                 "run with **Go on to k after the stop** for a race to the end."
             )
         elif run.queue_position:
-            st.caption(f"It waits for {run.queue_position} runs before it.")
+            st.caption(f"It waits for {counted(run.queue_position, 'run')} before it.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """Everything that the race of one run shows."""
-
-    run: Run
-    tallies: Sequence[Tally]
-    """From before the first fold to the k-th, those that never ran at the mean of those that did;
-    only the first while no fold is finished."""
-
-    @property
-    def metered(self) -> bool:
-        """Whether the energy of every fold is known."""
-        return bool(self.run.folds) and all(f.energy.source != "none" for f in self.run.folds)
-
-    @property
-    def difference(self) -> float | None:
-        """The paper's d between the mean at the stop and that of all folds; None if unknown."""
-        at, whole = self.run.at_stop, self.run.k_fold_mean
-        return difference_percent(at.mean, whole) if at and whole is not None else None
-
-
-def story_of(run: Run) -> Story:
-    """The race of a run, finished or going on."""
-    return Story(run=run, tallies=tallies(run.folds, run.k, run.stopped_at))
-
-
-def race_data(story: Story, slider: str) -> dict[str, Any]:
-    """What lanes.js draws."""
-    told = _padded(story.tallies, story.run.k)
-    steps = range(story.run.k + 1)
+def race_data(run: Run, slider: str) -> dict[str, Any]:
+    """What lanes.js draws of a run, finished or going on."""
+    told = tallies(run.folds, run.k)
+    if len(told) <= run.k:  # nothing is known of any: lanes of equal folds
+        told = [Tally(n=n, seconds=float(n), ran=n == 0) for n in range(run.k + 1)]
+    steps = range(run.k + 1)
     seconds = [after.seconds - before.seconds for before, after in pairwise(told)]
     return {
         "slider": slider,
@@ -195,24 +191,24 @@ def race_data(story: Story, slider: str) -> dict[str, Any]:
         "lanes": [
             {
                 "name": "e-fold",
-                "end": story.run.stopped_at,
-                "says": [_e_fold_says(story, told, n) for n in steps],
+                "end": run.stopped_at,
+                "says": [_e_fold_says(run, told, n) for n in steps],
             },
             {
-                "name": f"{story.run.k}-fold",
-                "end": story.run.k if len(story.run.folds) or not story.run.state.active else None,
-                "says": [_k_fold_says(story, told, n) for n in steps],
+                "name": f"{run.k}-fold",
+                "end": run.k if len(run.folds) or not run.state.active else None,
+                "says": [_k_fold_says(run, told, n) for n in steps],
             },
         ],
-        "counters": _counters(story, told),
-        "verdicts": [verdict(story, n) for n in steps],
+        "counters": _counters(run, told),
+        "verdicts": [_verdict(run, told, n) for n in steps],
     }
 
 
-def verdict(story: Story, n: int) -> str:
+def _verdict(run: Run, told: Sequence[Tally], n: int) -> str:
     """The sentence below the lanes after n folds of the k-fold lane."""
-    stop, k = story.run.stopped_at, story.run.k
-    if n == 0 and story.run.state is RunState.QUEUED:
+    stop, k = run.stopped_at, run.k
+    if n == 0 and run.state is RunState.QUEUED:
         return "On the starting line: the run is queued."
     if n == 0:
         return "Both run the same folds; only one of them may stop."
@@ -220,97 +216,300 @@ def verdict(story: Story, n: int) -> str:
         return "Neck and neck: both have the same folds so far, and the same score."
     if stop == k:
         return f"The rule never said stop early: e-fold used all {k} folds and saved nothing."
-    at = story.run.moments[stop - 1].mean
+    at = run.moments[stop - 1].mean
     if n < k:
         return f"e-fold is done with {at:.4f}; what {k}-fold still spends is saved."
-    if story.difference is None:
+    if run.k_fold_mean is None:
         return (
-            f"The {k}-fold mean is not known: folds {len(story.run.folds) + 1} to {k} never ran. "
+            f"The {k}-fold mean is not known: folds {len(run.folds) + 1} to {k} never ran. "
             "Their time and energy are estimated at the mean of those that did."
         )
-    share = 100 * story.tallies[stop].seconds / max(story.tallies[-1].seconds, 1e-9)
+    end, what = told[-1], "processor time"
+    share = told[stop].processor_seconds / max(end.processor_seconds, 1e-9)
+    if not end.processor_seconds:
+        share, what = told[stop].seconds / max(end.seconds, 1e-9), "time"
+    off = difference_percent(at, run.k_fold_mean)
     return (
-        f"The score of {stop} folds differs by {story.difference:.2f} % from that of all {k}, "
-        f"for {share:.0f} % of the time."
+        f"The score of {stop} folds differs by {off:.2f} % from that of all {k}, "
+        f"for {100 * share:.0f} % of the {what}."
     )
 
 
-def _padded(told: Sequence[Tally], k: int) -> list[Tally]:
-    """Lanes of equal folds while nothing is known of any."""
-    if len(told) == k + 1:
-        return list(told)
-    zero = told[0]
-    return [
-        Tally(
-            n=n,
-            seconds=float(n),
-            joules=0.0,
-            grams_co2e=0.0,
-            saved_seconds=0.0,
-            saved_joules=0.0,
-            saved_grams=0.0,
-            ran=False,
-        )
-        if n
-        else zero
-        for n in range(k + 1)
-    ]
-
-
-def _e_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
-    stop = story.run.stopped_at
+def _e_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
+    stop = run.stopped_at
     if stop is not None and n >= stop:
-        moment = story.run.moments[stop - 1]
-        half = half_named(moment.interval, story.run.k)
-        label = metric_label(story.run.spec)
-        how = "stopped" if stop < story.run.k else "never stopped early, done"
+        moment = run.moments[stop - 1]
+        half = half_named(interval_said(run)[0], run.k)
+        label = metric_label(run.spec)
+        how = "stopped" if stop < run.k else "never stopped early, done"
         after = f"{how} after {stop} folds, {duration(told[stop].seconds)}"
         return f"{after}: {label} {moment.mean:.4f}{f', {half}' if half else ''}"
-    return _running(story, n)
+    return _running(run, n)
 
 
-def _k_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
-    if n < story.run.k:
-        return _running(story, n)
-    if not story.run.complete:
+def _k_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
+    if n < run.k:
+        return _running(run, n)
+    if not run.complete:
         return f"would be done after about {duration(told[-1].seconds)}: its mean is not known"
-    label = metric_label(story.run.spec)
+    label = metric_label(run.spec)
     return (
-        f"done after all {story.run.k} folds, {duration(told[-1].seconds)}: "
-        f"{label} {story.run.moments[-1].mean:.4f}"
+        f"done after all {run.k} folds, {duration(told[-1].seconds)}: "
+        f"{label} {run.moments[-1].mean:.4f}"
     )
 
 
-def _running(story: Story, n: int) -> str:
-    if n >= len(story.run.moments) and story.run.state.active:
-        return f"running fold {min(n + 1, story.run.k)} of {story.run.k}"
-    mean = f", mean {story.run.moments[n - 1].mean:.4f}" if 0 < n <= len(story.run.moments) else ""
-    return f"{n} of {story.run.k} folds{mean}"
+def _running(run: Run, n: int) -> str:
+    if n >= len(run.moments) and run.state.active:
+        return f"running fold {min(n + 1, run.k)} of {run.k}"
+    mean = f", mean {run.moments[n - 1].mean:.4f}" if 0 < n <= len(run.moments) else ""
+    return f"{n} of {run.k} folds{mean}"
 
 
-def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:
-    """Each in one unit for the whole race, so that the number can run without jumping."""
-    found = []
-    if story.metered:
-        energy = [tally.saved_joules / 3600 for tally in told]
-        grams = [tally.saved_grams for tally in told]
+def _counters(run: Run, told: Sequence[Tally]) -> list[dict[str, Any]]:
+    """What is saved by then, processor time first: other work beside it hardly changes that.
+
+    Each in one unit for the whole race, so that the number can run without jumping; lanes.js writes
+    seconds as time.
+    """
+    found: list[dict[str, Any]] = []
+    if told[-1].processor_seconds:
+        saved = _saved(run, told, "processor_seconds")
+        found.append({"label": "Processor time saved", "values": saved})
+    if energy_of(run).source != "none":
+        energy = [joules / 3600 for joules in _saved(run, told, "joules")]
+        grams = _saved(run, told, "grams_co2e")
         for label, unit, values in (
             ("Energy saved", "Wh", energy),
             ("Emissions saved", "g CO2e", grams),
         ):
             if 0 < values[-1] < 0.1:
                 unit, values = f"m{unit}", [1000 * value for value in values]
-            found.append(_counter(label, unit, values, ESTIMATED_DIGITS))
-    seconds = [tally.saved_seconds for tally in told]
-    unit, per = ("min", 60.0) if seconds[-1] >= 60 else ("s", 1.0)
-    return [*found, _counter("Time saved", unit, [value / per for value in seconds], 3)]
+            decimals = _decimals(values[-1])
+            found.append({"label": label, "unit": unit, "values": values, "decimals": decimals})
+    return [*found, {"label": "Time saved", "values": _saved(run, told, "seconds")}]
 
 
-def _counter(label: str, unit: str, values: list[float], significant: int) -> dict[str, Any]:
-    decimals = _decimals(values[-1], significant)
-    return {"label": label, "unit": unit, "values": values, "decimals": decimals}
+def _saved(run: Run, told: Sequence[Tally], name: str) -> list[float]:
+    """After each fold, what the folds after the stop cost by then; 0 while there is no stop."""
+    costs = [float(getattr(tally, name)) for tally in told]
+    stop = run.stopped_at
+    return [max(cost - costs[-1 if stop is None else stop], 0.0) for cost in costs]
 
 
-def _decimals(most: float, significant: int) -> int:
-    """So many significant digits of the last value."""
-    return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
+def _decimals(most: float) -> int:
+    """As many as show the digits of the last value that are believed."""
+    return min(max(ESTIMATED_DIGITS - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
+
+
+# What stopping would save in a year of many runs.
+
+
+_USED, _OF = "folds_used", "folds-used-of"
+
+
+def at_scale_panel(run: Run) -> None:
+    """Inputs on the left, the year on the right; nothing of a run whose energy is not known."""
+    if not run.folds or energy_of(run).source == "none":
+        return
+    st.header("What would it save at scale?", anchor=False)
+    left, right = st.columns([1.25, 1], gap="large")
+    with left:
+        work, stops = _workload(run)
+    with right:
+        try:
+            saved = at_scale(work, work.k - work.folds_used)
+            whole = at_scale(work, work.k)
+        except EcvError as error:
+            st.error(sentence(error), icon=":material/error:")
+            return
+        _year(run, work, saved, whole, stops)
+    _lecture(work, stops)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """After how many folds the rule stopped in the runs of the recorded study."""
+
+    mean: float
+    least: int
+    most: int
+    runs: int
+
+
+def stops_of(runs: Sequence[Run], k: int) -> Stops | None:
+    """Of those of these runs that have k folds and stopped; None where there is none."""
+    stops = [run.stopped_at for run in runs if run.k == k and run.stopped_at is not None]
+    if not stops:
+        return None
+    return Stops(mean=fmean(stops), least=min(stops), most=max(stops), runs=len(stops))
+
+
+def at_scale_sentence(
+    work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None = None
+) -> str:
+    """The year in one sentence, with the range that the folds used would make of it.
+
+    Args:
+        work: what runs in a year.
+        saved: by it.
+        whole: what it would take without stopping.
+        stops: of the recorded study, for the range; without it one fold more or less is.
+    """
+    share = 100 * saved.folds / whole.folds if whole.folds else 0.0
+    low, high = max(work.folds_used - 1, 1), min(work.folds_used + 1, work.k)
+    if stops is not None:
+        low, high = stops.least, stops.most
+    _, most = at_scale(replace(work, folds_used=low), work.k - low).kwh
+    least, _ = at_scale(replace(work, folds_used=high), work.k - high).kwh
+    why = "One fold more or less per run makes it"
+    if stops is not None:
+        why = (
+            f"The rule stopped after {stops.least} to {stops.most} folds in the {stops.runs} "
+            f"recorded runs, {stops.mean:.1f} on average: that range is"
+        )
+    return (
+        f"An estimate: {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
+        f"would not run ({share:.0f} %). {why} {small_number(least)} to {small_number(most)} kWh."
+    )
+
+
+def _workload(run: Run) -> tuple[AtScale, Stops | None]:
+    first, second, third = st.columns(3)
+    runs = first.number_input(
+        "Runs per week",
+        min_value=0,
+        max_value=10_000_000,
+        value=100,
+        step=10,
+        key="runs_per_week",
+        **KEPT,
+        help="Each one a whole cross-validation: every model, setting and dataset counts.",
+    )
+    folds = second.number_input(
+        "Folds (k)", min_value=2, max_value=1000, value=max(run.k, 2), key="scale_k", **KEPT
+    )
+    stops = stops_of(_recorded(), int(folds))
+    typical = round(stops.mean, 1) if stops else float(run.stopped_at or PAPER_STOP)
+    usual = min(typical, float(folds))
+    of = (None if stops else run.run_id, folds)
+    if st.session_state.get(_OF, of) != of:
+        st.session_state[_USED] = usual  # other runs have other stops
+    st.session_state[_OF] = of
+    used = third.number_input(
+        "Folds used on average",
+        min_value=1.0,
+        max_value=float(folds),
+        value=usual,
+        step=0.5,
+        key=_USED,
+        **KEPT,
+        help="Begins with the mean of the recorded runs of so many folds, or with this run's stop "
+        "where there are none. The paper's mean over 30 pairs is "
+        f"{PAPER_STOP} of 10; the page How many folds? gives yours over every order of the folds.",
+    )
+    joules, seconds = _per_fold(run)
+    work = AtScale(
+        runs_per_week=float(runs),
+        k=int(folds),
+        folds_used=float(used),
+        joules_per_fold=joules,
+        seconds_per_fold=seconds,
+        grams_per_kwh=_electricity(run.spec.country),
+    )
+    return work, stops
+
+
+def _recorded() -> list[Run]:
+    try:
+        return recorded_runs()
+    except EcvError:  # said where the run is chosen
+        return []
+
+
+def _per_fold(run: Run) -> tuple[tuple[float, float], float]:
+    """Joules of one fold of this run, and its seconds: of processors where they are known."""
+    facts, count = energy_of(run), len(run.folds)
+    low, high = (joules / count for joules in facts.joules_range)
+    st.caption(
+        f"{run_title(run)}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
+        f"{duration(run.seconds / count)} a fold. {range_words(facts)} "
+        f"{processor_sentence(facts)} {left_in_words([run])}"
+    )
+    seconds = run.seconds if facts.processor_seconds is None else facts.processor_seconds
+    return (low, high), seconds / count
+
+
+def _electricity(country: str) -> float:
+    """Grams CO2e per kWh."""
+    known = countries()
+    codes = list(known)
+    code = st.selectbox(
+        "Country",
+        codes,
+        index=codes.index(country) if country in known else 0,
+        format_func=lambda one: known[one].name,
+        key="scale_country",
+        **KEPT,
+        help="Whose electricity. Nothing looks up where you are.",
+    )
+    at, origin = country_of(code or country), carbon_source()
+    st.caption(
+        f"{glossary_link('carbon-intensity', 'Carbon intensity')} of "
+        f"{at.name}: {at.grams_co2e_per_kwh:.0f} g CO2e per kWh in {at.year} "
+        f"([{origin.source}]({origin.url})); {origin.note}."
+    )
+    return at.grams_co2e_per_kwh
+
+
+def _year(run: Run, work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
+    timed = energy_of(run).processor_seconds is not None
+    hours = "processor time" if timed else "computing time"
+    st.markdown(
+        "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
+        f"| {hours} | **{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)} |\n"
+        f"| energy | **{_ends(saved.kwh)} kWh** | {_ends(whole.kwh)} kWh |\n"
+        f"| emissions (CO2e) | **{_ends(saved.kg_co2e)} kg** | {_ends(whole.kg_co2e)} kg |\n"
+    )
+    st.markdown(at_scale_sentence(work, saved, whole, stops))
+
+
+def _ends(values: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(map(small_number, values)))
+
+
+def _lecture(work: AtScale, stops: Stops | None) -> None:
+    """A group's year by what others measured at a plug, whatever this run is."""
+    with st.expander("For a lecture: a research group's year", icon=":material/school:"):
+        papers = st.number_input(
+            "Papers a year",
+            min_value=1,
+            max_value=1000,
+            value=5,
+            key="papers",
+            help="With deep learning, all experiments of the group counted.",
+        )
+        st.markdown(lecture_sentence(int(papers), work, stops))
+
+
+def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> str:
+    """What a group's papers come to in a year and what stopping would save of it, with sources.
+
+    Args:
+        papers: a year, each with deep learning.
+        work: says k, and how many folds are used.
+        stops: as of `at_scale_sentence`.
+    """
+    sources = ", ".join(f"[{name}]({url})" for name, url in PAPER_SOURCES)
+    low, high = (stops.most, stops.least) if stops else (work.folds_used, work.folds_used)
+    shares = [1 - folds / work.k for folds in (low, high)]
+    year = [papers * kg for kg in PAPER_KG]
+    saved = [kg * share for kg, share in zip(year, shares, strict=True)]
+    return (
+        f"The experiments of a paper on recommenders with deep learning came to {_ends(PAPER_KG)} "
+        f"kg CO2e, measured at a plug ({sources}). {papers} such papers a year are {_ends(year)} "
+        f"kg. Were all of it {work.k}-fold cross-validation, stopping after "
+        f"{small_number(work.folds_used)} folds would save "
+        f"{100 * (1 - work.folds_used / work.k):.0f} % of it; with stops after "
+        f"{_ends(sorted((high, low)))} folds that is {_ends(saved)} kg a year."
+    )

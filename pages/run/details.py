@@ -13,21 +13,20 @@ import streamlit as st
 from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.report.pictures import efold_picture
-from ecv_core.figures.report.run_report import run_report
-from ecv_core.figures.training import (
+from ecv_core.figures.efold_plot import (
     HELD_OUT,
     METRIC,
     training_figure,
     training_frame,
     training_text,
 )
+from ecv_core.figures.report.pictures import efold_picture
+from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Run
 from ecv_core.records.spec import Task
-from ecv_core.store.command import command_for, track_call
-from ecv_core.store.document import run_document
+from ecv_core.store.document import command_for, run_document, track_call
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
@@ -70,6 +69,7 @@ def fold_table(run: Run) -> None:
             "fit s": number("fit s", "%.2f"),
             "evaluate s": number("evaluate s", "%.2f"),
             "processor s": number("processor s", "%.2f", "Of all cores, of this fold alone."),
+            "GPU s": number("GPU s", "%.2f", "Of all GPUs, of this fold alone."),
             "other work %": number(
                 "other work %",
                 "%.0f",
@@ -247,6 +247,7 @@ def fold_frame(run: Run) -> pd.DataFrame:
             "evaluate s": [fold.evaluate_seconds for fold in run.folds],
             "processor s": pd.Series([f.processor_seconds for f in run.folds], dtype=float),
             "energy Wh": [fold.energy.watt_hours for fold in run.folds],
+            **_gpu(run),
             **_readings(run),
             "processor Wh": pd.Series([_part(f, "cpu_joules") for f in run.folds], dtype=float),
             "GPU Wh": pd.Series([_part(f, "gpu_joules") for f in run.folds], dtype=float),
@@ -262,6 +263,12 @@ def fold_frame(run: Run) -> pd.DataFrame:
     metrics.columns = [column_title(name) for name in metrics.columns]
     head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis=1)
+
+
+def _gpu(run: Run) -> dict[str, pd.Series]:
+    """Where a GPU says for how long it computed for some fold."""
+    seconds = pd.Series([fold.energy.gpu_seconds for fold in run.folds], dtype=float)
+    return {"GPU s": seconds} if seconds.notna().any() else {}
 
 
 def _readings(run: Run) -> dict[str, list[str] | list[float]]:

@@ -8,9 +8,9 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.energy.memory import memory_words
+from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import intensity_words
-from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.parts import left_in_words, why
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     FORECAST,
@@ -177,6 +177,7 @@ def _processor(run: Run, facts: EnergyFacts) -> str:
     seconds, saved = facts.processor_seconds, facts.saved_processor_percent
     if seconds is None and (run.folds or not run.state.active):
         return ""
+    gpu = facts.gpu_seconds
     return _row(
         _metric(
             "Processor time",
@@ -191,6 +192,7 @@ def _processor(run: Run, facts: EnergyFacts) -> str:
             width=_HALF,
             explains=f"Of the processor time of all {run.k} folds.",
         ),
+        _metric("GPU time", duration(gpu), explains="Of all GPUs.") if gpu else "",
     )
 
 
@@ -227,7 +229,9 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
     above = [source_sentence(facts.source), shared_words(run), node_words(run)]
     below = [made_up_of, reused_words(run), "" if run.state.active else _cheap_models(run)]
-    return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}"
+    steps = "".join(f"<p>{escape(line)}</p>" for line in why(run))
+    reason = f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'
+    return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}{reason * bool(steps)}"
 
 
 def _cheap_models(run: Run) -> str:

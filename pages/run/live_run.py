@@ -22,11 +22,12 @@ from ecv_core.figures.words import (
     run_title,
     verdict,
 )
-from ecv_core.models import components, computed_here
-from ecv_core.records.errors import InputError
+from ecv_core.jobs.rights import Action
+from ecv_core.models import computed_here, outside
+from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.store.asked import Lease, leases
-from ecv_core.store.command import command_for, track_call
+from ecv_core.store.document import command_for, track_call
+from ecv_core.store.ownership import Lease, leases
 from pages.run.details import (
     downloads,
     figure_1,
@@ -38,18 +39,25 @@ from pages.run.details import (
     training,
 )
 from pages.run.facts import box, energy_may_come, facts, show
-from pages.run.run_actions import run_actions
+from pages.run.start_form import fill_form
+from pages.shared.address.navigation import RACE, VIEW
 from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
-from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
+from pages.shared.live.runs import (
+    act_and_rerun,
+    comparison_of,
+    damaged_folds,
+    imported_note,
+    opened_runs,
+)
 from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
-from pages.shared.widgets.words import ago, state_badge
+from pages.shared.widgets.words import ago, run_label, state_badge
 
 # Runs that the dashboard does not compute: whose folds they are, and how they go on.
 
@@ -79,7 +87,7 @@ def whose_folds(run: Run) -> str:
         if run.state.active and not run.outside:
             said += " Cancel takes effect when it reports."
         return said
-    if components.named(name):
+    if outside.named(name):
         return f"Computed on the command line, where '{name}' names code of LensKit."
     return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
 
@@ -104,7 +112,7 @@ def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
         return ("",)
     left = counted(run.k - len(run.folds), "fold")
     if not run.spec.tracked:
-        named = components.named(run.spec.algorithm)
+        named = outside.named(run.spec.algorithm)
         again = "It cannot go on here; its command, below, computes it again."
         return (again if named else "Install its package, and it can go on.",)
     if run.resumable:
@@ -367,3 +375,83 @@ def _details(run: Run, runs: list[Run]) -> None:
             title=f"{run_title(run)}, {rule_words(run.spec)}",
             specs=[run.spec],
         )
+
+
+# What can be done with a run; the bar cancels it.
+
+
+def run_actions(run: Run, group: list[Run]) -> None:
+    """The buttons that make sense now; a press acts and draws the page anew."""
+    if computed_here(run.spec) and (run.resumable or run.can_be_checked):
+        _go_on(run)
+    _look_back(run)
+    _how_many_folds(group or [run])
+    st.button(
+        "New run",
+        icon=":material/add:",
+        key="new",
+        help="Back to the form, with this run's settings filled in.",
+        on_click=_new_run,
+        args=(run, [one.spec.algorithm for one in group]),
+    )
+
+
+def _go_on(run: Run) -> None:
+    """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
+    if not acting().may(Action.GO_ON, run.started_by):
+        return
+    why_not = acting().go_on_refusal(run)
+    said = why_not and sentence(EcvError(why_not))
+    if run.resumable and st.button(
+        "Resume",
+        icon=":material/resume:",
+        type="primary",
+        key="resume",
+        disabled=bool(said),
+        help=said,
+    ):
+        act_and_rerun(lambda: acting().resume(run.run_id))
+    if run.can_be_checked and st.button(
+        "Run the remaining folds to check",
+        icon=":material/fact_check:",
+        key="check",
+        disabled=bool(said),
+        help=said,
+    ):
+        act_and_rerun(lambda: acting().resume(run.run_id, full=True))
+
+
+def _look_back(run: Run) -> None:
+    """Ways to see the run told again, or raced against k-fold while it goes on."""
+    if run.folds and not run.state.active:
+        st.page_link(
+            "replay/replay.py",
+            label="Replay",
+            icon=":material/replay:",
+            query_params={"run": run.run_id},
+        )
+    if run.spec.full and (run.folds or run.state.active):
+        st.page_link(
+            "replay/replay.py",
+            label="Race",
+            icon=":material/flag:",
+            query_params={VIEW: RACE, "run": run.run_id},
+        )
+
+
+def _how_many_folds(group: list[Run]) -> None:
+    """Where all folds of any run of the batch are in: what stopping them early would have given."""
+    done = [run for run in group if run.whole]
+    if done and not any(run.state.active for run in group):
+        st.page_link(
+            "folds/folds.py",
+            label="How many folds?",
+            icon=":material/tune:",
+            query_params=[("source", "My runs"), *(("runs", run_label(run)) for run in done)],
+            help="How few of these folds would have been enough.",
+        )
+
+
+def _new_run(run: Run, algorithms: list[str]) -> None:
+    st.query_params.pop("run", None)
+    fill_form(run.spec, algorithms)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import log
+from statistics import fmean, median
 from typing import Any
 
+import psutil
 import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.energy.expected import Expected, KnownCosts, expected, together
 from ecv_core.energy.meter import countries
+from ecv_core.energy.savings import Expected, KnownCosts, expected, together
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.words import (
     algorithm_title,
@@ -20,6 +22,7 @@ from ecv_core.figures.words import (
     dataset_title,
     duration,
     in_order,
+    joined,
     metric_label,
     rule_words,
     titles_of,
@@ -29,35 +32,30 @@ from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.splits import IMPORTED, SPLITS, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
-from pages.run.algorithm_picker import (
+from pages.run.settings import (
     ALGORITHM_LABELS,
-    DEFAULT,
-    algorithm_picker,
-    parameter_settings,
-)
-from pages.run.fold_settings import (
     CHOICES,
+    DEFAULT,
     FULL,
     NEGATIVES,
     SAMPLED,
     STORED,
     TASK_OF,
+    algorithm_picker,
     fold_settings,
-    usual_of_task,
-)
-from pages.run.stop_settings import (
     min_folds_key,
+    parameter_settings,
     rule_param_key,
     rule_titles,
     rule_values,
     slider_steps,
     stop_settings,
+    usual_of_task,
 )
 from pages.shared.address.link import label_from_link, link_has, link_warning, step_from_link
 from pages.shared.charts.plot import preload_plots
@@ -66,6 +64,9 @@ from pages.shared.live.state import escaped, run_list, sentence, sentences, stor
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
+
+_BUSY = 0.5
+"""Programs that compute, for each processor: above that it is said."""
 
 
 def link_check() -> None:
@@ -114,24 +115,27 @@ def expectation(specs: Sequence[RunSpec], *, select: bool = False) -> None:
         select: whether they are contenders, of which each may be done after one fold.
     """
     if specs:
-        known, like = _known(specs)
-        st.caption(expectation_words(specs, known, like, select=select))
+        load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
+        known, whose = _known(specs)
+        st.caption(expectation_words(specs, known, whose, select=select, load=load))
 
 
 def expectation_words(
     specs: Sequence[RunSpec],
     known: Sequence[KnownCosts],
-    like: Sequence[str] = (),
+    whose: str = "",
     *,
     select: bool = False,
+    load: float = 0.0,
 ) -> str:
     """How long and how much, as ranges, or what is not known yet.
 
     Args:
         specs: of the runs.
         known: costs of runs of their dataset and algorithms.
-        like: the datasets that costs are of instead, where there are none.
+        whose: what the costs are of, where they are not of runs on this machine.
         select: as of `expectation`.
+        load: programs that would compute now, for each processor; a fold shares them with those.
     """
     found = [
         expected(spec, known, (1, spec.k) if select else folds_planned(spec)) for spec in specs
@@ -144,8 +148,9 @@ def expectation_words(
         return f"Each fold will take about {duration(rough)} of one core, by a rough count."
     if not told:
         return "Time and energy: not known yet for this dataset and algorithm."
-    text = _words(together(told), like)
-    return f"{text} Not known yet: {', '.join(missing)}." if missing else text
+    text = _words(together(told), whose, load if load > _BUSY else 0.0)
+    lacks = ", ".join(map(algorithm_title, missing))
+    return f"{text} Not known yet: {lacks}." if missing else text
 
 
 def _rough(specs: Sequence[RunSpec]) -> float:
@@ -159,64 +164,82 @@ def _rough(specs: Sequence[RunSpec]) -> float:
     return max(rough)
 
 
-def _words(one: Expected, like: Sequence[str]) -> str:
+def _words(one: Expected, whose: str, load: float) -> str:
     least, most = one.folds
     folds = counted(most, "fold") if least == most else f"{least} to {counted(most, 'fold')}"
-    time = " to ".join(dict.fromkeys(duration(end) for end in one.seconds))
-    if like:
-        titles = " and ".join(map(dataset_title, like))
-        return (
-            f"{folds} will take about {time}, by runs on {titles} on another machine: the recorded "
-            "data nearest in size, as this has not been run yet."
-        )
+    ends = (one.seconds[0], one.seconds[1] * (1 + load))
+    time = " to ".join(dict.fromkeys(map(duration, ends)))
+    busy = f" The machine is busy ({load:.1f} programs a core): the longer time allows for it."
     energy = f" and {watt_hours_range(*one.joules)}" if one.joules else ""
     alike = "" if one.same_parameters else ", some with other parameters"
-    return (
-        f"{folds} will take about {time}{energy}, by {counted(one.runs, 'earlier run')} of this "
-        f"dataset and algorithm{alike}."
-    )
+    runs = f"{counted(one.runs, 'earlier run')} of this dataset and algorithm{alike}"
+    return f"{folds} will take about {time}{energy}, by {whose or runs}.{busy if load else ''}"
 
 
-def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], list[str]]:
-    """Costs of own runs and of the recorded one, of each dataset and algorithm.
+def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
+    """Costs of own runs of each dataset and algorithm, where there are none of recorded ones.
 
-    Returns: the costs, and the datasets that they are of instead where nothing is known.
+    Returns: the costs, and what they are of where not all are own ones.
     """
     wanted = {(spec.dataset, spec.algorithm) for spec in specs}
     try:
-        recorded = [run for run in recorded_runs() if run.spec.task is Task.TOP_N]
-        found = [
+        # Of the recorded runs, those that predict ratings shared their machine.
+        recorded = [KnownCosts.of(run) for run in recorded_runs() if run.spec.task is Task.TOP_N]
+        own = [
             KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
             for row in run_list().rows()
-            if (row.spec.dataset, row.spec.algorithm) in wanted and not row.imported
+            if row.fold_seconds and not row.imported
         ]
     except EcvError:  # said where runs are shown; here it is only not known
-        return [], []
-    # Of the recorded runs, those that predict ratings shared their machine.
-    found += [
-        KnownCosts.of(run) for run in recorded if (run.spec.dataset, run.spec.algorithm) in wanted
+        return [], ""
+    pace = _pace(own, recorded)
+    recorded = [
+        replace(one, seconds=tuple(pace * fold for fold in one.seconds)) for one in recorded
     ]
-    return (found, []) if any(one.seconds for one in found) else _nearest(specs, recorded)
+    where = "on another machine" + (", at the pace of your runs" if pace != 1 else "")
+    ran = {(one.spec.dataset, one.spec.algorithm) for one in own}
+    found = [one for one in own if (one.spec.dataset, one.spec.algorithm) in wanted]
+    of_others = [one for one in recorded if (one.spec.dataset, one.spec.algorithm) in wanted - ran]
+    if found or of_others:
+        return found + of_others, f"recorded runs {where}" if of_others else ""
+    costs, near = _nearest(specs, recorded)
+    return costs, (
+        f"runs on {joined([dataset_title(one) for one in near])} {where}: the recorded data "
+        "nearest in size, as this has not been run yet"
+        if near
+        else ""
+    )
+
+
+def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:
+    """How many times as long a fold takes here as where it was recorded; 1 while none has run."""
+
+    def of(one: KnownCosts) -> tuple[object, ...]:
+        return one.spec.dataset, one.spec.algorithm, one.spec.params, one.spec.split, one.spec.k
+
+    there = {of(one): fmean(one.seconds) for one in recorded}
+    ratios = [fmean(one.seconds) / there[of(one)] for one in own if there.get(of(one))]
+    return median(ratios) if ratios else 1.0
 
 
 def _nearest(
-    specs: Sequence[RunSpec], recorded: Sequence[Run]
+    specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]
 ) -> tuple[list[KnownCosts], list[str]]:
-    """Costs of the two recorded datasets of about as many interactions, as if of this one."""
+    """Costs on the two recorded datasets of about as many interactions, as if on this one."""
     known, dataset = datasets.catalogue(), specs[0].dataset
     size = known[dataset].interactions
     names = {spec.algorithm for spec in specs}
-    usable = [run for run in recorded if run.spec.algorithm in names]
+    usable = [one for one in recorded if one.spec.algorithm in names]
     if not size or not usable:
         return [], []
     near = sorted(
-        {run.spec.dataset for run in usable},
+        {one.spec.dataset for one in usable},
         key=lambda name: abs(log((known[name].interactions or 1) / size)),
     )[:2]
     costs = [
-        replace(KnownCosts.of(run), spec=replace(run.spec, dataset=dataset))
-        for run in usable
-        if run.spec.dataset in near
+        replace(one, spec=replace(one.spec, dataset=dataset))
+        for one in usable
+        if one.spec.dataset in near
     ]
     return costs, near
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 
 import streamlit as st
@@ -21,7 +20,7 @@ from ecv_core.records.run import Run
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
-from pages.shared.live.state import escaped, run_list, sentence, store
+from pages.shared.live.state import escaped, run_list, sentence
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
 
@@ -39,6 +38,7 @@ def comparison() -> None:
         return
     from pages.runs.side_by_side import (
         best_runs,
+        better,
         means_pictures,
         named_runs,
         paired_tests,
@@ -49,9 +49,11 @@ def comparison() -> None:
 
     named = named_runs(runs)
     best = best_runs(named)
+    if len(named) > 1:
+        better(named)  # what a comparison is for
     picture(named, best)
     if len(named) > 1:
-        paired_tests(named)  # what a comparison is for, so before the numbers
+        paired_tests(named)
     table(named, best)
     if any(run.folds for run in runs):
         for_paper(
@@ -65,7 +67,7 @@ def comparison() -> None:
         settings(named)
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
-    follow_runs(lambda: still_there(runs))
+    follow_runs([run.run_id for run in runs])
 
 
 def choose_runs() -> list[Run]:
@@ -128,12 +130,6 @@ def empty_state() -> None:
                     args=(keys,),
                 )
     st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
-
-
-def still_there(runs: Sequence[Run]) -> list[Run]:
-    """The own ones among these runs, as they are now."""
-    own = {row.run_id for row in run_list().rows()}
-    return [store().run(run.run_id) for run in runs if run.run_id in own]
 
 
 def _known() -> dict[str, Known]:

@@ -16,7 +16,7 @@ from streamlit.typing import UploadedFile
 from ecv_core.analysis.selection.contenders import contender_name, contender_title
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.spent import spent_figure, spent_frame
+from ecv_core.figures.compare import spent_figure, spent_frame
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -28,16 +28,15 @@ from ecv_core.figures.words import (
     run_title,
     watt_hours,
 )
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import interval_after_stop
 from ecv_core.stopping.interval import mean_interval
-from ecv_core.store.going import going_on
+from ecv_core.store.imports import read_run
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
-from ecv_core.store.run_file import read_run
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, undo
 from pages.shared.address.link import label_from_link
@@ -48,7 +47,7 @@ from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
 from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
 
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
-_WRITTEN = ("name", "parameters", "part of", "tags", "note", "from", "by")
+_WRITTEN = ("name", "parameters", "beside", "part of", "tags", "note", "from", "by")
 """Columns that are shown once one of their cells holds something."""
 
 
@@ -190,6 +189,7 @@ def runs_frame(
             "time": [sum(row.fold_seconds) if row.fold_seconds else nan for row in rows],
             "processor": pd.Series([row.processor_seconds for row in rows], dtype=float),
             "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
+            "beside": ["other work" if row.other_work else "" for row in rows],
             "when": pd.to_datetime([row.created_at for row in rows], utc=True),
             "state": [row.state.value for row in rows],
             "part of": [groups.get(row.group, "") for row in rows],
@@ -393,6 +393,10 @@ def _table(
             help="Of all folds that have run; empty where there was no meter. Mostly an estimate: "
             "open a run to see what it is made up of.",
         ),
+        "beside": column.TextColumn(
+            help="Other programs used the machine meanwhile, so its energy is in no sum: the page "
+            "of the run says how much."
+        ),
         "when": column.DatetimeColumn(
             "started",
             format="YYYY-MM-DD HH:mm",
@@ -453,11 +457,10 @@ def _open_clicked() -> None:
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
-    if before := going_on(store()).stages:
+    if before := watch().now().stages:
         follow(_look_again, before, key="history", of=[ALL])
 
 
 def _look_again(before: tuple[object, ...]) -> None:
-    with sentences():
-        if going_on(store()).stages != before:
-            st.rerun()
+    if watch().now().stages != before:
+        st.rerun()

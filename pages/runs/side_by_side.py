@@ -22,8 +22,7 @@ from ecv_core.analysis.comparison import (
 )
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure
+from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
@@ -175,13 +174,13 @@ def _rank(run: Run) -> float:
     return -at.mean if metric_of(run.spec).higher_is_better else at.mean
 
 
-MOST_SENTENCES = 12
+MOST_SENTENCES = 3
 Found = tuple[list[Comparison], list[Untested]]
 
 
 def paired_tests(runs: Sequence[NamedRun]) -> None:
-    """The best of each dataset against every other run, then all pairs in a table."""
-    st.header("Is one really better?", anchor=False)
+    """How it was tested, and all pairs in a table."""
+    st.header("How this is tested", anchor=False)
     tested, untested = _found(runs)
     corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
@@ -195,7 +194,6 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     )
     several = len({run.spec.dataset for _, run in runs}) > 1
     if tested:
-        _say(tested, several=several)
         _table(tested, several=several)
     _say_untested(untested, runs)
 
@@ -275,7 +273,10 @@ def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 
-def _say(tested: Sequence[Comparison], *, several: bool) -> None:
+def better(runs: Sequence[NamedRun]) -> None:
+    """The answer: the best of each dataset against the others, in a sentence each."""
+    tested, _ = _found(runs)
+    several = len({run.spec.dataset for _, run in runs}) > 1
     said = against_the_best(tested)
     for one in said[:MOST_SENTENCES]:
         st.markdown(verdict(one, on_dataset=several, of_several=len(tested) > 1))

@@ -29,7 +29,7 @@ from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving, strategy
-from ecv_core.splits.part_counts import day
+from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import link_has
 from pages.shared.charts.plot import plot
@@ -211,8 +211,9 @@ def _sentence(content: str, spec: RunSpec, fold: int) -> str:
     counts = parts_of(content, spec, fold).counts
     train, test = counts[Part.TRAIN], counts[Part.TEST]
     words = (
-        f"A model learns from **{train.interactions:,}** interactions of {train.users:,} users and "
-        f"is tested on **{test.interactions:,}** of {test.users:,} users."
+        f"A model learns from {counted(train.interactions, 'interaction')} of "
+        f"{counted(train.users, 'user')} and is tested on {counted(test.interactions, 'other')} of "
+        f"{counted(test.users, 'user')}."
     )
     if train.first is None or test.first is None:
         return words

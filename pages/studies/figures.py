@@ -30,7 +30,7 @@ from ecv_core.figures.heatmap import (
     scores_figure,
     scores_words,
 )
-from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
+from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import setting_words
 from ecv_core.jobs.plans.study import of_the_paper
@@ -57,16 +57,16 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
     """
     cells, k = len(done.tradeoff.systems), done.k
     over = "the one run" if cells == 1 else f"{cells} runs"
-    cost, unit = ("energy", "joules") if specs else ("time", "seconds")
-    columns = ["mean_stop", "energy_percent", "joules_percent", "difference_percent"]
+    cost, joules = ("energy", "joules") if specs else ("time", "seconds")
+    columns = ["mean_stop", "energy_percent", "difference_percent"]
     sentences = []
     papers = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
     alone = done.headline_of(papers) if 0 < len(papers) < cells else None
     for at, (text, row) in enumerate(
         zip(done.texts, done.headline[columns].to_numpy(dtype=np.float64), strict=True)
     ):
-        stop, energy, joules, off = row
-        of_all = "" if np.isnan(joules) else f" ({joules:.0f} % of all {unit} added up)"
+        stop, energy, off = row
+        of_all = _sums(done.headline.iloc[at], cells, joules)
         own = ""
         if alone is not None:
             fewer = alone.iloc[at]
@@ -81,6 +81,17 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
             f"{off:.2f} % from the {k}-fold mean. {own}"
         )
     numbers(SLIDER, key="study-numbers", sentences=sentences)
+
+
+def _sums(row: pd.Series, runs: int, joules: str) -> str:
+    """The same of all runs added up: by processor time, and by joules where they are its own."""
+    said = []
+    for name, what in (("processor", "processor time"), ("joules", joules)):
+        if not np.isnan(percent := row[f"{name}_percent"]):
+            of = row[f"{name}_runs"]
+            some = "" if of == runs else f" of {of:.0f} of the {runs} runs"
+            said.append(f"{percent:.0f} % of the {what}{some}")
+    return f" (added up, {', '.join(said)})" if said else ""
 
 
 def difference_section(done: Summary, scores: pd.DataFrame) -> None:

@@ -17,10 +17,10 @@ from ecv_core.analysis.tuning.metrics_study import (
 )
 from ecv_core.analysis.tuning.power import DRAWN
 from ecv_core.evaluation import column_title
-from ecv_core.figures.tuning import p_values_figure
+from ecv_core.figures.selection import p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.store.configurations import (
+from ecv_core.store.recorded import (
     NO_TUNINGS,
     TUNINGS,
     configuration_names,

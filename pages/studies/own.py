@@ -23,20 +23,20 @@ from ecv_core.figures.words import (
 )
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
-from pages.run.fold_settings import metric_select
+from pages.run.settings import metric_select
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, remaining_seconds
 from pages.shared.live.state import escaped, manager, sentences, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import place_picker
@@ -98,16 +98,17 @@ def compares_splits(study_id: str) -> bool:
 
 def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
     """A row for each run, and buttons; it follows the study while any run is active."""
-    follow(_follow, study_id, _stage(cells), key="study", of=[ALL], often=[STEPS])
+    drawn = watch().now().moment
+    follow(_follow, study_id, _stage(cells), drawn, key="study", of=[ALL], often=[STEPS])
 
 
-def _follow(study_id: str, before: object) -> None:
+def _follow(study_id: str, before: object, drawn: float) -> None:
     with sentences():
         try:
             cells = cells_of(study_id)
         except InputError:
             st.rerun()  # removed meanwhile
-        if _stage(cells) != before:
+        if watch().now().moment > drawn and _stage(cells) != before:
             st.rerun()  # the figures below have changed too
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")

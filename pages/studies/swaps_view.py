@@ -24,7 +24,7 @@ from ecv_core.analysis.rank_swaps import (
     winners,
 )
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.figures.rank_swaps import (
+from ecv_core.figures.splits import (
     WIDTH,
     rank_scatter_figure,
     rank_scatter_words,

@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.rules import Known, by_rule
+from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
-from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,
     Summary,

@@ -14,7 +14,7 @@ from ecv_core.cli.run_command import spec_of
 from ecv_core.fold import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import RunError
-from ecv_core.store.command import command_for
+from ecv_core.store.document import command_for
 from ecv_core.store.store import open_store
 
 
@@ -142,7 +142,7 @@ def test_a_failed_run_is_exit_code_1_and_one_line(
     def fails(*args: object, **kwargs: object) -> None:
         raise RunError("training came to nothing in epoch 3; lower the learning rate")
 
-    monkeypatch.setattr("ecv_core.jobs.computing.run_fold", fails)
+    monkeypatch.setattr("ecv_core.jobs.executors.run_fold", fails)
     assert run() == 1
     assert capsys.readouterr().err == (
         "error: training came to nothing in epoch 3; lower the learning rate\n"

@@ -75,7 +75,7 @@ def test_orders_for_people_name_the_mean_stop(
         ("score\n0.3\nx\n", "not a number"),
         ("score\n0.3\n0.3\n0.3\n", "score"),
         ("other\n0.3\n0.4\n", "column 'score'"),
-        ("", "empty"),
+        ("", "Empty CSV file"),
     ],
 )
 def test_scores_that_cannot_serve_are_one_line(

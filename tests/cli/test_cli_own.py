@@ -58,7 +58,8 @@ def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, 
     assert main(call) == 2
     err = capsys.readouterr().err
     assert err.startswith(
-        "error: 5 of 41 rows (12 %) would be lost: 5 have no time, or none as a date, day first"
+        "error: 5 of 41 rows (12 %) would be lost: 5 have no time, "
+        "or none from 1700 to 2199 as dates, day first: 22.01.2023"
     )
     assert err.count("\n") == 1
     assert main([*call, "--yes"]) == 0

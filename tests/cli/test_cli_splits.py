@@ -15,7 +15,7 @@ from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.spec import Task
 from ecv_core.splits import SPLITS, serving
-from ecv_core.store.command import command_for
+from ecv_core.store.document import command_for
 from ecv_core.store.store import open_store
 
 ON_SYNTHETIC = [name for name in serving(Task.TOP_N) if name != "leave-last-basket"]

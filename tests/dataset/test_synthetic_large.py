@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 import ecv_core.dataset as datasets
-from ecv_core.dataset import synthetic_large
+from ecv_core.dataset import synthetic
 from ecv_core.dataset.ready import prepare
-from ecv_core.dataset.synthetic_large import generate, size_of
+from ecv_core.dataset.synthetic import generate_large as generate
+from ecv_core.dataset.synthetic import size_of
 from ecv_core.records.errors import InputError, UnknownName
 
 
@@ -38,7 +39,7 @@ def own_over_foreign() -> float:
 
 def test_users_keep_to_what_they_like(monkeypatch):
     with_tastes = own_over_foreign()
-    monkeypatch.setattr(synthetic_large, "LIKED_SHARE", 0.0)
+    monkeypatch.setattr(synthetic, "LIKED_SHARE", 0.0)
     assert with_tastes > 1.2 * own_over_foreign()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ecv_core.energy import memory
+from ecv_core.energy import load as memory
 from ecv_core.energy.load import Load
 from ecv_core.energy.meter import idle_watts, intensity_words
 from ecv_core.records.run import Energy

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy.expected import KnownCosts, together
-from ecv_core.energy.expected import expected as expected_in
+from ecv_core.energy.savings import KnownCosts, together
+from ecv_core.energy.savings import expected as expected_in
 from ecv_core.fold.spec import make_spec
 from ecv_core.stopping import folds_planned
 

@@ -5,16 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import (
     energy_parts,
     left_in_words,
     left_out_words,
     parts_sentence,
-    parts_words,
+    why,
     with_own_joules,
 )
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import HOW, Energy, FoldResult, Run, RunState
 
 
 def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):
@@ -49,9 +50,6 @@ def test_without_counters_the_processor_is_from_load_and_memory_is_flat():
         "None of it is measured, and 80 % is a flat wattage for memory times the time: energy "
         "saved is then mostly time saved."
     )
-    assert parts_words([fold(2, cpu=4, ram=16)]).startswith(
-        "It is made up of: processor, from its load 20 %, memory, at a flat wattage 80 %. "
-    )
 
 
 def test_measured_parts_come_first_and_parts_of_nothing_not_at_all():
@@ -78,7 +76,6 @@ def test_a_gpu_is_measured_where_the_processor_is_not():
 def test_without_energy_there_is_nothing_to_say(folds):
     assert energy_parts(folds) == ()
     assert parts_sentence(energy_parts(folds)) == ""
-    assert parts_words(folds) == ""
 
 
 def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_out():
@@ -108,3 +105,56 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         "too high."
     )
     assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are in no sum")
+
+
+def test_why_a_number_is_what_it_is_by_hand():
+    # two folds of 2 s: 4 + 16 J of the processor, 40 J each of memory; the idle machine draws 15 W
+    folds = [fold(2, cpu=cpu, ram=40) for cpu in (4.0, 16.0)]
+    more = {"idle_joules": 30.0, "grams_co2e": 0.01}
+    folds = [replace(one, energy=replace(one.energy, **more)) for one in folds]
+    spec = make_spec(dataset="synthetic", algorithm="popular", k=4)
+    when = datetime(2026, 3, 4, tzinfo=UTC)
+    finished = Run(
+        run_id="a",
+        spec=spec,
+        state=RunState.FINISHED,
+        folds=tuple(folds),
+        created_at=when,
+        stopped_at=2,
+    )
+    processor, memory, whole, idle, emissions, saved = why(finished)
+    assert processor.startswith(
+        "processor, from its load: 5 W on average x 4 s = 20 J; each second P"
+    )
+    assert memory.startswith("memory, at a flat wattage: 20 W on average x 4 s = 80 J")
+    assert whole == "all of it: 20 + 80 = 100 J, / 3600 = 0.0278 Wh"
+    assert idle == "idle: 15 W x 4 s = 60 J, so the folds added 40 J to it"
+    assert emissions == "emissions: 100 J / 3.6 MJ x 720 g CO2e per kWh = 0.02 g CO2e"
+    # the second fold cost 56 J; two never ran
+    assert saved == "saved: 0 J of folds that ran after the stop + 2 that never ran x 56 J = 112 J"
+    assert why(replace(finished, folds=())) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "how", "sentence"),
+    [
+        ("rapl", "measured", "Meters read 60 % of it."),
+        ("plug", "measured", "Meters read 100 % of it."),
+        ("slurm", "measured", "Meters read 100 % of it."),
+        ("cpu-load", "estimated", "None of it is measured"),
+        ("constant", "estimated", "None of it is measured"),
+        ("command", "told", "100 % of it is what a meter of one's own said."),
+        ("plugin", "told", "100 % of it is what a meter of one's own said."),
+        ("told", "told", "None of it is measured"),
+        ("mixed", "known in several ways", "None of it is measured"),
+        ("none", "not known", ""),
+    ],
+)
+def test_what_is_called_measured_was_read_from_a_meter(source, how, sentence):
+    one = fold(cpu=60.0, ram=40.0, source=source)
+    assert HOW[source] == how
+    assert one.energy.measured is (how == "measured")
+    assert parts_sentence(energy_parts([one])).startswith(sentence)
+    assert ("not measured" in SOURCES[source]) is (how == "estimated")
+    assert SOURCES[source].startswith("measured") is (how == "measured")
+    assert set(SOURCES) == set(HOW)

@@ -34,25 +34,22 @@ FOLDS = [fold(0, 2, 10, 1), fold(1, 4, 20, 2), fold(2, 6, 30, 3)]
 
 
 def test_folds_that_never_ran_are_counted_at_the_mean_of_the_others_without_the_first():
-    told = tallies(FOLDS, 5, 3)  # the mean of the second and third: 5 s, 25 J, 2.5 g
+    told = tallies(FOLDS, 5)  # the mean of the second and third: 5 s, 25 J, 2.5 g
     assert [one.n for one in told] == [0, 1, 2, 3, 4, 5]
     assert [one.seconds for one in told] == [0, 2, 6, 12, 17, 22]
     assert [one.joules for one in told] == [0, 10, 30, 60, 85, 110]
-    assert [one.saved_seconds for one in told] == [0, 0, 0, 0, 5, 10]
-    assert [one.saved_joules for one in told] == [0, 0, 0, 0, 25, 50]
-    assert [one.saved_grams for one in told] == [0, 0, 0, 0, 2.5, 5]
+    assert [one.grams_co2e for one in told] == [0, 1, 3, 6, 8.5, 11]
     assert [one.ran for one in told] == [True, True, True, True, False, False]
 
 
 def test_folds_run_to_check_are_counted_as_they_were():
-    told = tallies(FOLDS, 3, 2)
-    assert (told[-1].saved_seconds, told[-1].saved_joules, told[-1].saved_grams) == (6, 30, 3)
+    told = tallies(FOLDS, 3)
+    assert (told[-1].seconds, told[-1].joules, told[-1].grams_co2e) == (12, 60, 6)
     assert all(one.ran for one in told)
 
 
-def test_nothing_is_saved_without_a_stop_and_nothing_is_known_without_a_fold():
-    assert tallies(FOLDS, 5, None)[-1].saved_joules == 0
-    (only,) = tallies([], 10, None)
+def test_nothing_is_known_without_a_fold():
+    (only,) = tallies([], 10)
     assert (only.n, only.seconds, only.joules) == (0, 0, 0)
 
 
@@ -66,12 +63,10 @@ def test_what_was_spent_by_the_stop_and_what_is_saved_after_it_make_the_whole(co
     folds = [fold(at, *cost) for at, cost in enumerate(costs)]
     k = data.draw(st.integers(len(folds), 12))
     stop = data.draw(st.integers(1, len(folds)))
-    told = tallies(folds, k, stop)
+    told = tallies(folds, k)
     assert len(told) == k + 1
-    assert told[stop].joules + told[-1].saved_joules == pytest.approx(told[-1].joules, abs=1e-3)
-    assert told[stop].seconds + told[-1].saved_seconds == pytest.approx(told[-1].seconds, abs=1e-3)
     known = energy_facts(folds, k, stop).saved_joules
-    assert told[-1].saved_joules == pytest.approx(known, abs=1e-3)
+    assert told[-1].joules - told[stop].joules == pytest.approx(known, abs=1e-3)
 
 
 def test_the_stop_saves_processor_time_as_it_does_joules():
@@ -83,5 +78,26 @@ def test_the_stop_saves_processor_time_as_it_does_joules():
     assert facts.processor_seconds == 15
     assert facts.saved_processor_seconds == 9  # three folds at the mean of the others, 3 s
     assert facts.saved_processor_percent == pytest.approx(100 * 9 / 24)
-    some = energy_facts([*known, FOLDS[0]], 6, 3)  # of one nobody knows it
-    assert (some.processor_seconds, some.saved_processor_percent) == (None, None)
+    assert [one.processor_seconds for one in tallies(known, 6)] == [0, 9, 11, 15, 18, 21, 24]
+
+
+def test_a_fold_without_processor_seconds_is_taken_to_cost_as_those_with_them():
+    first = replace(FOLDS[0], processor_seconds=7.0)  # as of recorded runs: one on an idle machine
+    facts = energy_facts([first, *FOLDS[1:]], 5, 3)
+    assert (facts.processor_seconds, facts.processor_assumed) == (21, 2)
+    assert (facts.saved_processor_seconds, facts.saved_processor_percent) == (14, 40)
+    none = energy_facts(FOLDS, 5, 3)
+    assert (none.processor_seconds, none.saved_processor_percent) == (None, None)
+
+
+def test_what_is_saved_by_an_estimate_is_a_range_also_once_all_folds_ran():
+    def estimated(joules):
+        more = {"source": "cpu-load", "idle_joules": joules / 2}
+        return replace(FOLDS[0], energy=replace(FOLDS[0].energy, joules=joules, **more))
+
+    facts = energy_facts([estimated(joules) for joules in (10, 20, 40)], 3, 1)
+    # 20 + 40 J after the stop, or half of it where the machine would have run idle
+    assert (facts.saved_joules, facts.saved_range, facts.forecast) == (60, (30, 60), False)
+    forecast = energy_facts([estimated(joules) for joules in (10, 20, 40)], 4, 3)
+    assert forecast.saved_range == pytest.approx((10 * 0.85, 40 * 1.15))
+    assert forecast.forecast

@@ -67,6 +67,20 @@ def test_lists_are_those_of_every_score(kind, seed, compiled):
     np.testing.assert_array_equal(found, slowly(scores, seen, candidates, n)[asked])
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_row_of_scores_for_each_user_is_ranked_as_torch_does(seed, compiled):
+    task.load_compiled(1)
+    rng = np.random.default_rng(seed)
+    users, items = int(rng.integers(1, 60)), int(rng.choice([640, 700, 1999]))
+    n, values = int(rng.choice([1, 2, 10])), int(rng.choice([1, 3, 1000]))
+    seen = sparse(rng, (users, items), float(rng.choice([0.0, 0.01, 0.5, 0.998])), 1)
+    candidates = rng.random(items) < rng.choice([0.005, 0.9, 1.0])
+    scores = rng.integers(-values, values, (users, items), endpoint=True).astype(np.float32)
+    expected = slowly(scores, seen, candidates, n)  # in place: these are the masked scores
+    np.testing.assert_array_equal(task.best_items(scores, n), expected)
+    np.testing.assert_array_equal(task.best_items(torch.from_numpy(scores), n), expected)
+
+
 def test_scores_that_are_not_finite_are_refused(compiled):
     rng = np.random.default_rng(0)
     train, held_out = sparse(rng, (9, 700), 0.1, 1), sparse(rng, (9, 700), 0.1, 1)

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from ecv_core.evaluation import METRICS, Kind, check_metric, column_title
+from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS
 from ecv_core.evaluation.full import LIST_METRICS
-from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import WITHOUT_CUTOFF, Task
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation import Protocol, sampled
-from ecv_core.evaluation.ranking import Popularity
+from ecv_core.evaluation.formulas import Popularity
 from ecv_core.evaluation.sampled import draw_negatives
 from ecv_core.records.errors import InputError
 

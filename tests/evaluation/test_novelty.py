@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.evaluation.ranking import Popularity, Ranked, efd, epc
+from ecv_core.evaluation.formulas import Popularity, Ranked, efd, epc
 
 D2, D3 = 1 / log2(3), 1 / log2(4)  # discounts of ranks 2 and 3; rank 1 has 1
 

@@ -11,7 +11,7 @@ from ecv_core.fold import protocol_of, run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.command import command_for
+from ecv_core.store.document import command_for
 
 
 def spec(**given):

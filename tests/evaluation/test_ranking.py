@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.evaluation.ranking import HIT_METRICS, per_user
+from ecv_core.evaluation.formulas import HIT_METRICS, per_user
 
 D2, D3, D4 = 1 / log2(3), 1 / log2(4), 1 / log2(5)  # discounts of ranks 2, 3, 4; rank 1 has 1
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.evaluation import evaluate_ratings
-from ecv_core.evaluation.rating import errors_by_user, log_loss
+from ecv_core.evaluation.formulas import errors_by_user, log_loss
 from ecv_core.records.errors import RunError
 
 

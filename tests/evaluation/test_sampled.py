@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation import Protocol, evaluate, sampled, task
-from ecv_core.evaluation.rating import log_loss
+from ecv_core.evaluation.formulas import log_loss
 from ecv_core.evaluation.sampled import Against, sampled_auc, sampled_hits
 from ecv_core.records.errors import RunError
 

@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import (
+from ecv_core.figures.compare import (
     BEST,
+    COLUMNS,
+    compare_alt_text,
     compare_figure,
+    compare_frame,
 )
 from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec

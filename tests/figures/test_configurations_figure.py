@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ecv_core.figures.tuning import by_parameter_figure
+from ecv_core.figures.selection import by_parameter_figure
 
 FRAME = pd.DataFrame(
     {

@@ -4,7 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.figures.decisions import ABOVE, LIMIT, LINE, PICTURES, REACHED, STOP, threshold_figure
+from ecv_core.figures.efold_plot import (
+    ABOVE,
+    LIMIT,
+    LINE,
+    PICTURES,
+    REACHED,
+    STOP,
+    threshold_figure,
+)
 from ecv_core.figures.lessons import (
     SAVED,
     USED,

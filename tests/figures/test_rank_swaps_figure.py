@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ecv_core.analysis.rank_swaps import points_frame
-from ecv_core.figures.rank_swaps import (
+from ecv_core.figures.splits import (
     arrow,
     rank_scatter_figure,
     rank_scatter_words,

@@ -16,7 +16,7 @@ from ecv_core.figures.heatmap import (
     scores_figure,
     scores_words,
 )
-from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
+from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 
 SCALE = CellScale(best=0, worst=300, best_words="nothing", worst_words="three hundred")
 ALPHAS, TEXTS = [1e-5, 1e-3], ["1e-5", "1e-3"]

@@ -1,6 +1,6 @@
 """The inner curves as rows, and what the figure and its sentence say of them."""
 
-from ecv_core.figures.training import training_figure, training_frame, training_text
+from ecv_core.figures.efold_plot import training_figure, training_frame, training_text
 
 CURVES = [(0, (0.10, 0.30, 0.20)), (3, (0.25, 0.40, 0.40, 0.35))]
 

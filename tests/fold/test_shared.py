@@ -7,20 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.energy.expected import KnownCosts
+from ecv_core.energy.savings import KnownCosts
 from ecv_core.figures.words import shared_words
-from ecv_core.fold import run_fold
-from ecv_core.fold.shared import Costs, run_shared_fold, shares_with
+from ecv_core.fold import Costs, run_fold, run_shared_fold, shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.run import Energy, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.configurations import specs_of
 from ecv_core.store.document import run_document
+from ecv_core.store.imports import read_run
 from ecv_core.store.listing import RunList
-from ecv_core.store.run_file import read_run
+from ecv_core.store.recorded import specs_of
 from ecv_core.store.store import open_store
 from tests.fake_folds import FakeMeter
 

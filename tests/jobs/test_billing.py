@@ -13,9 +13,8 @@ import pytest
 from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
-from ecv_core.jobs.computing import Results, compute
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
+from ecv_core.jobs.executors import Here, Results, compute
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import Energy, Progress
 from ecv_core.records.spec import RunSpec

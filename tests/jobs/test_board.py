@@ -3,12 +3,14 @@
 import hashlib
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_rel
 
 import ecv_core as ecv
 from ecv_core import cli, stopping
@@ -199,10 +201,20 @@ def test_the_command_says_what_holds_and_what_is_only_claimed(tmp_path, capsys):
     assert "fold 0 claims ndcg@5" in capsys.readouterr().err
 
 
+def packed_by_lzma_and_damaged():
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(RUN, "{}" * 99)
+    content = bytearray(held.getvalue())
+    content[50] ^= 255  # of what is packed
+    return bytes(content)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"no archive", "is no result file"),
+        (packed_by_lzma_and_damaged(), "is no result file"),
         ({RUN: "{}"}, "holds no folds.sha256"),
         ({RUN: "{}", FOLDS: "0", TABLE: "fold,user_id\n"}, "is not a run that e-fold exported"),
         ({RUN: "{}", FOLDS: "0" * 999, TABLE: ""}, "has more than 100 bytes"),
@@ -222,3 +234,55 @@ def test_what_is_no_result_file_is_refused_in_a_sentence(content, said, tmp_path
     error = capsys.readouterr().err
     assert said in error
     assert len(error.splitlines()) == 1
+
+
+def test_a_site_has_what_holds_the_best_first_and_says_which_differences_are_shown(
+    tmp_path, capsys
+):
+    """Three models on the same folds, one better by far; and one with claims that do not follow."""
+    board, means, users = tmp_path / "board", {}, {}
+    board.mkdir()
+    for name, better in (("a <b>guess</b>", 0.0), ("another", 0.0), ("best", 0.6)):
+        rng, tables = np.random.default_rng(len(name)), []
+        cv = ecv.track(name, dataset="shop", k=K, metric="ndcg@5", full=True, no_energy=True)
+        for fold in cv:
+            given = reported(USERS, fold, rng)
+            given["score"] = 0.3 * given["score"] + better
+            tables.append(given.assign(fold=fold.index))
+            cv.report(given)
+        run, table = cv.run.record, pd.concat(tables)
+        means[name] = run.at_stop.mean
+        users[name] = table.groupby("user_id").score.mean()
+        path = board / f"{len(name)}.zip"
+        written(path, run_document(run), table, hash_of(run))
+    forged = with_scores(run, [0.1] * K)
+    written(board / "forged.zip", run_document(forged), table, hash_of(run))
+    assert cli.main(["board", "site", str(board)]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"{board / 'index.html'}\n"
+    assert told.err.startswith("forged.zip is left out: fold 0 claims ndcg@5")
+    page = (board / "index.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "forged" not in page
+    assert "<b>guess" not in page
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
+    rows = [row for row in rows if row]
+    order = sorted(means, key=means.get, reverse=True)
+    assert [row[0].replace("&lt;", "<").replace("&gt;", ">") for row in rows] == order
+    assert [row[1] for row in rows] == [f"{means[name]:.4f}" for name in order]
+    pairs = {(a, b): ttest_rel(users[a], users[b]).pvalue for a, b in
+             (order[:2], order[::2], order[1:])}  # fmt: skip
+    ranked = sorted(pairs, key=pairs.get)
+    holm = {pair: pairs[pair] * (3 - at) for at, pair in enumerate(ranked)}
+    assert max(holm[order[0], other] for other in order[1:]) < 0.001
+    assert [row[3] for row in rows] == ["the first", "worse (p &lt; 0.001)", "worse (p &lt; 0.001)"]
+    (board / f"{len('best')}.zip").unlink()
+    assert cli.main(["board", "site", str(board), "-o", str(tmp_path / "two.html")]) == 0
+    page = (tmp_path / "two.html").read_text("utf-8")
+    assert f"level with it (p = {pairs[order[1], order[2]]:.3f})" in page
+
+
+def test_a_folder_without_a_result_makes_no_site(tmp_path, capsys):
+    assert cli.main(["board", "site", str(tmp_path)]) == 2
+    assert "has no result that" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.html"))

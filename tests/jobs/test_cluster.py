@@ -11,7 +11,7 @@ import pytest
 import ecv_core as ecv
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster.choose import executor_on, places
-from ecv_core.jobs.cluster.site import Site, read_site
+from ecv_core.jobs.cluster.executor import Site, read_site
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished, Here
 from ecv_core.jobs.plan import Task

@@ -21,9 +21,8 @@ import pytest
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster import choose
-from ecv_core.jobs.computing import Results
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor, Here
+from ecv_core.jobs.executors import Executor, Here, Results
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan

@@ -15,9 +15,8 @@ from ecv_core.analysis.selection import Terms
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import book
 from ecv_core.jobs.book import Book, Says
-from ecv_core.jobs.computing import Compute, Results
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
+from ecv_core.jobs.executors import Compute, Here, Results
 from ecv_core.jobs.plan import Task
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.run import RunPlan
@@ -28,13 +27,12 @@ from ecv_core.records.errors import Cancelled, RunError, StoreError
 from ecv_core.records.run import Decision, FoldResult, Progress, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
-from ecv_core.store.imports import import_run
+from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import RunList
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.recorded import record, recorded_path
 from ecv_core.store.results import aid_spec
-from ecv_core.store.run_file import RunFile
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error
 from tests.jobs.threads import Threads

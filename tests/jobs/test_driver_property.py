@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
-from ecv_core.jobs.computing import Compute
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Computed, Ended, Finished
+from ecv_core.jobs.executors import Compute, Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
@@ -22,7 +21,7 @@ from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, Run, RunState, no_progress
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.configurations import specs_of
+from ecv_core.store.recorded import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 

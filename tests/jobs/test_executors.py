@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import psutil
 import pytest
 
-from ecv_core.jobs.computing import Compute, Results
-from ecv_core.jobs.executors import Computed, Ended, Here, Worker
+from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Worker
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Progress, no_progress

@@ -7,7 +7,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from ecv_core.jobs.computing import Results
+from ecv_core.jobs.executors import Results
 from ecv_core.jobs.manager import RunManager
 from ecv_core.records.run import Progress, Run, RunState
 from ecv_core.records.spec import RunSpec

@@ -194,7 +194,7 @@ def test_a_counter_that_begins_anew_is_a_gap_and_no_negative_energy():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("shely:10.0.0.5", "'shely:10.0.0.5' is no meter; name one of shelly, slurm"),
+        ("shely:10.0.0.5", "'shely:10.0.0.5' is no meter; name one of shelly, tapo, slurm"),
         ("shelly:", "'' is no address of a Shelly plug"),
         ("shelly:http://10.0.0.5/x?y", "is no address of a Shelly plug"),
         ("slurm:n7", "the meter slurm takes nothing"),

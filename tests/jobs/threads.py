@@ -7,8 +7,7 @@ import threading
 import time
 from contextlib import suppress
 
-from ecv_core.jobs.computing import Compute
-from ecv_core.jobs.executors import Computed, Ended, Finished
+from ecv_core.jobs.executors import Compute, Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
 from ecv_core.records.run import Progress
 

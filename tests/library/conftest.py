@@ -8,7 +8,7 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core.evaluation import METRICS
-from ecv_core.evaluation.ranking import HIT_METRICS
+from ecv_core.evaluation.formulas import HIT_METRICS
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 

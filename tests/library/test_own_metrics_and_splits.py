@@ -16,8 +16,8 @@ from ecv_core.figures.words import metric_label
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.splits import SPLITS
-from ecv_core.store.command import command_for, track_call
-from ecv_core.store.run_file import read_run
+from ecv_core.store.document import command_for, track_call
+from ecv_core.store.imports import read_run
 
 TWO = ecv.Fixed(folds=2)
 SOME = {"k": 4, "rule": TWO}

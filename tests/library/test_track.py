@@ -17,12 +17,11 @@ import pytest
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.cli.run_command import spec_of
-from ecv_core.jobs.queue import Queue
+from ecv_core.jobs.manager import Queue
 from ecv_core.records.errors import Cancelled, InputError
 from ecv_core.records.run import Energy, RunState
-from ecv_core.store.command import command_for, track_call
-from ecv_core.store.document import run_document
-from ecv_core.store.run_file import read_run
+from ecv_core.store.document import command_for, run_document, track_call
+from ecv_core.store.imports import read_run
 from ecv_core.store.store import open_store
 from tests.fake_folds import FakeMeter
 from tests.jobs.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures

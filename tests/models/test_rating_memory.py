@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import json, resource, sys
 from ecv_core.fold import run_fold
-from ecv_core.jobs.computing import failure
+from ecv_core.jobs.executors import failure
 from ecv_core.fold.spec import make_spec
 
 def run(name, dimension):

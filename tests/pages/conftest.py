@@ -14,7 +14,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.queue import Queue
+from ecv_core.jobs.manager import Queue
 from ecv_core.records.run import Energy, FoldResult, Run, RunState
 from ecv_core.store.engine import database_url
 from ecv_core.store.store import Store, open_store

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.store import Store
-from pages.best.space import edge_words
+from pages.best.show import edge_words
 from tests.pages.test_best_page import address, open_best, verdict
 
 
@@ -36,14 +36,14 @@ def test_a_file_of_fold_scores_is_replayed(app: AppTest) -> None:
     ]
     content = "\n".join(["system,fold,score", *rows]).encode()
     app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
-    assert verdict(app).startswith("**Use A: the best that is found.")
+    assert verdict(app).startswith("**Use A**\n\nThe best that is found.")
 
 
 def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     open_best(app, "file")
     app.file_uploader(key="best-file").upload("mine.csv", scores(), "text/csv").run()
     assert not app.exception
-    assert verdict(app).startswith("**Use A: the best that is found.")
+    assert verdict(app).startswith("**Use A**\n\nThe best that is found.")
     assert "of all folds; C, the next, is" in verdict(app)
     app.session_state["paper-best"] = True
     app.run()
@@ -55,7 +55,7 @@ def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     assert "computed with e-fold" not in text
     assert "release them from there" in texts_of(app.caption)
     app.toggle(key="lower").set_value(True).run()
-    assert verdict(app).startswith("**Use B: the best that is found.")
+    assert verdict(app).startswith("**Use B**\n\nThe best that is found.")
 
 
 def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import platform
 import re
 import socket
+import threading
 import time
 from contextlib import suppress
 
+import psutil
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -116,6 +119,29 @@ def test_systemd_is_told_that_it_is_ready_and_alive_until_the_runner_ends(
         monkeypatch.setattr(type(manager()), "alive", False)
         asyncio.run(tell())
         assert heard() == [b"READY=1"]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc gives it back itself")
+def test_what_threads_have_freed_goes_back_to_the_system(monkeypatch):
+    monkeypatch.setattr(health, "_GIVE_BACK_SECONDS", 0.01)
+    some = []
+
+    def work():
+        pieces = [bytes(2000) for _ in range(50_000)]
+        some.extend(pieces[::100])  # glibc alone gives back only what nothing lies above
+
+    for _ in range(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    held = psutil.Process().memory_info().rss
+
+    async def give_back():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(health.give_back_memory(), 0.5)
+
+    asyncio.run(give_back())
+    assert held - psutil.Process().memory_info().rss > 40_000_000
 
 
 def test_lines_of_the_log_have_the_id_of_the_run_that_is_computed(store, capfd):

@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.analysis.tuning.metrics_study import study_metrics
-from ecv_core.store.configurations import TUNINGS, read_configurations
+from ecv_core.store.recorded import TUNINGS, read_configurations
 
 
 def section():

@@ -17,7 +17,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own.plain import no_report
 from ecv_core.dataset.own.recognise import recognise
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.rights.actor import visitor
+from ecv_core.jobs.rights import visitor
 from ecv_core.records.run import RunState
 from ecv_core.store.people import Quota, introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan

@@ -16,7 +16,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.errors import InputError
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from pages.run.stop_settings import as_shown
+from pages.run.settings import as_shown
 from pages.shared.live.state import sentence
 from pages.shared.widgets.words import ago
 
@@ -69,9 +69,13 @@ def test_a_range_of_energy_has_one_unit(ends, shown):
     [
         (0.84, "0.8 s"),
         (42.4, "42 s"),
-        (59.7, "1 min 0 s"),
+        (0.04, "40 ms"),
+        (9.97, "10 s"),
+        (59.7, "1 min"),
         (200, "3 min 20 s"),
         (7500, "2 h 5 min"),
+        (7200, "2 h"),
+        (1_872_000, "520 h"),
     ],
 )
 def test_durations_are_words(seconds, shown):
@@ -109,7 +113,12 @@ def folds(*joules, source="rapl"):
     return [
         SimpleNamespace(
             energy=SimpleNamespace(
-                joules=j, grams_co2e=j / 10, source=source, range=(j, j), idle_joules=None
+                joules=j,
+                grams_co2e=j / 10,
+                source=source,
+                range=(j, j),
+                idle_joules=None,
+                gpu_seconds=None,
             ),
             processor_seconds=None,
         )

@@ -28,9 +28,8 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
-from ecv_core.store.command import command_for
-from ecv_core.store.document import run_document
-from ecv_core.store.run_file import read_run
+from ecv_core.store.document import command_for, run_document
+from ecv_core.store.imports import read_run
 from ecv_core.store.store import Store
 from tests.documents import EXTENDING, ROOT, blocks
 from tests.pages.conftest import verdict

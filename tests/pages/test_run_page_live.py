@@ -63,10 +63,12 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Folds used"] == "4 of 10"
     assert shown["Time"] == "8.0 s"
     assert shown["Energy used"] == "18 to 40 mWh"  # 4 folds of 36 J, 20 J of them memory's
-    assert shown["Energy saved"] == "51 to 69 mWh"  # 6 folds of 36 J, less or more 15 %
+    assert shown["Energy saved"] == "23 to 69 mWh"  # 6 folds of 16 J less 15 % to 36 J and 15 %
     assert shown["Emissions"] == "16 mg"
     assert '<div class="ecv-note ecv-good">about 60 % of all 10</div>' in told(app, "ecv-facts")
     assert any("estimated" in one for one in captions(app))
+    assert "Why this number?" in told(app, "ecv-facts")
+    assert "= 144 J, / 3600 = 0.04 Wh" in told(app, "ecv-facts")
 
 
 def test_a_run_says_what_the_cheap_models_cost_that_it_is_adjusted_by(app, a_run, store):
@@ -139,7 +141,7 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     assert kind == "success"
     assert "mean of all 4 folds is 0.3200" in said
     assert "6.45 %" in said
-    assert metrics(app)["Saving forgone"] == "20 mWh"
+    assert metrics(app)["Saving forgone"] == "8.9 to 20 mWh"
     assert metrics(app)["Folds used"] == "2 of 4"
 
 

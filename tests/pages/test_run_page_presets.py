@@ -1,6 +1,6 @@
 """The form of the Run page: presets, links, and how long a run would take."""
 
-from ecv_core.energy.expected import KnownCosts
+from ecv_core.energy.savings import KnownCosts
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from pages.run.start_form import expectation_words
@@ -81,10 +81,13 @@ def test_before_start_the_form_says_how_long_and_how_much_or_that_it_is_not_know
         "Time and energy: not known yet for this dataset and algorithm."
     )
     other = make_spec(dataset="ml-100k", algorithm="popular")
-    assert expectation_words([spec, other], known).endswith("Not known yet: popular.")
+    assert expectation_words([spec, other], known).endswith("Not known yet: Popularity.")
+    # Two programs on each processor beside it: it may take three times as long.
+    assert "about 5.1 s to 2 min 18 s" in expectation_words([spec], known, load=2.0)
 
 
-def test_the_form_knows_the_runs_of_the_database(app, store, a_run):
+def test_the_form_knows_the_runs_of_the_database(app, store, a_run, monkeypatch):
+    monkeypatch.setattr("psutil.getloadavg", lambda: (0.0, 0.0, 0.0))
     app.query_params["dataset"] = "synthetic"
     app.query_params["algorithm"] = "nmf"
     app.run()

@@ -10,8 +10,8 @@ import pytest
 from ecv_core.records import codec
 from ecv_core.records.run import RunState
 from ecv_core.stopping import Never, moments
-from ecv_core.store.asked import lease
 from ecv_core.store.listing import RunList, label_runs
+from ecv_core.store.ownership import lease
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.schema import folds
 from pages.runs.history import matching, runs_frame

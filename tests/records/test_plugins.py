@@ -16,7 +16,7 @@ from ecv_core import cli, models
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import Registry, may_name_code, naming_code
-from ecv_core.store.run_file import read_run
+from ecv_core.store.imports import read_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = '''

@@ -8,7 +8,7 @@ import pytest
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
 from ecv_core.splits import split
-from ecv_core.splits.exchange.files import (
+from ecv_core.splits.exchange import (
     folds_csv,
     read_folds,
     store_folds,
@@ -160,7 +160,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path, small):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.files.MAX_FOLDS_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.MAX_FOLDS_BYTES", 2**20)
     with pytest.raises(FoldsError, match="larger than 1 MiB unpacked"):
         read_folds(gzip.compress(b"x" * 2**21), small)
 

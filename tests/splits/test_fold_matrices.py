@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions
-from ecv_core.splits import fold_matrices, matrices, split
+from ecv_core.splits import fold_matrices, split
+
+
+def matrices(interactions, folds, index):
+    fold = fold_matrices(interactions, folds, index)
+    return fold.train, fold.held_out
 
 
 def dense(interactions):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.spec import Task
 from ecv_core.splits import SPLITS, Past, leakage, serving, split
-from ecv_core.splits.part_counts import Leakage
+from ecv_core.splits.parts import Leakage
 
 
 def interactions_of(rows, *, baskets=False):

@@ -11,8 +11,7 @@ from ecv_core.records.errors import FoldsError, InputError
 from ecv_core.records.interactions import Interactions, Part
 from ecv_core.records.spec import Task
 from ecv_core.splits import SPLITS, serving, split
-from ecv_core.splits.exchange.archive import read_split, split_archive
-from ecv_core.splits.exchange.files import store_folds, stored_folds_path
+from ecv_core.splits.exchange import read_split, split_archive, store_folds, stored_folds_path
 
 USED = (Part.TRAIN, Part.VALIDATION, Part.TEST)
 
@@ -174,7 +173,7 @@ def test_a_damaged_archive_is_refused(tmp_path, timed):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.archive.MAX_FOLDS_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.MAX_FOLDS_BYTES", 2**20)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("fold-0.csv", b"\n" * 2**21)

@@ -12,7 +12,7 @@ from ecv_core import cli
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.backup import back_up
+from ecv_core.store.rescue import back_up
 from ecv_core.store.store import Store, open_store
 from tests.databases import PostgresServer
 from tests.fake_folds import fold_result

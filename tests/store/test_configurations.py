@@ -10,7 +10,7 @@ import pytest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
-from ecv_core.store.configurations import read_configurations, specs_of
+from ecv_core.store.recorded import read_configurations, specs_of
 
 SPEC = make_spec(dataset="synthetic", algorithm="item-knn", k=2, rule="never")
 FOUND = [{"neighbours": 10}, {"neighbours": 20}]

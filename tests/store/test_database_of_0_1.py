@@ -12,10 +12,9 @@ import pytest
 from ecv_core.jobs.plans import study
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.imports import origins
+from ecv_core.store.imports import origins, read_run
 from ecv_core.store.plans import STUDY, stored_plans
 from ecv_core.store.results import Results
-from ecv_core.store.run_file import read_run
 from ecv_core.store.store import open_store
 
 HERE = Path(__file__).parent

@@ -32,7 +32,7 @@ from ecv_core.records.spec import SETTINGS, Setting, Task
 from ecv_core.stopping import TakesAids
 from ecv_core.stopping.adjustment import Aids
 from ecv_core.store.document import run_document
-from ecv_core.store.run_file import content_sha256, read_run
+from ecv_core.store.imports import content_sha256, read_run
 from tests.fake_folds import fold_result
 
 K = 6

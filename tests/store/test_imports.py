@@ -10,9 +10,8 @@ from ecv_core import stopping
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.document import run_document
-from ecv_core.store.imports import import_run, origins
+from ecv_core.store.imports import import_run, origins, read_run
 from ecv_core.store.ownership import active_owners
-from ecv_core.store.run_file import read_run
 from tests.fake_folds import SCORES, fold_result
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from ecv_core.jobs.computing import failure
+from ecv_core.jobs.executors import failure
 from ecv_core.jobs.plan import next_fold
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import AMOUNT, RunState

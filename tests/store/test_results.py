@@ -8,10 +8,9 @@ import pytest
 
 from ecv_core.records.run import Energy, RunState, UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.imports import import_run
+from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.recorded import record, recorded_path, recorded_under_splits
 from ecv_core.store.results import Results
-from ecv_core.store.run_file import RunFile
 from ecv_core.store.store import Store
 from tests.fake_folds import SCORES, fold_result
 

@@ -14,7 +14,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import IntervalKind, Run, RunState
 from ecv_core.store.document import run_document
-from ecv_core.store.run_file import content_sha256, read_run
+from ecv_core.store.imports import content_sha256, read_run
 from ecv_core.untrusted import limits
 from tests.fake_folds import fold_result
 

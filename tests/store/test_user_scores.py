@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Popularity, Ranked
+from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS, Popularity, Ranked
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.rows import user_scores_row
 from ecv_core.store.schema import user_scores
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
@@ -140,3 +142,14 @@ def test_damaged_scores_are_said_in_one_sentence(store):
         connection.execute(user_scores.update().values(scores=b"nothing that was packed"))
     with pytest.raises(StoreError, match=f"fold 0 of run {run_id} .* damaged .*restore"):
         store.user_scores(run_id)
+
+
+def test_packing_a_fold_takes_little_memory() -> None:
+    """The usual dictionary of LZMA takes 94 MB for a moment, in a server that many look at."""
+    scores = ranked_scores(10)
+    tracemalloc.start()
+    try:
+        user_scores_row(scores)
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()

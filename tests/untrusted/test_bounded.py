@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ecv_core.analysis.selection.score_files import read_contenders
+from ecv_core.analysis.score_files import read_contenders
 from ecv_core.fold import import_folds
 from ecv_core.jobs.plans.track import read_table
 from ecv_core.records.errors import DatasetError, FoldsError, InputError
 from ecv_core.store.document import run_document
+from ecv_core.store.imports import read_run
 from ecv_core.store.recorded import recorded_runs
-from ecv_core.store.run_file import read_run
 from ecv_core.untrusted import bounded, limits
 from tests import read_jobs
 
@@ -119,7 +119,7 @@ def test_many_contenders_folds_and_users_are_too_many(tmp_path):
     path = tmp_path / "many.csv"
     rows = [f"a,{fold},0.5" for fold in range(limits.MAX_SCORE_FOLDS + 1)]
     path.write_text("\n".join(["contender,fold,score", *rows]))
-    with pytest.raises(InputError, match="201 folds and 1 users, too many for one selection"):
+    with pytest.raises(InputError, match="201 folds and 1 users, too many to be looked at"):
         read_contenders(path)
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ecv_core.records.interactions import Interactions
 from ecv_core.splits import split
-from ecv_core.splits.exchange.archive import read_split, split_archive
-from ecv_core.splits.exchange.files import folds_csv, read_folds
+from ecv_core.splits.exchange import folds_csv, read_folds, read_split, split_archive
 from ecv_core.untrusted.disarming import armed, csv_of, disarmed
 
 CMD = "=cmd|' /C calc'!A0"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import models
-from ecv_core.models.components import PREFIX, named
+from ecv_core.models.outside import PREFIX, named
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Run, Scores

@@ -153,6 +153,7 @@ def verdict_sentence(
     mean: float,
     on: str = "",
     energy: float | None = None,
+    brief: bool = False,
 ) -> str:
     """What a selection found, in a sentence or two.
 
@@ -165,6 +166,7 @@ def verdict_sentence(
         mean: of the winner, over the folds of the last round.
         on: where, such as 'ML-100K'; may be empty.
         energy: share of what all folds would take, where it is known.
+        brief: whether to leave out who is shown to be worse, and how lucky the winner was.
     """
     winner, where = names[verdict.winner], f" on {on}" if on else ""
     last = rounds[-1]
@@ -180,11 +182,9 @@ def verdict_sentence(
     if energy is not None:
         cost = f"{_percent(energy)} of the energy"
     after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
-    rest = (
-        _behind(names, rounds, verdict, mean)
-        + _shown(names, verdict, terms.certain)
-        + _lucky(verdict, mean)
-    )
+    rest = _behind(names, rounds, verdict, mean)
+    if not brief:
+        rest += _shown(names, verdict, terms.certain) + _lucky(verdict, mean)
     if not terms.certain:
         within = f" within {terms.budget.text}" if terms.budget else ""
         asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""

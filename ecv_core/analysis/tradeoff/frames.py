@@ -19,6 +19,7 @@ from ecv_core.analysis.tradeoff.curves import (
     joules_of,
 )
 from ecv_core.analysis.tradeoff.rules import RuleCurve
+from ecv_core.energy.savings import processor_costs
 from ecv_core.records.frames import with_columns
 
 SYSTEM, AVERAGE, FIXED, PAPER, RULE = "system", "average", "fixed e", "paper", "rule"
@@ -148,6 +149,8 @@ HEADLINE_COLUMNS = {
     "mean_stop": "mean over runs of the expected folds used",
     "energy_percent": "mean over runs of the energy used, of all k folds",
     "folds_percent": "the same by fold count",
+    "processor_percent": "of the sum of the runs' processor seconds; empty where none is known",
+    "processor_runs": "runs in that sum; of recorded ones, one fold tells what each fold costs",
     "joules_percent": "of the sum of the runs' joules; empty where some have no energy",
     "joules_runs": "runs in that sum: without other work of the machine, or all where each had it",
 }
@@ -222,6 +225,9 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     shares = np.array(
         [curve.mean_stop[rows] / curve.k for curve in explored.curves], dtype=np.float64
     )
+    costs = [processor_costs(one.results or ()) for one in explored.systems]
+    seconds = np.array([sum(one, 0.0) for one in costs])
+    timed = int(np.count_nonzero(seconds))
     bill, billed = np.full(len(rows), np.nan), 0
     if (joules := joules_of(explored.systems)) is not None:
         used = np.array([curve.cost_percent[rows] for curve in explored.curves])
@@ -234,6 +240,8 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "mean_stop": average.mean_stop[rows],
             "energy_percent": average.cost_percent[rows],
             "folds_percent": 100 * shares.mean(axis=0),
+            "processor_percent": 100 * seconds @ shares / seconds.sum() if timed else np.nan,
+            "processor_runs": timed,
             "joules_percent": bill,
             "joules_runs": billed,
         }

@@ -29,7 +29,7 @@ from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.store.configurations import (
+from ecv_core.store.recorded import (
     NO_TUNINGS,
     TUNINGS,
     Configurations,

@@ -32,17 +32,16 @@ from ecv_core.dataset._catalogue import (
     INTERACTIONS,
     catalogue,
     data_dir,
+    file_sha256,
     now,
     read_about,
 )
 from ecv_core.dataset._catalogue import About as About  # also for those who take it from here
-from ecv_core.dataset._hashing import file_sha256
 from ecv_core.dataset.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, plain_file
-from ecv_core.dataset.own.reading import Reading, loss, read_rows
+from ecv_core.dataset.own.reading import Reading, loss, read_rows, read_samples
 from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
 from ecv_core.dataset.own.rows import Rows
-from ecv_core.dataset.own.samples import read_samples
 from ecv_core.dataset.ready import CORE, core_rows
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
@@ -128,7 +127,9 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abou
     if not plain.parquet and plain.size <= limits.READ_HERE_BYTES:
         return _work_out(*given, report)
     what = f"the file {plain.name}"
-    return bounded.in_child(_work_out, *given, what=what, error=DatasetError, report=report)
+    return bounded.in_child(
+        _work_out, *given, what=what, size=plain.given, error=DatasetError, report=report
+    )
 
 
 def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:

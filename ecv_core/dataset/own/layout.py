@@ -25,8 +25,6 @@ ENCODINGS = {
     "cp1252": "Windows-1252",
     "latin-1": "Latin-1 (ISO 8859-1)",
     "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16, little-endian without a mark",
-    "utf-16-be": "UTF-16, big-endian without a mark",
 }
 NONE = "none"
 """On the command line: no column has this role."""

@@ -70,6 +70,8 @@ class Plain:
     path: Path
     name: str
     """Of the file as it was given, for messages."""
+    given: int
+    """Its bytes."""
     size: int
     """Bytes, once unpacked."""
     parquet: bool
@@ -142,7 +144,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
         start = file.read(16)
         file.seek(0)
         if not start.startswith((_GZIP, _ZIP)):
-            return _looked_through(source, name, report, packed=False)
+            return _looked_through(source, name, report, given=size)
         target = folder / "unpacked"
         with target.open("wb") as out:
             if start.startswith(_GZIP):
@@ -151,7 +153,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
             else:
                 with _only_member(file) as stream:
                     _copy(stream.read, out, report)
-        return _looked_through(target, name, report, packed=True)
+        return _looked_through(target, name, report, given=size)
 
 
 def _size(file: io.BufferedReader) -> int:
@@ -235,15 +237,15 @@ def _chosen(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     )
 
 
-def _looked_through(path: Path, name: str, report: Report, *, packed: bool) -> Plain:
+def _looked_through(path: Path, name: str, report: Report, *, given: int) -> Plain:
     with opened(path) as file:
         size = _size(file)
         start = file.read(64)
-        _check_start(start, packed=packed)
+        _check_start(start)
         file.seek(0)
         parquet = start.startswith(_PARQUET)
         utf8 = parquet or _is_utf8(file, lambda done: report("look", done, size))
-    return Plain(path=path, name=name, size=size, parquet=parquet, utf8=utf8)
+    return Plain(path=path, name=name, given=given, size=size, parquet=parquet, utf8=utf8)
 
 
 def _is_utf8(file: BinaryIO, look: Callable[[int], object]) -> bool:
@@ -258,11 +260,11 @@ def _is_utf8(file: BinaryIO, look: Callable[[int], object]) -> bool:
     return True
 
 
-def _check_start(start: bytes, *, packed: bool) -> None:
+def _check_start(start: bytes) -> None:
     """Refuse what is seen to be no table from its first bytes. Raises: Unreadable."""
     if not start.strip():
         raise Unreadable("it is empty")
-    if packed and start.startswith((_GZIP, _ZIP)):
+    if start.startswith((_GZIP, _ZIP)):
         raise Unreadable("it is packed twice; unpack it once and give that file")
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):

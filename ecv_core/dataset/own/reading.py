@@ -1,12 +1,11 @@
-"""A plain file and its layout -> interactions, and every other row counted by its reason."""
+"""A plain file and its layout -> interactions or samples; all other rows counted by reason."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +13,96 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._load import Unreadable, check_ids, ids_of, numbered, one_per_pair
-from ecv_core.dataset.own.dates import orders, unix_seconds
+from ecv_core.dataset._load import Unreadable, check_ids, codes_and_ids, numbered, one_per_pair
 from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Form, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, check_limits, refusals
-from ecv_core.dataset.own.recognise import Recognised
 from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, Rows, batches
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Dates as people and programs write them -> Unix seconds; which part comes first, by a sample.
+
+_TIDY = (
+    (r"\s?(UTC|GMT)$", "Z"),
+    (r"\s?Uhr$", ""),
+    (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # the name of the day
+    (r"(\d)\s?([AaPp])\.?[Mm]\.?$", r"\1 \2M"),
+    (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+(\d{4})", r"\3-\2-\1"),
+    (r"^([A-Za-z\x{e4}]{3})[a-z]*[.\s]+(\d{1,2}),?\s+(\d{4})", r"\3-\1-\2"),
+)
+"""Patterns and what is written for them, in Arrow's syntax."""
+_MONTHS = r"""
+    jan feb m[a\x{e4}]r apr ma[iy] jun jul aug sep o[ck]t nov de[cz]
+"""
+"""The first three letters of their names in English and German."""
+_NUMBERS = r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d\d)(\D|$)"
+_ORDERS = {
+    TimeUnit.DAY_FIRST: (_NUMBERS, r"\3-\2-\1\4"),
+    TimeUnit.MONTH_FIRST: (_NUMBERS, r"\3-\1-\2\4"),
+}
+_CENTURIES = ((r"^([0-6]\d)-", r"20\1-"), (r"^([7-9]\d)-", r"19\1-"))
+"""Years of two digits are those from 1970 to 2069."""
+_AFTER_DATE = ((r"^([\d-]+),\s*", r"\1 "), (r"^([\d-]+)\s+", r"\1 "))
+
+
+def unix_seconds(texts: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+    """Unix seconds of dates with or without a time; NaN where there is none. Shape (rows,).
+
+    A date without a zone is taken for UTC. ISO 8601 and names of months are read in any order.
+
+    Args:
+        texts: without space around them.
+        unit: ISO, DAY_FIRST or MONTH_FIRST.
+    """
+    moments = _moments(texts, "ISO8601")
+    for form in ("ISO8601", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M %p"):
+        if not (missing := np.isnat(moments)).any():
+            break
+        moments[missing] = _moments(_year_first(texts.filter(pa.array(missing)), unit), form)
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e9)
+
+
+def _moments(texts: pa.Array, form: str) -> NDArray[np.datetime64]:
+    import pandas as pd
+
+    parsed = pd.to_datetime(texts.to_pandas(), format=form, utc=True, errors="coerce")
+    moments: NDArray[np.datetime64] = parsed.to_numpy(dtype="datetime64[ns]", copy=True)
+    return moments
+
+
+def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
+    """The dates with year, month and day as numbers, in this order, wherever they have all."""
+    changes: tuple[tuple[str, str], ...] = _TIDY
+    if unit in _ORDERS:
+        changes += (_ORDERS[unit], *_CENTURIES)
+    changes += _AFTER_DATE
+    if pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py():
+        names = enumerate(_MONTHS.split(), start=1)
+        changes += tuple((f"(?i)^(\\d{{4}})-{name}-", f"\\1-{at:02}-") for at, name in names)
+    for pattern, written in changes:
+        texts = pc.replace_substring_regex(texts, pattern, written)
+    return texts
+
+
+def orders(values: Sequence[str]) -> tuple[list[TimeUnit], int]:
+    """The orders of day, month and year in which most of these are dates, and how many are.
+
+    More than one order fits where no date tells: the likeliest comes first.
+    """
+    texts = pa.array(values, pa.string())
+    fitting: dict[TimeUnit, int] = {}
+    slash = any("/" in value for value in values)
+    units = [TimeUnit.ISO, TimeUnit.DAY_FIRST, TimeUnit.MONTH_FIRST]
+    for unit in units[:1] + units[1:][:: -1 if slash else 1]:
+        fitting[unit] = int(np.isfinite(unix_seconds(texts, unit)).sum())
+    most = max(fitting.values())
+    if fitting[TimeUnit.ISO] == most:
+        return [TimeUnit.ISO], most
+    return [unit for unit, count in fitting.items() if count == most], most
+
 
 # Arrow arrays of a column as it is written -> ids, numbers and Unix seconds; null is unusable.
 
@@ -139,11 +220,7 @@ _LONGEST = 30
 """Characters of a value that are shown."""
 REPEATED = "a user and an item again; the earliest of them is kept"
 _NO_TIME = {
-    TimeUnit.SECONDS: "no time, or none in seconds from the years 1700 to 2199",
-    TimeUnit.MILLISECONDS: "no time, or none in milliseconds from the years 1700 to 2199",
-    TimeUnit.ISO: "no time, or none as a date such as 2023-01-22 from the years 1700 to 2199",
-    TimeUnit.DAY_FIRST: "no time, or none as a date, day first, from the years 1700 to 2199",
-    TimeUnit.MONTH_FIRST: "no time, or none as a date, month first, from the years 1700 to 2199",
+    unit: f"no time, or none from 1700 to 2199 as {words}" for unit, words in UNIT_TEXTS.items()
 }
 _COLUMNS = "see whether the columns are what they are taken for"
 _WAYS_OUT = {
@@ -173,28 +250,6 @@ def loss(unused: Mapping[str, int], rows: int) -> str:
     why, count = reasons.most_common(1)[0]
     share = f"{lost:,} of {rows:,} rows ({100 * lost / rows:.0f} %) would be lost"
     return f"{share}: {count:,} have {why}; {_WAYS_OUT.get(why, _COLUMNS)}"
-
-
-def first_look(found: Recognised) -> list[str]:
-    """What of the first rows is read as rating and time, and how; a sentence each."""
-    said = []
-    layout, count = found.layout, len(found.rows)
-    written = {role: [row[at].strip() for row in found.rows] for role, at in layout.roles}
-    if "rating" in written:
-        values = ratings(pa.array(written["rating"]), decimal_comma=layout.separator != ",")
-        said.append(f"{np.isfinite(values).sum()} of the first {count} rows have a rating.")
-    if "timestamp" in written:
-        times = seconds(pa.array(written["timestamp"]), layout.unit)
-        good = np.isfinite(times)
-        sentence = f"{good.sum()} of the first {count} rows have a time ({UNIT_TEXTS[layout.unit]})"
-        if good.any():
-            at = int(good.argmax())
-            moment = datetime.fromtimestamp(times[at], UTC)
-            sentence += f": {written['timestamp'][at]} is {moment.day} {moment:%B %Y, %H:%M} UTC"
-        said.append(f"{sentence}.")
-        if layout.unit in (fitting := orders(written["timestamp"])[0]) and len(fitting) > 1:
-            said.append("Day first and month first fit these dates alike: see which it is.")
-    return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,8 +409,8 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     def joined(role: str) -> NDArray[Any] | None:
         return np.concatenate([piece.pop(role) for piece in kept]) if role in roles else None
 
-    users, user_ids = _codes([piece.pop("user_id") for piece in kept])
-    items, item_ids = _codes([piece.pop("item_id") for piece in kept])
+    users, user_ids = codes_and_ids(pa.chunked_array([piece.pop("user_id") for piece in kept]))
+    items, item_ids = codes_and_ids(pa.chunked_array([piece.pop("item_id") for piece in kept]))
     baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
     times, ratings = joined("timestamp"), joined("rating")
     rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
@@ -372,12 +427,6 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     return whole.take(rows), len(users) - len(rows)
 
 
-def _codes(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
-    """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
-    together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
-    return together.indices.to_numpy().astype(np.int32, copy=False), ids_of(together.dictionary)
-
-
 def _baskets(pieces: list[pa.DictionaryArray]) -> NDArray[np.int32]:
     """Numbers as they follow each other; texts in the order in which they first appear."""
     together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
@@ -390,3 +439,54 @@ def _baskets(pieces: list[pa.DictionaryArray]) -> NDArray[np.int32]:
         if np.isfinite(found).all():
             return numbered(found[codes])
     return codes
+
+
+# A plain file with a target column -> its columns as numbers or texts, a row for each sample.
+
+
+_MISSING = ["?", "na", "n/a", "nan", "null", "none", "-"]
+"""What stands for no value, in small letters."""
+
+
+def read_samples(plain: Plain, layout: Layout, report: Report) -> tuple[pd.DataFrame, Counter[str]]:
+    """Read all columns of a file.
+
+    Args: as of `read_rows`.
+    Returns: float64 where every value is a number or missing, else texts; and how many rows are
+        none of the table, by reason.
+    Raises: DatasetError for a file that is beyond the limits, or not as the layout says.
+    """
+    import pandas as pd
+
+    whole = replace(layout, roles=tuple((str(at), at) for at in range(len(layout.names))))
+    pieces: list[dict[str, pa.Array]] = []
+    no_row = NO_OBJECT if layout.form is Form.JSON_LINES else WIDTH
+    unfit: Counter[str] = Counter()
+    with refusals(plain.name):
+        for batch in batches(plain, whole):
+            pieces.append({at: texts(values) for at, values in batch.columns.items()})
+            if batch.unfit:
+                unfit[no_row] += batch.unfit
+            report("read", int(1000 * min(batch.share, 1.0)), 1000)
+        rows = sum(len(piece["0"]) for piece in pieces)
+        if not 0 < rows <= limits.MAX_ROWS:
+            raise Unreadable(f"it has {rows:,} rows, and 1 to {limits.MAX_ROWS:,} are read")
+        columns = [
+            _typed(pa.chunked_array([piece[str(at)] for piece in pieces]), layout)
+            for at in range(len(layout.names))
+        ]
+    frame = pd.concat(columns, axis=1)
+    frame.columns = pd.Index(layout.names)
+    return frame, unfit
+
+
+def _typed(column: pa.ChunkedArray, layout: Layout) -> pd.Series:
+    import pandas as pd
+
+    values = pc.utf8_trim_whitespace(column.combine_chunks())
+    missing = pc.is_in(pc.utf8_lower(values), pa.array(_MISSING))
+    values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
+    found = numbers(values, decimal_comma=layout.separator != ",")
+    if np.isnan(found).sum() == values.null_count:
+        return pd.Series(found)
+    return pd.Series(values.to_pandas())

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice, takewhile
 from typing import Literal
 
+import numpy as np
+import pyarrow as pa
+
 import ecv_core.untrusted.bounded as bounded
 from ecv_core.dataset._load import Unreadable
-from ecv_core.dataset.own.dates import orders
-from ecv_core.dataset.own.layout import ROLES, SEPARATORS, Form, Layout, TimeUnit, unnamed
+from ecv_core.dataset.own.layout import (
+    ROLES,
+    SEPARATORS,
+    UNIT_TEXTS,
+    Form,
+    Layout,
+    TimeUnit,
+    unnamed,
+)
 from ecv_core.dataset.own.plain import Plain, check_limits, refusals
+from ecv_core.dataset.own.reading import orders, ratings, seconds
+from ecv_core.dataset.own.rows import as_text, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 
@@ -136,22 +148,16 @@ def roles_by_names(names: Sequence[str]) -> dict[str, int]:
         fits = [(words.index(name), at) for at, name in enumerate(plain) if name in words]
         if fits:
             found[role] = min(fits)[1]
-    if "rating" in found and "timestamp" in found and found["rating"] == found["timestamp"]:
-        del found["rating"]
     return found
 
 
 def _is_time(values: Sequence[str]) -> bool:
     present = [value for value in values if value]
-    if not present:
-        return False
-    if _are_dates(present):
-        return True
-    if not all(is_number(value) for value in present):
-        return False
-    seconds = [_number(value) for value in present]
-    return all(_UNIX_FROM <= one <= _UNIX_TO for one in seconds) or all(
-        _UNIX_FROM <= one / 1000 <= _UNIX_TO for one in seconds
+    if not all(map(is_number, present)):
+        return _are_dates(present)
+    times = [_number(value) for value in present]
+    return bool(times) and any(
+        all(_UNIX_FROM <= one / unit <= _UNIX_TO for one in times) for unit in (1, 1000)
     )
 
 
@@ -202,7 +208,7 @@ def recognise(plain: Plain) -> Recognised:
     """
     if plain.parquet:
         what = f"the file {plain.name}"
-        return bounded.in_child(_parquet, plain, what=what, error=DatasetError)
+        return bounded.in_child(_parquet, plain, what=what, size=plain.given, error=DatasetError)
     with refusals(plain.name):
         head = _head(plain)
         encoding = _encoding(head, plain)
@@ -213,8 +219,6 @@ def recognise(plain: Plain) -> Recognised:
 
 
 def _parquet(plain: Plain) -> Recognised:
-    from ecv_core.dataset.own.rows import parquet_head
-
     with refusals(plain.name):
         names, rows = parquet_head(plain.path, SAMPLE)
         return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
@@ -258,9 +262,6 @@ def _encoding(head: bytes, plain: Plain) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in head:
-        for at, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-            if head[at::2].count(0) > 0.7 * len(head[at::2]) and not head[1 - at :: 2].count(0):
-                return encoding
         raise Unreadable(
             "it is no text: it has bytes that no text has; CSV, TSV, Parquet and JSON lines are "
             "read, and a ZIP or GZ of one"
@@ -376,9 +377,7 @@ def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    if len(rows) < 2:
-        return bool(rows) and any(is_role_name(name) for name in rows[0])
-    first, rest = rows[0], rows[1:]
+    first, *rest = rows or [[]]
     if any(is_role_name(name) for name in first):
         return True
     if any(is_number(name) for name in first):
@@ -393,14 +392,8 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _json_lines(text: str, encoding: str) -> Recognised:
-    objects = []
-    for line in _lines(text)[:SAMPLE]:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            objects.append(record)
+    read = map(json_object, _lines(text)[:SAMPLE])
+    objects = [record for record in read if record is not None]
     if not objects:
         raise Unreadable(
             "it begins like JSON, but none of its first lines is an object; write JSON lines, one "
@@ -413,15 +406,23 @@ def _json_lines(text: str, encoding: str) -> Recognised:
     return with_guesses(Layout(form=Form.JSON_LINES, names=names, encoding=encoding), rows)
 
 
-def as_text(value: object) -> str | None:
-    """A JSON value as an id or a number is written; None for what is neither."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return str(value)
-    except ValueError:  # thousands of digits
-        return None
+def first_look(found: Recognised) -> list[str]:
+    """What of the first rows is read as rating and time, and how; a sentence each."""
+    said = []
+    layout, count = found.layout, len(found.rows)
+    written = {role: [row[at].strip() for row in found.rows] for role, at in layout.roles}
+    if "rating" in written:
+        values = ratings(pa.array(written["rating"]), decimal_comma=layout.separator != ",")
+        said.append(f"{np.isfinite(values).sum()} of the first {count} rows have a rating.")
+    if "timestamp" in written:
+        times = seconds(pa.array(written["timestamp"]), layout.unit)
+        good = np.isfinite(times)
+        sentence = f"{good.sum()} of the first {count} rows have a time ({UNIT_TEXTS[layout.unit]})"
+        if good.any():
+            at = int(good.argmax())
+            moment = datetime.fromtimestamp(times[at], UTC)
+            sentence += f": {written['timestamp'][at]} is {moment.day} {moment:%B %Y, %H:%M} UTC"
+        said.append(f"{sentence}.")
+        if layout.unit in (fitting := orders(written["timestamp"])[0]) and len(fitting) > 1:
+            said.append("Day first and month first fit these dates alike: see which it is.")
+    return said

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable
 from ecv_core.dataset.own.layout import ENCODINGS, Form, Layout
 from ecv_core.dataset.own.plain import Plain, check_limits
-from ecv_core.dataset.own.recognise import as_text
 from ecv_core.untrusted.files import opened
 
 # A Parquet file -> its first rows, and batches of the columns that are asked for.
@@ -76,11 +75,16 @@ def parquet_head(path: Path, count: int) -> tuple[tuple[str, ...], tuple[tuple[s
 
 
 def _text(value: object) -> str:
-    if value is None:
-        return ""
+    text = as_text(value)
+    return "" if value is None else (str(value) if text is None else text)[:_SHOWN]
+
+
+def as_text(value: object) -> str | None:
+    """A value as an id or a number is written; None for what is neither."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    return str(value)[:_SHOWN]
+    is_one = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) if is_one else None
 
 
 # Any file -> its rows, batch by batch.
@@ -275,11 +279,8 @@ def _json_lines(file: BinaryIO, plain: Plain, layout: Layout) -> Iterator[Batch]
             if not line.strip():
                 continue
             count += 1
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                record = None
-            if isinstance(record, dict):
+            record = json_object(line)
+            if record is not None:
                 numbers.append(count)
                 for role, name in wanted:
                     values[role].append(_sound(as_text(record.get(name))))
@@ -292,6 +293,15 @@ def _json_lines(file: BinaryIO, plain: Plain, layout: Layout) -> Iterator[Batch]
                 values, numbers = {role: [] for role, _ in wanted}, []
                 unfit, shown = 0, []
         yield batch()
+
+
+def json_object(line: str) -> dict[str, Any] | None:
+    """The object that a line holds; None where it holds none."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _sound(text: str | None) -> str | None:

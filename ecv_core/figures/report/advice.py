@@ -25,8 +25,6 @@ def decision_sentence(
     """The answer: 'On your data, at most 2 % from ... of orders: 7 folds (70 % of the energy).'
 
     Args:
-        found: the decision.
-        whose: how the sentence begins.
         cost: what is spent: 'energy', or 'folds' where some system has no energy.
     """
     head = f"{whose}, {promise_words(found)}"

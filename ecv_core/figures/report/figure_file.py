@@ -20,17 +20,22 @@ from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
 from ecv_core.figures.baselines import dimension_frame, steps_frame
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report import pictures
-from ecv_core.figures.report.plotting import FORMS, Draw, Form, saved
-from ecv_core.figures.scales import difference_scale, stop_scale
+from ecv_core.figures.report.pictures import FORMS, Draw, Form, saved
 from ecv_core.figures.study_summary import WITHIN_PERCENT, recorded_study, systems_of
 from ecv_core.figures.words import alpha_text, in_order, metric_label, rule_words, run_title
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Run
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
-from ecv_core.store.recorded import FOLDER, recorded_run
+from ecv_core.store.recorded import (
+    FOLDER,
+    TUNINGS,
+    configuration_names,
+    read_configurations,
+    recorded_run,
+)
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 

@@ -37,9 +37,7 @@ def latex_table(
     """A table in the style of booktabs; the first column is set left, columns of numbers right.
 
     Args:
-        headers: one per column.
         rows: of text, each as long as `headers`.
-        caption: a sentence.
         label: for \\ref; letters, digits and hyphens.
     """
     numeric = [all(_is_number(row[at]) for row in rows) for at in range(len(headers))]

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.energy.memory import memory_words
+from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
-from ecv_core.energy.parts import parts_words
+from ecv_core.energy.parts import energy_parts, parts_sentence, why
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.report.describe import describe_runs
-from ecv_core.figures.report.pictures import efold_picture
-from ecv_core.figures.report.plotting import PAGE, inline
+from ecv_core.figures.report.describe import describe_runs, moment_numbers
+from ecv_core.figures.report.pictures import PAGE, efold_picture, inline
 from ecv_core.figures.words import (
     arithmetic,
     counted,
@@ -37,11 +36,11 @@ from ecv_core.figures.words import (
     used_words,
     verdict,
 )
-from ecv_core.models import components
+from ecv_core.models import outside
 from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.command import command_for
+from ecv_core.store.document import command_for
 from ecv_core.store.environment import environment
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
     fold_headers, folds, fold_caption = _folds(run, moments, label)
     described = describe_runs([run], made_with)
     return (
-        _environment()
+        templates()
         .get_template("run.html")
         .render(
             title=run_title(run),
@@ -144,7 +143,11 @@ def _processor(energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
         return []
     saved = energy.saved_processor_percent
     share = f"{'about ' * energy.forecast}{saved:.0f} % of all {k} saved" if saved else ""
-    return [("Processor time", duration(energy.processor_seconds), share or "of all cores")]
+    gpu = energy.gpu_seconds
+    return [
+        ("Processor time", duration(energy.processor_seconds), share or "of all cores"),
+        *([("GPU time", duration(gpu), "of all GPUs")] if gpu else []),
+    ]
 
 
 def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
@@ -179,10 +182,7 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
             [
                 str(moment.n),
                 str(moment.fold),
-                f"{moment.score:.4f}",
-                f"{moment.mean:.4f}",
-                f"{interval.low:.4f}" if interval else "",
-                f"{interval.high:.4f}" if interval else "",
+                *moment_numbers(moment),
                 f"{interval.width:.4f}" if interval else "",
                 f"{fold.users:,}",
                 f"{fold.total_seconds:.2f}",
@@ -218,7 +218,8 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
     said = (
         f"{used_words(energy)} for {counted(len(run.folds), 'fold')}.",
         range_words(energy),
-        parts_words(run.folds),
+        parts_sentence(energy_parts(run.folds)),
+        f"How it comes about: {'; '.join(why(run))}.",
         memory_words(run.folds),
         shared_words(run),
         node_words(run),
@@ -252,7 +253,7 @@ def machine_words(made_with: Mapping[str, Any]) -> str:
 
 def _command(spec: RunSpec) -> str:
     try:
-        if not (spec.tracked or components.named(spec.algorithm)):
+        if not (spec.tracked or outside.named(spec.algorithm)):
             models.algorithm(spec.algorithm)  # a record may be older or newer than the registry
         return command_for(spec)
     except UnknownName as error:
@@ -260,7 +261,8 @@ def _command(spec: RunSpec) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """What pages are made of: their text is escaped, and a name that is not given is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ecv_core.jobs.cluster.site import Site, read_site
-from ecv_core.jobs.computing import Compute, compute
-from ecv_core.jobs.executors import Executor, Here
+from ecv_core.jobs.cluster.executor import Site, read_site
+from ecv_core.jobs.executors import Compute, Executor, Here, compute
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
 from ecv_core.store.engine import database_url

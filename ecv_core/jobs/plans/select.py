@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from html import escape
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from ecv_core.analysis.selection.document import selection_document, verdict_sen
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
 from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
-from ecv_core.fold.shared import shares_with
+from ecv_core.fold import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
@@ -31,10 +33,13 @@ from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.command import track_call
+from ecv_core.store.document import track_call
 from ecv_core.store.plans import SELECTION, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Named = Sequence[tuple[str, RunSpec]]
 """Contenders: what each is called, and its spec."""
@@ -62,13 +67,11 @@ class Standing:
     joules_expected: float | None
     """What all folds would take, by the mean of those that each contender has; None without."""
 
-    def document(self, metric: str) -> dict[str, Any]:
-        """What is written of it once it is decided; see `analysis.selection.document`.
-
-        Args: metric: the score's name.
-        """
+    def document(self) -> dict[str, Any]:
+        """What is written of it once it is decided; see `analysis.selection.document`."""
         assert self.played is not None
         played = replace(self.played, joules_of_all_folds=self.joules_expected)
+        metric = self.named[0][1].metric_name
         return selection_document(self.contenders, self.terms, metric, played)
 
     @property
@@ -100,11 +103,82 @@ class Standing:
         )
 
 
-class Scored(Protocol):
-    """What a selection looks at: `plan.ScoresKnown`, or `store.Results`."""
+@dataclass(frozen=True)
+class Selected:
+    """A decided selection; a notebook shows it as a sentence and a table."""
 
-    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
-        """Fold -> result, with every user's scores if asked for."""
+    standing: Standing
+    """Everything that is known of it."""
+    dataset: str
+    metric: str
+    """With its cut-off: 'ndcg@10'."""
+
+    @property
+    def winner(self) -> str:
+        """The best contender, as it was named."""
+        winner: str = self._document["winner"]
+        return winner
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Those that cannot be told from the winner; with until='order' pairs, 'a = b'."""
+        return tuple(
+            one if isinstance(one, str) else " = ".join(one) for one in self._document["tied"]
+        )
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All of them, best first, as far as it was asked for."""
+        return tuple(self._document["order"])
+
+    @property
+    def folds_used(self) -> Mapping[str, int]:
+        """Of each contender."""
+        used: dict[str, int] = self._document["folds_used"]
+        return used
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, with its numbers."""
+        return self.standing.sentence(self._document["contenders"], self.dataset)
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return self.standing.document()
+
+    @property
+    def methods(self) -> str:
+        """What a paper may say: the question that was asked, what was found and what not."""
+        return str(self._document["methods"])
+
+    def document(self) -> dict[str, Any]:
+        """The selection as plain JSON values, as `select --json` writes it."""
+        return dict(self._document)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per contender, best first: folds used, and its difference to the leader when it
+        was last looked at (contender minus leader), with the ends of its interval."""
+        import pandas as pd
+
+        last: dict[str, dict[str, Any]] = {}
+        for one in self._document["rounds"]:
+            last |= one["differences"]
+        rows = {
+            name: (
+                self.folds_used[name],
+                last.get(name, {}).get("difference"),
+                *last.get(name, {}).get("interval", (None, None)),
+            )
+            for name in self.order
+        }
+        columns = ["folds_used", "difference", "low", "high"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def __repr__(self) -> str:
+        return f"<Selected: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.sentence)}</p>{self.frame().to_html()}"
 
 
 class SelectPlan:
@@ -166,7 +240,7 @@ class SelectPlan:
                     tasks.append(task)
         return tasks
 
-    def standing(self, known: Scored) -> Standing:
+    def standing(self, known: ScoresKnown | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
 
         Raises: InputError for contenders that cannot be compared, with the reason.
@@ -197,7 +271,7 @@ class SelectPlan:
             joules_expected=_expected(contenders, followed.ran, self.terms.k),
         )
 
-    def _contenders(self, known: Scored) -> list[Scores]:
+    def _contenders(self, known: ScoresKnown | Results) -> list[Scores]:
         """Each with the folds that there are, over the same users."""
         found = []
         for name, spec in self.named:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import ecv_core.dataset as datasets
 from ecv_core import splits
@@ -21,7 +21,6 @@ from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
-from ecv_core.jobs.queue import RunQueue
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -71,6 +70,11 @@ class Cell:
         return self.run is None or self.run.resumable
 
     @property
+    def answered(self) -> bool:
+        """Whether its run has every score that is asked for."""
+        return self.run is not None and answers(self.run, self.spec)
+
+    @property
     def early(self) -> bool:
         """Whether it ended at its stop, with folds left that could check it."""
         return self.run is not None and self.run.can_be_checked
@@ -116,8 +120,6 @@ def planned(
     """The runs of a study, every parameter at its default; nothing fills them yet.
 
     Args:
-        datasets_of: ids.
-        algorithms: ids.
         splits_of: ids of strategies, each with its own default number of folds; single splits too.
             Without any it is a study of datasets x algorithms, under each algorithm's usual split.
         folder: where the runs are to be recorded, if they are: those that their rule ends early
@@ -216,6 +218,19 @@ def answers(run: Run, spec: RunSpec) -> bool:
 # -- in the database, for pages -----------------------------------------------------------------
 
 
+class RunQueue(Protocol):
+    """Where a study puts its runs: `manager.Queue`, or as much of it as somebody may use."""
+
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "") -> str:
+        """As `Queue.start`."""
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`."""
+
+    def cancel(self, run_id: str) -> None:
+        """As `Queue.cancel`."""
+
+
 def begin(
     store: Store,
     queue: RunQueue,
@@ -228,7 +243,6 @@ def begin(
     """Keep a study and queue what is missing; gives its id.
 
     Args:
-        queue: of whoever computes it.
         cells: as `planned` gives them.
         started_by: the id of a person, as of `Store.create`.
         may_go_on: as of `filled`.
@@ -244,7 +258,7 @@ def begin(
     store.compute_on(study_id, place)
     _queue(queue, study_id, found)
     for cell in found:
-        if cell.run and not cell.active and not answers(cell.run, cell.spec):
+        if cell.run and not (cell.active or cell.answered):
             queue.resume(cell.run.run_id, full=cell.spec.full)
     return study_id
 

@@ -9,9 +9,6 @@ that is told late, after its time, the stop or a cancel, is kept all the same; t
 from __future__ import annotations
 
 import csv
-import lzma
-import zipfile
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +19,8 @@ from typing import TYPE_CHECKING
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy.meter import JOULES_PER_KWH, country
+from ecv_core.energy.meter import country
+from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.owner import recover
@@ -33,11 +31,10 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, Run, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.asked import begins, expire, lease, leases, one_at_a_time
-from ecv_core.store.ownership import owner_of
+from ecv_core.store.ownership import begins, expire, lease, leases, one_at_a_time, owner_of
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
-from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.files import DAMAGED, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +49,6 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     One that ended at its stop goes on where `spec.full` asks for the other folds.
 
     Args:
-        spec: a tracked one.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
     Returns: its id; it is running.
@@ -112,8 +108,6 @@ def compute_aids(store: Store, run: Run, says: Says) -> None:
 PHASE = "asked for, not told yet"
 LEASE_SECONDS = 6 * 3600.0
 """For so long a fold is for one who has asked, unless they say otherwise."""
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
-"""RuntimeError: an encrypted archive, or one of a version that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +213,7 @@ def tell(
     """Keep a fold that was asked for, with what the rule makes of it.
 
     Args:
-        reported: as of `reported.measure`.
+        reported: as of `tracking.measure`.
         seconds: that it took; by default since it was asked for.
         joules: that it took; by default its energy is not known.
     Returns: the run after it, and the fold's scores.
@@ -280,7 +274,7 @@ def _read_table(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             return _parquet(path)
         return pd.read_csv(path, dtype={"user_id": str, "item_id": str}, encoding="utf-8-sig")
-    except (OSError, ValueError, *_DAMAGED) as error:  # pandas' errors are ValueErrors
+    except DAMAGED as error:  # pandas' errors are ValueErrors
         said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
 
@@ -352,14 +346,7 @@ def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
     if joules is None:
         return Energy.none()
     grams = joules / JOULES_PER_KWH * country(spec.country).grams_co2e_per_kwh
-    return Energy(
-        joules=joules,
-        cpu_joules=0.0,
-        gpu_joules=0.0,
-        ram_joules=0.0,
-        grams_co2e=grams,
-        source="told",
-    )
+    return replace(Energy.none(), joules=joules, grams_co2e=grams, source="told")
 
 
 def _forget_files(run: Run, index: int) -> None:

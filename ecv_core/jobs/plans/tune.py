@@ -23,7 +23,7 @@ from ecv_core.analysis.tuning.spaces import (
     within,
 )
 from ecv_core.evaluation import metric_of
-from ecv_core.fold.shared import shares_with
+from ecv_core.fold import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
@@ -37,7 +37,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.splits.holdouts import NESTED_K_FOLD, TEST_PART
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.configurations import Configuration, specs_of
+from ecv_core.store.recorded import Configuration, specs_of
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
@@ -86,7 +86,6 @@ def groups(specs: Iterable[RunSpec], *, share: bool = True) -> list[list[RunSpec
     """Configurations that share work, in the order of the first of each; others by themselves.
 
     Args:
-        specs: of configurations.
         share: False leaves each by itself.
     """
     found: dict[object, list[RunSpec]] = {}
@@ -192,7 +191,7 @@ class Tuned:
                 }
                 for one, params in zip(standing.contenders, self.configurations, strict=True)
             ],
-            "selection": standing.document(tuning.spec.metric_name),
+            "selection": standing.document(),
         }
 
     def __repr__(self) -> str:
@@ -261,11 +260,7 @@ def make_tuning(
 
     Args:
         space: a declared space, as `spaces.space_of` takes it.
-        own: values of parameters, likewise.
-        sampler: which configurations are tried.
         budget: how many; None as `samplers.budget_of` says.
-        confidence: of the selection.
-        indifference: of the selection, a share of the mean.
         all_folds: whether every configuration runs all folds.
         settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run.

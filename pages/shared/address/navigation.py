@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
+from ecv_core.jobs.rights import Mode, PersonRole, settings
 from pages.shared.address.link import link_button
 from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
@@ -40,64 +40,13 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Address of a page in version 0.1 -> the page, and the view of it, where its content is now."""
 
-# Streamlit writes white on the primary colour, which is unreadable on a dark page's light blue.
-# A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
-# The first screenful of a page has its answer and its picture, and so less room above than usual.
-# What has a visitor's browser keep its cookie takes no room, nor does what mends the menu.
-# Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
-# The line of what runs has a row of its own on a narrow screen, its buttons the next.
-# On the page of a run nothing moves as its results come: the bar has room for its words, the box of
-# the verdict for its sentence and the rule's arithmetic, the facts for what energy they will tell.
-# The CSV button of a chart sits in the line of "Table" and leaves the open table its whole width.
-_STYLE = """
-<style>
-[data-testid="stBaseButton-primary"]:not(:disabled),
-[data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
-[data-testid="stMainBlockContainer"] { padding-top: 4.5rem; }
-[data-testid="stCaptionContainer"] a { color: inherit; }
-[data-testid="stStatusWidget"] button,
-[data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
-.st-key-keep-visitor { position: absolute; }
-.st-key-papers table { display: block; overflow-x: auto; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-menu-mended) { display: none; }
-.st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
-  flex: 1 1 18rem; min-width: 0;
-}
-.st-key-verdict, .st-key-verdict .ecv-box { min-height: 6rem; }
-.st-key-facts { min-height: 47.5rem; }
-@media (641px <= width < 1280px) {
-  .st-key-facts { min-height: 52.5rem; }
-}
-@media (641px <= width < 1150px) {
-  .st-key-facts { min-height: 69.5rem; }
-}
-@media (641px <= width < 790px) {
-  .st-key-facts { min-height: 72.5rem; }
-}
-@media (max-width: 900px) {
-  .st-key-verdict, .st-key-verdict .ecv-box { min-height: 7.5rem; }
-}
-@media (max-width: 480px) {
-  .st-key-verdict, .st-key-verdict .ecv-box { min-height: 10.5rem; }
-  .st-key-run-actions { min-height: 6rem; }
-  .ecv-progress p { min-height: 2lh; }
-}
-[class*="st-key-chart-data-"] { position: relative; }
-[class*="st-key-chart-data-"] > [data-testid="stLayoutWrapper"] { flex-basis: 100%; }
-[class*="st-key-chart-data-"] > [data-testid="stElementContainer"] {
-  position: absolute; top: 0; right: 0; z-index: 1;
-}
-</style>
-"""
-
 _lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
 _menu = component(__file__, "ecv_menu", html="", js="menu.js")
 _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 
 
 def look() -> None:
-    """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
-    st.html(_STYLE)
+    """What every page has besides its own; call once per run of the app. Its style is look.css."""
     link_button()
     presentation()
     with st.container(key="menu-mended"):

@@ -1,4 +1,5 @@
-// Makes what is presented as large as the screen allows: Esc leaves it, F is the full screen.
+// Makes what is presented as large as the screen allows, and takes the whole screen where a press led
+// here: Esc leaves it, F changes between the two.
 const fullScreen = () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else document.documentElement.requestFullscreen?.().catch(() => {});
@@ -7,7 +8,10 @@ const fullScreen = () => {
 const NARROWEST = 1024; // the page is laid out at least so wide, so that words do not wrap more
 
 export default function ({ setTriggerValue }) {
-  const leave = () => setTriggerValue("leave", true);
+  const leave = () => {
+    if (document.fullscreenElement) document.exitFullscreen();
+    setTriggerValue("leave", true);
+  };
   let zoom = 1;
   const fit = () => {
     const parts = [...document.querySelectorAll('[class*="st-key-presented"]')];
@@ -25,6 +29,10 @@ export default function ({ setTriggerValue }) {
     if (event.key === "Escape") leave();
     else if (event.key === "f") fullScreen();
   };
+  if (!window.ecvPresented && navigator.userActivation?.isActive && !document.fullscreenElement) {
+    fullScreen(); // once: whoever has left it does not want it back with the next fold
+  }
+  window.ecvPresented = true;
   document.activeElement?.blur?.(); // the button that led here would take the space bar
   const looking = setInterval(fit, 500); // figures come one by one
   window.addEventListener("keydown", pressed);
@@ -32,6 +40,7 @@ export default function ({ setTriggerValue }) {
   window.addEventListener("ecv-leave", leave);
   window.addEventListener("ecv-full", fullScreen);
   return () => {
+    if (!location.search.includes("present=")) window.ecvPresented = false;
     clearInterval(looking);
     window.removeEventListener("keydown", pressed);
     window.removeEventListener("resize", fit);

@@ -49,7 +49,7 @@ def present_button() -> None:
         icon=":material/present_to_all:",
         key="present",
         on_click=present,
-        help="Large type, only the picture and its sentence; F makes it full screen, Esc leaves.",
+        help="The picture and its sentence on the whole screen; F and Esc lead back.",
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ecv_core.figures.steps import Steps
+from ecv_core.figures.palette import Steps
 from pages.shared.live.server import PLOTLY
 from pages.shared.widgets.component import component
 from pages.shared.widgets.tables import chart_table, file_name
@@ -198,6 +198,6 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
 
 
 def _made(draw: Callable[[], Figure], form: str, title: str) -> bytes:
-    from ecv_core.figures.report.plotting import FORMS, saved
+    from ecv_core.figures.report.pictures import FORMS, saved
 
     return saved(draw, next(one for one in FORMS if one == form), title=title)

@@ -9,11 +9,12 @@ import time
 
 import streamlit as st
 
-from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import (
+from ecv_core.jobs.rights import (
     OWNER,
+    Acting,
     Action,
     Actor,
+    Handling,
     Mode,
     PersonRole,
     member,

@@ -50,7 +50,12 @@ _LONGEST, _MOST = 4000, 20
 """Characters and lines that a page may say."""
 
 _SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
-    ALL: lambda now, ids: (now.stages, now.removed, manager().trouble if now else None),
+    ALL: lambda now, ids: (
+        now.stages,
+        now.removed,
+        now.newest_fold,
+        manager().trouble if now else None,
+    ),
     QUEUE: lambda now, ids: (
         [(run.run_id, run.state, run.queued_at) for run in now.runs],
         manager().trouble if now else None,

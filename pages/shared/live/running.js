@@ -1,12 +1,4 @@
 // How far a run is. Its clock goes on here, so that nobody asks the server for the time.
-const duration = (seconds) => {
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-};
-
 export default function ({ data, parentElement }) {
   const [text, bar] = parentElement.querySelector(".ecv-progress").children;
   const forget = followed(parentElement, data, (now) => {

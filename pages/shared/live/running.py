@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ecv_core.figures.words import counted, duration, run_title
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import Run, RunState
 from pages.shared.live.acting import acting
@@ -35,7 +35,7 @@ _progress = component(
     "ecv_progress",
     html='<div class="ecv-progress"><p></p><div role="progressbar"><i></i></div></div>',
     css="running.css",
-    js=["shared.js", "running.js"],
+    js=["../widgets/duration.js", "shared.js", "running.js"],
 )
 
 

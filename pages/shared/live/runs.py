@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from ecv_core.energy.meter import SOURCES
-from ecv_core.jobs.rights.actor import Action
+from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.imports import origins
@@ -26,9 +26,6 @@ COMPARED = "runs"
 
 Known = ListedRun | Run
 """What one chooses from: own runs as rows of the list, recorded ones whole."""
-
-_Where = list[tuple[str, RunState, int]]
-"""Of each run its state and how many folds it has."""
 
 
 def opened_runs() -> list[Run]:
@@ -77,8 +74,13 @@ def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
 
 
 def remaining_seconds(run: Run) -> float | None:
-    """At most this long to the last fold, at the mean pace so far; None before the first fold."""
-    if not run.folds:
+    """At most this long to the last fold, at the mean pace so far.
+
+    None before the first fold, and while it waits: for a fold of others, a quiet machine, a node.
+    """
+    now = run.progress
+    waits = run.state is RunState.RUNNING and (now is None or now.phase.startswith("wait"))
+    if waits or not run.folds:
         return None
     return run.seconds / len(run.folds) * (run.k - len(run.folds))
 
@@ -124,29 +126,15 @@ def act_and_rerun(act: Callable[[], object]) -> None:
         st.rerun()
 
 
-def follow_runs(look: Callable[[], Sequence[Run]]) -> None:
-    """Draw the page anew when an active run goes on; nothing is asked while none is active.
+def follow_runs(run_ids: Sequence[str]) -> None:
+    """Draw the page anew when one of these runs goes on; nothing is asked while none is active.
 
-    Args:
-        look: the runs on the page, as they are now.
+    It has gone on where it is not as it was when the page began, whatever was read since.
     """
-    runs = look()
-    ids = [run.run_id for run in runs]
-    if any(run.state.active for run in runs):
-        follow(
-            _look_again,
-            look,
-            _where(runs),
-            key="runs",
-            of=[topic(RUNS, ids)],
-        )
+    if before := watch().now().of(run_ids):
+        follow(_look_again, run_ids, before, key="runs", of=[topic(RUNS, run_ids)])
 
 
-def _look_again(look: Callable[[], Sequence[Run]], before: _Where) -> None:
-    with sentences():
-        if _where(look()) != before:
-            st.rerun()
-
-
-def _where(runs: Sequence[Run]) -> _Where:
-    return [(run.run_id, run.state, len(run.folds)) for run in runs]
+def _look_again(run_ids: Sequence[str], before: object) -> None:
+    if watch().now().of(run_ids) != before:
+        st.rerun()

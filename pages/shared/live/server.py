@@ -24,11 +24,11 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ecv_core.jobs.manager import RUN
-from ecv_core.jobs.rights.actor import settings
+from ecv_core.jobs.rights import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.events import events
-from pages.shared.live.health import healthz, metrics, tell_systemd
+from pages.shared.live.health import give_back_memory, healthz, metrics, tell_systemd
 from pages.shared.live.state import manager
 from pages.shared.live.tabs import tabs
 
@@ -62,21 +62,17 @@ def routes() -> list[BaseRoute]:
 
 def middleware() -> list[Middleware]:
     """What every request goes through first."""
-    return [Middleware(tabs.guard), Middleware(_WideFromTheStart)]
+    return [Middleware(tabs.guard), Middleware(_Styled)]
 
 
-class _WideFromTheStart:
-    """Ends the page that Streamlit serves with where things stand once it is drawn.
+class _Styled:
+    """Ends the page that Streamlit serves with our style, so that everything is where it belongs.
 
-    Streamlit paints it narrow, and moves everything once the script has asked for a wide one.
+    A style that the script sends comes after the first paint, and moves what is painted: Streamlit
+    begins with a narrow page, too.
     """
 
-    _STYLE = (  # the width until something is drawn: whoever wants a narrow page has the menu
-        b"<style>[data-testid=stMainBlockContainer]{padding-top:4.5rem}"
-        b"[data-testid=stMainBlockContainer]:not(:has([class*=st-key-])){max-width:initial}"
-        b".st-key-copy-link{position:fixed}"
-        b"[data-testid=stLayoutWrapper]:has(>.st-key-copy-link){position:absolute}</style>"
-    )
+    _STYLE = f"<style>{Path(__file__).with_name('look.css').read_text('utf-8')}</style>".encode()
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -111,7 +107,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     _log_with_run_ids()
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
-        telling = asyncio.gather(events.look_and_tell(), tell_systemd())
+        telling = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
         try:
             yield
         finally:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.typing import UploadedFile
 
 from ecv_core.figures.words import (
     algorithm_title,
@@ -14,9 +15,12 @@ from ecv_core.figures.words import (
     in_order,
     titles_of,
 )
+from ecv_core.jobs.rights import Action
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
+from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
+from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT
 
 if TYPE_CHECKING:
@@ -131,10 +135,43 @@ def pick_runs(
 
 
 def runs_words(runs: Sequence[Run]) -> str:
-    """'**46 runs**: 6 datasets, 8 algorithms', as Markdown."""
+    """'**46 runs**: 6 datasets, 8 algorithms, seed 42', as Markdown."""
     rows = len({run.spec.dataset for run in runs})
     columns = len({run.spec.algorithm for run in runs})
+    seeds = {run.spec.seed for run in runs}
+    seed = f"seed {min(seeds)}" if len(seeds) == 1 else counted(len(seeds), "seed")
     return (
         f"**{counted(len(runs), 'run')}**: {counted(rows, 'dataset')}, "
-        f"{counted(columns, 'algorithm')}"
+        f"{counted(columns, 'algorithm')}, {seed}"
     )
+
+
+_EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
+
+
+def scores_upload(form: str, kinds: Sequence[str], *, key: str) -> UploadedFile | None:
+    """A file of fold scores of any program; while there is none, how it has to look.
+
+    Args:
+        form: what is in it, in a sentence.
+        kinds: of files.
+        key: of the widget.
+    """
+    if why := why_not(Action.UPLOAD):
+        st.info(why, icon=":material/lock:")
+        return None
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    file = left.file_uploader(
+        "Fold scores", type=list(kinds), key=key, max_upload_size=max_upload_mb(), help=form
+    )
+    right.download_button(
+        "An example file",
+        _EXAMPLE,
+        file_name="fold-scores.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    if file is None:
+        st.caption(form)
+    return file

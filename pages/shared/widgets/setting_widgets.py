@@ -78,9 +78,10 @@ def parameter_widget(
     """
     default = parameter.default
     if parameter.choices:
-        at = parameter.choices.index(str(default))
+        choices = list(parameter.choices)
+        at = choices.index(str(default))
         here = place or st
-        return str(here.selectbox(options=parameter.choices, index=at, width=200, **about))
+        return str(here.selectbox(options=choices, index=at, width=200, **about))
     kind = type(default)
     if kind in (int, float):
         about |= {

@@ -14,7 +14,7 @@ from ecv_core.analysis.rank_swaps import (
     taus_frame,
     winners,
 )
-from ecv_core.figures.rank_swaps import arrow
+from ecv_core.figures.splits import arrow
 from ecv_core.records.errors import InputError
 
 # Table 3 of Meng et al. (2020), Ta-Feng, nDCG@10; our algorithms stand in for theirs.

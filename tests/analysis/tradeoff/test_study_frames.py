@@ -1,5 +1,7 @@
 """A study's frames: every number is what the walk over orders says of that cell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from ecv_core.analysis.tradeoff.frames import (
     stability_frame,
 )
 from ecv_core.records.run import Scores
+from tests.fake_folds import fold_result
 
 
 @pytest.fixture
@@ -65,6 +68,19 @@ def test_the_headline_averages_cells_and_the_bill_sums_joules(systems, explored)
     assert row["energy_percent"] == pytest.approx(np.mean([at.cost_percent for at in outcomes]))
     spent = sum(at.cost_percent * j for at, j in zip(outcomes, joules, strict=True))
     assert row["joules_percent"] == pytest.approx(spent / sum(joules))
+
+
+def test_processor_time_is_summed_over_the_runs_of_which_a_fold_says_it(systems):
+    folds = [fold_result(at, 0.3) for at in range(6)]
+    for at, seconds in ((0, 2.0), (2, 4.0)):  # all of 6 folds: 12 s and 24 s
+        first = replace(folds[0], processor_seconds=seconds)
+        systems[at] = replace(systems[at], results=(first, *folds[1:]))
+    explored = tradeoff(systems, within_percent=2.0)
+    alpha = slider_alphas(explored.alphas)[10]
+    row = headline_frame(explored, [alpha]).iloc[0]
+    used = [explore(systems[at]).at(alpha).mean_stop / 6 for at in (0, 2)]
+    assert row["processor_percent"] == pytest.approx(100 * (12 * used[0] + 24 * used[1]) / 36)
+    assert row["processor_runs"] == 2
 
 
 def test_ranks_and_what_stays_are_tidy(systems, explored):

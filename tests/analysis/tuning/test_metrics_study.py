@@ -13,7 +13,7 @@ from ecv_core.analysis.tuning.metrics_study import power_document, study_metrics
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.store.configurations import (
+from ecv_core.store.recorded import (
     TUNINGS,
     Configurations,
     configuration_names,

@@ -67,11 +67,17 @@ def test_five_rows_of_a_reason_are_shown_and_lines_of_json_are_counted_from_one(
         ("ann,y,good,1700000000,7", NO_RATING),
         ("ann,y,nan,1700000000,7", NO_RATING),
         ("ann,y,1e308,1700000000,7", NO_RATING),
-        ("ann,y,3,,7", "no time, or none in seconds"),
-        ("ann,y,3,1e308,7", "no time, or none in seconds"),
-        ("ann,y,3,inf,7", "no time, or none in seconds"),
-        ("ann,y,3,-8520336001,7", "no time, or none in seconds"),  # the last second of 1699
-        ("ann,y,3,7258118400,7", "no time, or none in seconds"),  # the first one of 2200
+        ("ann,y,3,,7", "no time, or none from 1700 to 2199 as seconds since 1970"),
+        ("ann,y,3,1e308,7", "no time, or none from 1700 to 2199 as seconds since 1970"),
+        ("ann,y,3,inf,7", "no time, or none from 1700 to 2199 as seconds since 1970"),
+        (
+            "ann,y,3,-8520336001,7",
+            "no time, or none from 1700 to 2199 as seconds since 1970",
+        ),  # the last second of 1699
+        (
+            "ann,y,3,7258118400,7",
+            "no time, or none from 1700 to 2199 as seconds since 1970",
+        ),  # the first one of 2200
         ("ann,y,3,1700000000,", NO_BASKET),
         (f"{'a' * 257},y,3,1700000000,7", LONG_ID),
         (f"ann,{'a' * 900_000},3,1700000000,7", LONG_ID),

@@ -223,3 +223,18 @@ def test_the_limit_is_200_unless_asked_for(monkeypatch):
     assert limits.max_upload_bytes() == 200 * 1024 * 1024
     small(monkeypatch, 7)
     assert limits.max_unpacked_bytes() == 35 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("given", "size", "megabytes"),
+    [
+        ("", 0, 700),
+        ("", 10 << 20, 800),
+        ("", 110 << 20, 1800),
+        ("", 200 << 20, 1800),
+        ("64", 0, 64),
+    ],
+)
+def test_a_small_file_may_take_less_memory_than_a_large_one(monkeypatch, given, size, megabytes):
+    monkeypatch.setenv("ECV_MAX_READ_MB", given)
+    assert limits.max_read_mb(size) == megabytes

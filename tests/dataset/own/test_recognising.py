@@ -11,8 +11,7 @@ import pytest
 
 from ecv_core.dataset.own.layout import Form, TimeUnit
 from ecv_core.dataset.own.plain import no_report, plain_file
-from ecv_core.dataset.own.reading import first_look
-from ecv_core.dataset.own.recognise import guess_unit, plain_name, recognise
+from ecv_core.dataset.own.recognise import first_look, guess_unit, plain_name, recognise
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from tests.dataset.own.conftest import rows_of
 
@@ -64,8 +63,6 @@ def test_separators_headers_and_line_ends_are_recognised(read, text, columns, ro
         ("user,item\nJosé,Ω\n".encode(), "utf-8"),
         ("user,item\nJosé,Ω\n".encode("utf-8-sig"), "utf-8"),
         ("user,item\nJosé,Ω\n".encode("utf-16"), "utf-16"),
-        ("user,item\nJosé,Ω\n".encode("utf-16-le"), "utf-16-le"),
-        ("user,item\nJosé,é\n".encode("utf-16-be"), "utf-16-be"),
         ("user,item\nJosé,é\n".encode("latin-1"), "cp1252"),
         ("user,item\nJosé,€\n".encode("cp1252"), "cp1252"),
         (b"user,item\nJos\xe9,\x81\n", "latin-1"),
@@ -167,7 +164,7 @@ def test_day_or_month_first_is_decided_by_the_whole_sample(read):
         JAN_22 + 9 * 86400,
     ]
     assert read("user;item;time\n" + rows, unit=TimeUnit.MONTH_FIRST)[1].unused == {
-        "no time, or none as a date, month first, from the years 1700 to 2199": 1
+        "no time, or none from 1700 to 2199 as dates, month first: 01/22/2023": 1
     }
 
 

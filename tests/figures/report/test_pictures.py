@@ -15,16 +15,20 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.tradeoff.frames import TRADEOFF_COLUMNS
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.palette import CellScale
 from ecv_core.figures.report.pictures import (
+    FORMS,
+    SMALL,
+    _styled,
     cells_picture,
     efold_picture,
+    inline,
     intervals_picture,
     ranks_picture,
+    saved,
     stops_picture,
     tradeoff_picture,
 )
-from ecv_core.figures.report.plotting import FORMS, SMALL, _styled, inline, saved
-from ecv_core.figures.scales import CellScale
 from ecv_core.records.run import Decision, Interval, Moment
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -264,7 +268,7 @@ def test_the_alpha_asked_for_is_marked_on_the_curve():
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     here = lines["alpha 1e-4"]
     assert (list(here.get_xdata()), list(here.get_ydata())) == ([40], [1])
-    assert list(lines["precision rule, all tolerances"].get_xdata()) == [50]
+    assert list(lines["precision rule"].get_xdata()) == [50]
     dashes = {(line.get_linestyle(), line.get_marker()) for line in lines.values()}
     assert len(dashes) >= 5  # told apart without colour
 

@@ -58,7 +58,7 @@ def test_the_report_has_the_runs_numbers(a_run, known):
     )
     assert "± 0.0497" in text
     assert "30 mWh" in text  # 3 folds of 36 J
-    assert "60 to 80 mWh" in text  # 7 folds saved, 70 mWh less or more 15 %
+    assert "26 to 80 mWh" in text  # 7 folds of 16 J less 15 % to 36 J and 15 %
     assert "1.5 g" in text
     assert "from processor load" in text
     assert "run 0123456789ab · finished · 2026-03-04" in text

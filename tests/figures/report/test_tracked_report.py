@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ecv_core.figures.report.describe import describe_runs
-from ecv_core.figures.report.methods import energy_sentence
+from ecv_core.figures.report.describe import describe_runs, energy_sentence
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Energy, FoldResult, Run, RunState

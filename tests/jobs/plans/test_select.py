@@ -14,9 +14,8 @@ from ecv_core.analysis.selection.contenders import parse_contender
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
-from ecv_core.jobs.computing import Results
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
+from ecv_core.jobs.executors import Here, Results
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import (

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import GivesUp, Says
 from ecv_core.jobs.executors import Here
+from ecv_core.jobs.manager import Queue
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
-from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec

@@ -10,13 +10,12 @@ import pytest
 from ecv_core.analysis.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
 from ecv_core.cli import main
 from ecv_core.energy.meter import NoMeter
-from ecv_core.jobs.computing import Compute, Results
-from ecv_core.jobs.executors import Here
+from ecv_core.jobs.executors import Compute, Here, Results
 from ecv_core.jobs.plans.tune import Tuning, groups, make_tuning, tune
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.configurations import specs_of
+from ecv_core.store.recorded import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 
@@ -77,7 +76,7 @@ def tuned(store: Store, compute: Compute, *, share: bool = False, **how: object)
 def fake_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands compute made-up folds, and no hardware is probed."""
     monkeypatch.setattr(
-        "ecv_core.jobs.computing.run_fold", lambda spec, index, **_: fold(spec, index)
+        "ecv_core.jobs.executors.run_fold", lambda spec, index, **_: fold(spec, index)
     )
     monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
 
@@ -239,7 +238,7 @@ def test_only_the_choice_meets_the_part_put_aside_and_only_once(
         assert spec.k == 10
         return result
 
-    monkeypatch.setattr("ecv_core.jobs.computing.run_fold", computed)
+    monkeypatch.setattr("ecv_core.jobs.executors.run_fold", computed)
     monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
     target = tmp_path / "tuned.json"
     grid = ["--grid", "neighbours=10,40,80", "--json", str(target)]

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.queue import Queue
-from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import Actor, Limits, Mode, PersonRole, Settings
+from ecv_core.jobs.manager import Queue
+from ecv_core.jobs.rights import Acting, Actor, Handling, Limits, Mode, PersonRole, Settings
 from ecv_core.records.run import RunState
 from ecv_core.store.engine import database_url
 from ecv_core.store.people import Quota

@@ -8,14 +8,14 @@ import pytest
 from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.study import Cell, look
-from ecv_core.jobs.rights.actor import OWNER
+from ecv_core.jobs.rights import OWNER
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import moments, rule_for
+from ecv_core.store.imports import RunFile
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import add_lost, people_names
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan, stored_plans
-from ecv_core.store.run_file import RunFile
 from ecv_core.store.schema import folds, labels
 from tests.fake_folds import fold_result
 from tests.jobs.rights.conftest import ADA, BEN, OTHER_VISITOR, SPEC, VERA, VISITOR

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core.jobs.rights.actor import OWNER, Mode, PersonRole, Settings, member, settings, visitor
+from ecv_core.jobs.rights import OWNER, Mode, PersonRole, Settings, member, settings, visitor
 from ecv_core.records.errors import InputError
 
 ISSUER = "https://id.example.org"

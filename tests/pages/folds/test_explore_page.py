@@ -7,7 +7,7 @@ import pytest
 
 from ecv_core.records.run import RunState
 from ecv_core.stopping import RULES
-from pages.run.stop_settings import rule_param_key
+from pages.run.settings import rule_param_key
 from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 

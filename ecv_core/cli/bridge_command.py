@@ -1,0 +1,60 @@
+"""`bridge`: a model of RecBole or Cornac, fold by fold, in an environment of its own."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+
+from ecv_core.cli import OK, check_target, write_json
+from ecv_core.cli.run_command import spec_of, summary
+from ecv_core.cli.track_commands import add_tracked
+from ecv_core.records.errors import InputError
+
+
+def bridge_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("library", choices=["recbole", "cornac"])
+    parser.add_argument("model", metavar="MODEL", help="as the library names it, such as BPR")
+    parser.add_argument("dataset")
+    add_tracked(parser, of_param="of the model, as its library names it; lists as JSON: [64,32]")
+    parser.add_argument(
+        "--check", action="store_true", help="have the library's own evaluator score each fold too"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+
+
+def bridge_command(options: argparse.Namespace) -> int:
+    """Compute the folds that the run lacks, until its rule stops, and say what came of it."""
+    check_target(options.json)
+    from ecv_core.jobs import bridge
+    from ecv_core.library.track import Tracked
+    from ecv_core.store.document import run_document
+
+    name, model, check = options.library, options.model, options.check
+    library = bridge.LIBRARIES[name]
+    options.algorithm = f"{library.title} {model}"
+    options.param.append(f"{name}={library.version}")  # other versions make another run
+    spec = spec_of(options)
+    bridge.check_served(spec, check=check)
+    cv = Tracked(spec, None, keep=True, resume=not options.new, said=True)
+    python = bridge.environment(library, _say)
+    try:
+        for fold in cv:
+            lists, own = bridge.fit(name, python, model, spec, fold, check=check)
+            cv.report(lists)
+            moment = cv.run.record.moments[-1]
+            score = f"fold {moment.fold}: {spec.metric_name} {moment.score:.4f}"
+            if not math.isnan(own):
+                score += f", {library.title}'s evaluator {own:.4f} ({own - moment.score:+.0e})"
+            _say(f"{score}. {moment.decision.reason}")
+    except InputError:
+        cv.forget_if_empty()
+        raise
+    write_json(run_document(cv.run.record), options.json)
+    if options.json != "-":
+        print(summary(cv.run.record))
+    return OK
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,235 @@
+"""The formulas of metrics: of hits in ranked lists per user, and of errors of predictions.
+
+Those of lists are RecBole's: binary gain, discount 1/log2(rank + 1), and an ideal list that is cut
+at the number of held-out items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranked:
+    """Ranked lists against what was held out, with the sums that the metrics share.
+
+    `hits` has shape (users, n), True where the item at that rank is held out; `held_out` has shape
+    (users,) and counts each user's held-out items, at least 1. `cutoffs` are at most n.
+    """
+
+    hits: NDArray[np.bool_]
+    held_out: NDArray[np.intp]
+    cutoffs: tuple[int, ...]
+
+    def at_cutoffs(self, by_rank: Floats) -> Floats:
+        """Running sums over ranks, read off at the cut-offs; shape (users, cutoffs)."""
+        return np.cumsum(by_rank, axis=1)[:, np.array(self.cutoffs) - 1]
+
+    def reachable(self) -> NDArray[np.intp]:
+        """Hits that a perfect list has: min(n, held-out); shape (users, cutoffs)."""
+        counts: NDArray[np.intp] = np.minimum(np.array(self.cutoffs), self.held_out[:, None])
+        return counts
+
+    def ranks(self) -> Floats:
+        """1 .. n; shape (n,)."""
+        return np.arange(1.0, self.hits.shape[1] + 1)
+
+
+def _counts(ranked: Ranked) -> Floats:
+    return ranked.at_cutoffs(ranked.hits.astype(np.float64))
+
+
+def ndcg(ranked: Ranked) -> Floats:
+    """Discounted gain over that of a perfect list. Source: Järvelin & Kekäläinen (2002)."""
+    discounts = 1 / np.log2(ranked.ranks() + 1)
+    ideal: Floats = np.cumsum(discounts)[ranked.reachable() - 1]
+    return ranked.at_cutoffs(ranked.hits * discounts) / ideal
+
+
+def recall(ranked: Ranked) -> Floats:
+    """Share of the held-out items that are in the list."""
+    return _counts(ranked) / ranked.held_out[:, None]
+
+
+def precision(ranked: Ranked) -> Floats:
+    """Share of the list's n places that hold a held-out item."""
+    return _counts(ranked) / np.array(ranked.cutoffs, dtype=np.float64)
+
+
+def mrr(ranked: Ranked) -> Floats:
+    """1 / rank of the first hit, 0 without one. Source: Voorhees (1999)."""
+    first = ranked.hits & (np.cumsum(ranked.hits, axis=1) == 1)
+    return ranked.at_cutoffs(first / ranked.ranks())
+
+
+def hit(ranked: Ranked) -> Floats:
+    """1 if there is any hit, else 0."""
+    return (_counts(ranked) > 0).astype(np.float64)
+
+
+def average_precision(ranked: Ranked) -> Floats:
+    """Mean over a perfect list's hits of the precision at each hit's rank."""
+    precision_at_rank = np.cumsum(ranked.hits, axis=1) / ranked.ranks()
+    return ranked.at_cutoffs(ranked.hits * precision_at_rank) / ranked.reachable()
+
+
+HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
+    "ndcg": ndcg,
+    "recall": recall,
+    "precision": precision,
+    "mrr": mrr,
+    "hit": hit,
+    "map": average_precision,
+}
+"""Their kernels, by the metric's id: hits -> shape (users, cutoffs)."""
+
+
+def per_user(
+    hits: NDArray[np.bool_],
+    held_out: NDArray[np.intp],
+    cutoffs: Sequence[int],
+    metrics: Iterable[str] = tuple(HIT_METRICS),
+) -> dict[str, Floats]:
+    """Metrics of hits for every user.
+
+    Args:
+        hits: shape (users, n), True where the item at that rank is held out.
+        held_out: how many items each user has held out, at least 1; shape (users,).
+        cutoffs: list lengths, each from 1 to n.
+        metrics: of HIT_METRICS; by default all.
+    Returns: metric id -> shape (users, len(cutoffs)), in [0, 1].
+    """
+    ranked = Ranked(hits=hits, held_out=held_out, cutoffs=tuple(cutoffs))
+    return {name: HIT_METRICS[name](ranked) for name in metrics}
+
+
+# Hits and the popularity of the recommended items -> how novel the hits are, per user.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Popularity:
+    """How often each item was chosen in training; `counts` has shape (items,)."""
+
+    counts: NDArray[np.intp]
+    users: int
+    """Users with a training interaction."""
+
+    @classmethod
+    def of(cls, train: csr_array) -> Popularity:
+        """From a training matrix of shape (users, items)."""
+        counts = np.bincount(train.indices, minlength=train.shape[1])
+        return cls(counts=counts, users=int(np.count_nonzero(np.diff(train.indptr))))
+
+    def complement(self) -> Floats:
+        """1 - p(seen | i): the share of the users who do not have the item; shape (items,)."""
+        return 1 - self.counts / max(self.users, 1)
+
+    def surprise(self) -> Floats:
+        """-log2 p(i | seen): bits that choosing the item tells; shape (items,).
+
+        An item that nobody has counts as one that one user has.
+        """
+        total = max(int(self.counts.sum()), 1)
+        bits: Floats = np.log2(total) - np.log2(np.maximum(self.counts, 1))
+        return bits
+
+
+def _expected(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Floats:
+    discounts = 1 / np.log2(ranked.ranks() + 1)
+    ends = np.array(ranked.cutoffs) - 1
+    # Only hits count, so an empty place (-1) may look up any item.
+    gained = ranked.at_cutoffs(np.where(ranked.hits, novelty[items], 0.0) * discounts)
+    expected: Floats = gained / np.cumsum(discounts)[ends]
+    return expected
+
+
+def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
+    """Expected popularity complement: novelty 1 - p(seen | i) of the hits, discounted by rank.
+
+    Args:
+        ranked: the users' lists.
+        items: the item at each rank, -1 where there is none; shape (users, n).
+        popularity: of all items in training.
+    Returns: shape (users, cutoffs), in [0, 1]; 0 without a hit.
+    Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
+    """
+    return _expected(ranked, items, popularity.complement())
+
+
+def efd(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
+    """Expected free discovery: novelty -log2 p(i | seen) of the hits, discounted by rank.
+
+    Arguments as for `epc`.
+    Returns: bits; shape (users, cutoffs), not negative; 0 without a hit.
+    Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
+    """
+    return _expected(ranked, items, popularity.surprise())
+
+
+NOVELTY_METRICS = {"epc": epc, "efd": efd}
+"""Their kernels, by the metric's id."""
+
+
+# Predictions and what came true -> prediction errors: log loss, and MAE and RMSE of ratings.
+
+
+def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
+    """-log of the probability that a model gave to what happened.
+
+    Args:
+        log_odds: of an interaction, log(p / (1 - p)); any shape, any finite size.
+        chosen: 1 or True where there is one; same shape.
+    Returns: same shape, in nats, not negative; log 2 where p is one half.
+    Source: Good (1952); as binary cross-entropy in He et al. (2017).
+    """
+    odds = np.asarray(log_odds, dtype=np.float64)
+    # log(1 + exp(x)) without overflow.
+    return np.logaddexp(0.0, np.where(np.asarray(chosen, dtype=bool), -odds, odds))
+
+
+def errors_by_user(
+    predicted: ArrayLike,
+    given: ArrayLike,
+    users: ArrayLike,
+    own: Mapping[str, Floats] = MappingProxyType({}),
+) -> tuple[NDArray[np.int32], dict[str, Floats], dict[str, float]]:
+    """MAE and RMSE over all ratings of a fold, and what each user adds to them.
+
+    Both are ratios of sums over users, so they are no mean of users' own. What a user adds is
+    linearized: with s_u the user's sum of (absolute, squared) errors, n_u ratings, m users and N
+    ratings in all, the mean error is E = sum s_u / N, and
+
+        z_u = f(E) + f'(E) * (s_u - n_u * E) / (N / m)
+
+    with f the identity, or the root for RMSE. The mean of z_u over users is f(E) exactly, and the
+    variance of that mean is that of a ratio, ratings grouped by user (delta method).
+
+    Args:
+        predicted: ratings as a model predicts them; shape (ratings,), at least one.
+        given: ratings as users gave them; shape (ratings,).
+        users: whose they are, codes; shape (ratings,).
+        own: other errors of each rating, whose mean counts as MAE's does; shape (ratings,).
+    Returns: the users, ascending; z_u by metric, of shape (users,); each metric over all ratings.
+    Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
+        for the metrics.
+    """
+    error = np.asarray(predicted, dtype=np.float64) - np.asarray(given, dtype=np.float64)
+    whose, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
+    per_user = len(error) / len(whose)
+    parts: dict[str, Floats] = {}
+    pooled: dict[str, float] = {}
+    for name, losses in {"rmse": error**2, "mae": np.abs(error), **own}.items():
+        sums = np.bincount(codes, weights=losses)
+        mean = float(losses.mean())
+        pooled[name] = float(np.sqrt(mean)) if name == "rmse" else mean
+        slope = 1.0 if name != "rmse" else 0.5 / pooled[name] if mean > 0 else 0.0
+        parts[name] = pooled[name] + slope * (sums - counts * mean) / per_user
+    return whose.astype(np.int32), parts, pooled

@@ -1,0 +1,170 @@
+"""Models that count and average: the popularity of items, and a rating from damped means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.spec import Task
+
+Floats = NDArray[np.float64]
+
+# Every user gets the items with most training interactions.
+
+
+_DRAWS = 20
+"""Times that an item which a user has is drawn anew."""
+
+
+class Popular:
+    """Scores an item by its number of training interactions, the same for every user.
+
+    Args:
+        batch_size: 0 counts every interaction; otherwise see `_once_per_batch`.
+    """
+
+    def __init__(self, batch_size: int = 0) -> None:
+        self._batch_size = batch_size
+
+    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        items: NDArray[np.signedinteger] = train.indices
+        if self._batch_size:
+            items = _once_per_batch(train, max(self._batch_size // 2, 1), seed)
+        counts = np.bincount(items, minlength=train.shape[1])
+        self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
+        progress("fit", 1, 1)
+
+    @property
+    def common(self) -> NDArray[np.float32]:
+        """As of `evaluation.Scorer`."""
+        return self._scores
+
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
+        return np.tile(self._scores, (len(users), 1))
+
+
+def _once_per_batch(train: csr_array, positives: int, seed: int) -> NDArray[np.intp]:
+    """The items of each batch, each once: what RecBole 1.2.1 counts.
+
+    A batch has so many interactions in random order, and for each an item that the user has not,
+    drawn evenly. `item_cnt[item] = item_cnt[item] + 1` counts an item once, however often it is
+    there, the drawn ones too; so no item counts more often than there are batches.
+    """
+    rng, (users, items) = np.random.default_rng(seed), train.shape
+    owners = np.repeat(np.arange(users), np.diff(train.indptr))
+    taken = owners * items + train.indices
+    drawn, clashes = np.empty(train.nnz, dtype=np.intp), np.arange(train.nnz)
+    for _ in range(_DRAWS):
+        drawn[clashes] = rng.integers(items, size=len(clashes))
+        clashes = clashes[np.isin(owners[clashes] * items + drawn[clashes], taken)]
+    batches = rng.permutation(train.nnz) // positives
+    keys = np.concatenate([batches * items + train.indices, batches * items + drawn])
+    return np.unique(keys) % items
+
+
+POPULAR = Algorithm(
+    id="popular",
+    title="Popularity",
+    summary=(
+        "Recommends the items with most training interactions to everyone. "
+        "Costs next to nothing; the baseline that any personal model has to beat."
+    ),
+    paper="Cremonesi, Koren, Turrin (2010): Performance of recommender algorithms on top-N tasks",
+    parameters=(
+        Parameter(
+            "batch_size",
+            0,
+            "0 counts every interaction. Otherwise an item counts once in each batch, half of "
+            "it interactions and half negatives: a mistake of RecBole's Pop (2048 there).",
+            low=0,
+            high=1_000_000,
+            source="every interaction counts in the paper; RecBole 1.2.1 counts by batches",
+            later=True,
+        ),
+    ),
+    build=lambda params: Popular(int(params.get("batch_size", 0))),
+    random=False,
+    with_torch=False,
+)
+
+
+# A rating is the mean of all, what its item gets more, and what its user gives more.
+
+
+class Bias:
+    """Damped means: of few ratings little is believed. Unknown users and items add nothing."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._damping = params["user_damping"], params["item_damping"]
+
+    def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
+        report(0, 1)
+        mean, users, items = biases(train, *self._damping)
+        predicted: Floats = mean + users[asked.users] + items[asked.items]
+        report(1, 1, predicted)
+        return predicted
+
+
+def biases(
+    train: Ratings, user_damping: float, item_damping: float
+) -> tuple[float, Floats, Floats]:
+    """The mean, what each user adds and what each item adds, from items first, then users.
+
+    Args:
+        train: ratings.
+        user_damping, item_damping: ratings equal to what is known before, as many as are added.
+    Returns: shapes (), (users,) and (items,); 0 for users and items without a rating.
+    Source: Koren, Bell (2011), Advances in Collaborative Filtering, section 5.2.1.
+    """
+    mean = train.mean
+    left = train.values - mean
+    items = _damped(left, train.items, train.n_items, item_damping)
+    users = _damped(left - items[train.items], train.users, train.n_users, user_damping)
+    return mean, users, items
+
+
+def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
+    sums = np.bincount(codes, weights=left, minlength=size)
+    counts = np.bincount(codes, minlength=size) + damping
+    damped: Floats = np.divide(sums, counts, out=np.zeros(size), where=counts > 0)
+    return damped
+
+
+BIAS = Algorithm(
+    id="bias",
+    title="Bias (damped means)",
+    summary=(
+        "Predicts a rating from the mean of all, its item's and its user's deviation, each drawn "
+        "towards zero where there are few ratings. Costs next to nothing; the baseline that every "
+        "personal model of ratings has to beat."
+    ),
+    paper="Koren, Bell (2011): Advances in Collaborative Filtering",
+    task=Task.RATINGS,
+    parameters=with_source(
+        "LensKit 2025.8",
+        Parameter(
+            "user_damping",
+            5.0,
+            "Ratings without deviation that every user is given beside the own ones.",
+            low=0,
+            high=1e6,
+        ),
+        Parameter(
+            "item_damping",
+            5.0,
+            "Ratings without deviation that every item is given beside the own ones.",
+            low=0,
+            high=1e6,
+        ),
+    ),
+    build=Bias,
+    random=False,
+)

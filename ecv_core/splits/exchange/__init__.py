@@ -1,1 +1,0 @@
-"""Folds as files: CSV, archives, and the copies that imported ones leave here."""

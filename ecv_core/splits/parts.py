@@ -1,0 +1,297 @@
+"""A fold's parts: as sparse matrices, counted, and how much of training lies after tests.
+
+A *pair* is a training interaction and a test interaction that it helps to predict; it leaks where
+the training interaction is strictly later. The share of leaking pairs is given for three notions
+of helping, from wide to narrow:
+
+- *anyone*: every training interaction helps to predict every test interaction, as all of them
+  shape what a collaborative filter learns;
+- *item*: those of the same item help, as they are its popularity (figure 1 of the paper: a model
+  that knows of a hit before it becomes one);
+- *own*: those of the same user help, as they are the profile.
+
+Source: Meng et al. (2020), who describe the leak; the measure is this project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Folds, History, Interactions, Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldMatrices:
+    """One fold; every matrix has shape (users, items), float32 ones, sorted, without duplicates.
+
+    Rows and columns may be empty.
+    """
+
+    train: csr_array
+    validation: csr_array
+    """Set aside from training; empty where the split has no such part."""
+    held_out: csr_array
+    interactions: Interactions
+    """What was split."""
+    learnt: NDArray[np.bool_]
+    """Which interactions are in training; shape (interactions,)."""
+
+    @property
+    def seen(self) -> csr_array:
+        """What the user already has when the held-out part is predicted, and so no candidate."""
+        if not self.validation.nnz:
+            return self.train
+        seen = csr_array(self.train + self.validation)
+        seen.sort_indices()
+        return seen
+
+    def history(self) -> History:
+        """What is known of when the entries of `train` were, for models that ask for it."""
+        return History.of(self.interactions, self.learnt)
+
+
+@kinds_checked
+def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldMatrices:
+    """All parts of fold `index`, pairwise disjoint.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions, or if the
+        fold has nothing to learn from or nothing held out.
+    """
+    parts = usable_parts(interactions, folds, index)
+    return FoldMatrices(
+        train=_matrix(interactions, parts == Part.TRAIN),
+        validation=_matrix(interactions, parts == Part.VALIDATION),
+        held_out=_matrix(interactions, parts == Part.TEST),
+        interactions=interactions,
+        learnt=parts == Part.TRAIN,
+    )
+
+
+def usable_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+    """The Part of each interaction in fold `index`. Raises: FoldsError as `fold_matrices`."""
+    parts = checked_parts(interactions, folds, index)
+    counts = np.bincount(parts, minlength=len(Part))
+    for part, word in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
+        if not counts[part]:
+            raise FoldsError(_nothing(interactions, folds, index, word, int(counts[Part.UNKNOWN])))
+    return parts
+
+
+def checked_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+    """The Part of each interaction in fold `index`.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    """
+    parts = folds.parts(index)
+    if len(parts) != len(interactions):
+        raise FoldsError(
+            f"these folds assign {len(parts)} interactions, but {interactions.dataset} "
+            f"has {len(interactions)}; make the folds from this dataset again"
+        )
+    return parts
+
+
+def _nothing(interactions: Interactions, folds: Folds, index: int, word: str, unknown: int) -> str:
+    reason = (
+        f", because training knows the user and the item of none of {unknown:,} interactions; "
+        "use 'unknown' = 'keep'"
+        if unknown
+        else "; use another number of folds or another split"
+    )
+    return (
+        f"fold {index} of {interactions.dataset} under the split '{folds.strategy}' has nothing "
+        f"{word}{reason}"
+    )
+
+
+def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> csr_array:
+    users, items = interactions.users[chosen], interactions.items[chosen]
+    width = interactions.n_items
+    keys = users.astype(np.int64) * width + items
+    if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
+        ones = np.ones(len(users), dtype=np.float32)
+        matrix = csr_array((ones, (users, items)), shape=(interactions.n_users, width))
+        # Building it from pairs has sorted them and added up what was there twice.
+        matrix.data[:] = 1
+        return matrix
+    sizes = np.bincount(users, minlength=interactions.n_users)
+    pointers = np.zeros(interactions.n_users + 1, dtype=np.int32)
+    np.cumsum(sizes, out=pointers[1:])
+    matrix = csr_array(
+        (np.ones(len(items), dtype=np.float32), items.astype(np.int32, copy=False), pointers),
+        shape=(interactions.n_users, width),
+    )
+    matrix.has_sorted_indices = True  # known from the keys; spares every user of it the check
+    matrix.has_canonical_format = True
+    return matrix
+
+
+# What a fold holds, part by part, and what of it is unknown.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartCounts:
+    """What is in one part of a fold."""
+
+    interactions: int
+    users: int
+    items: int
+    baskets: int | None
+    """Distinct (user, basket) pairs; None where the dataset has no baskets."""
+    first: int | None
+    """Time of the earliest interaction in Unix seconds; None without timestamps or interactions."""
+    last: int | None
+    """Of the latest, likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldParts:
+    """What is in every part of a fold: the statistics that Meng et al. ask authors to report."""
+
+    counts: Mapping[Part, PartCounts]
+    """By part; a part without interactions has zeros."""
+    unknown_users: int
+    """Users that something is or would be held out of for testing, and training does not have."""
+    unknown_items: int
+    """Items that are or would be held out for testing, and training does not have."""
+    unknown_interactions: int
+    """Test interactions, dropped or not, whose user or item training does not have."""
+
+    @property
+    def dropped(self) -> int:
+        """How many held-out interactions were dropped as unknown, from test and validation."""
+        return self.counts[Part.UNKNOWN].interactions
+
+
+def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldParts:
+    """Count fold `index`.
+
+    Where unknown users and items are dropped, those of the validation part count as unknown too.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    """
+    parts = checked_parts(interactions, folds, index)
+    counts = {part: _counts(interactions, parts == part) for part in Part}
+    users, items = known_to_training(interactions, parts)
+    held = (parts == Part.TEST) | (parts == Part.UNKNOWN)
+    held_users, held_items = interactions.users[held], interactions.items[held]
+    strange_user, strange_item = ~users[held_users], ~items[held_items]
+    return FoldParts(
+        counts=counts,
+        unknown_users=len(np.unique(held_users[strange_user])),
+        unknown_items=len(np.unique(held_items[strange_item])),
+        unknown_interactions=int(np.sum(strange_user | strange_item)),
+    )
+
+
+def known_to_training(
+    interactions: Interactions, parts: NDArray[np.int8]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which users and which items occur in training; shapes (users,) and (items,)."""
+    learnt = parts == Part.TRAIN
+    users = np.bincount(interactions.users[learnt], minlength=interactions.n_users) > 0
+    items = np.bincount(interactions.items[learnt], minlength=interactions.n_items) > 0
+    return users, items
+
+
+def _counts(interactions: Interactions, chosen: NDArray[np.bool_]) -> PartCounts:
+    users, items = interactions.users[chosen], interactions.items[chosen]
+    baskets, times = None, None
+    if interactions.baskets is not None:
+        joint = users.astype(np.int64) << 32 | interactions.baskets[chosen].astype(np.int64)
+        baskets = len(np.unique(joint))
+    if interactions.timestamps is not None and len(users):
+        times = interactions.timestamps[chosen]
+    return PartCounts(
+        interactions=len(users),
+        users=int(np.count_nonzero(np.bincount(users, minlength=1))),
+        items=int(np.count_nonzero(np.bincount(items, minlength=1))),
+        baskets=baskets,
+        first=None if times is None else int(times.min()),
+        last=None if times is None else int(times.max()),
+    )
+
+
+def day(seconds: int | None) -> str:
+    """The day in UTC; empty for None, the number itself where it is no date."""
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)  # own files may have any numbers for times
+
+
+# How much of what a model learns lies after what it is to predict.
+
+
+Codes = NDArray[np.int32]
+Ranks = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leakage:
+    """Shares of (training, test) pairs in which training lies later, in [0, 1].
+
+    None where it cannot be known: times that do not compare between users, or no pair at all.
+    """
+
+    anyone: float | None
+    item: float | None
+    own: float | None
+    tests: float | None
+    """Share of the test interactions that any training interaction lies after."""
+
+
+def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | None:
+    """The leakage of fold `index`; None for a dataset without any order in time.
+
+    Takes O(n log n) time and O(n) memory for n interactions.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions.
+    """
+    parts = checked_parts(interactions, folds, index)
+    if interactions.history is None:
+        return None
+    learnt, held = parts == Part.TRAIN, parts == Part.TEST
+    moments = np.unique(interactions.history, return_inverse=True)[1].astype(np.int64)
+    train, test = moments[learnt], moments[held]
+
+    def among(codes: Codes) -> float | None:
+        return later_share(codes[learnt], train, codes[held], test)
+
+    shared = interactions.timestamps is not None
+    return Leakage(
+        anyone=among(np.zeros_like(interactions.users)) if shared else None,
+        item=among(interactions.items) if shared else None,
+        own=among(interactions.users),
+        tests=float(np.mean(test < train.max())) if shared and len(train) and len(test) else None,
+    )
+
+
+def later_share(train_groups: Codes, train: Ranks, test_groups: Codes, test: Ranks) -> float | None:
+    """Share of the pairs within one group in which the training moment is later.
+
+    Args:
+        train_groups: the group of each training interaction.
+        train: moments as ranks from 0.
+        test_groups: the group of each test interaction, likewise.
+        test: moments, ranked together with those of training.
+    Returns: None without a pair.
+    """
+    span = int(max(train.max(initial=0), test.max(initial=0))) + 1
+    keys = np.sort(train_groups.astype(np.int64) * span + train)
+    start = test_groups.astype(np.int64) * span
+    end = np.searchsorted(keys, start + span)
+    helping = end - np.searchsorted(keys, start)
+    later = end - np.searchsorted(keys, start + test, side="right")
+    pairs = int(helping.sum())
+    return int(later.sum()) / pairs if pairs else None
