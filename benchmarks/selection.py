@@ -31,8 +31,12 @@ from scipy import stats
 
 from ecv_core.analysis.selection import EverySubset, Selection, Terms, rounds
 from ecv_core.analysis.selection.contenders import recorded_contenders
-from ecv_core.analysis.selection.differences import PairedScores
-from ecv_core.analysis.selection.evidence import Prior, expected_excess, level_of_looks
+from ecv_core.analysis.selection.evidence import (
+    PairedScores,
+    Prior,
+    expected_excess,
+    level_of_looks,
+)
 from ecv_core.analysis.selection.pruner import FoldPruner
 from ecv_core.analysis.selection.replay import follow, joules_of
 from ecv_core.records.run import Energy, FoldResult, Scores

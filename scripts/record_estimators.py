@@ -88,7 +88,25 @@ REGRESSORS: dict[str, Any] = {
 
 
 def tables(folder: Path) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], bool]]:
-    """Name, samples, targets, and whether these are classes."""
+    """Name, at most ROWS samples, targets, and whether these are classes."""
+    for name, X, y, classes in _whole(folder):
+        if classes:  # no class that is in fewer samples than there are folds
+            often = np.isin(y, np.flatnonzero(np.bincount(y) >= 10))
+            X, y = X[often], y[often]
+        chosen = np.sort(np.random.default_rng(SEED).permutation(len(y))[:ROWS])
+        X, y = X[chosen], y[chosen]
+        if classes:
+            often = np.isin(y, np.flatnonzero(np.bincount(y) >= 10))
+            X, y = X[often], y[often]
+        yield name, X, (y if classes else (y - y.mean()) / y.std()), classes
+
+
+def splitter(classes: bool) -> Any:  # noqa: ANN401  scikit-learn has no types
+    """The ten folds of the study."""
+    return (StratifiedKFold if classes else KFold)(10, shuffle=True, random_state=SEED)
+
+
+def _whole(folder: Path) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], bool]]:
     for name in KEEL:
         found = sorted(folder.rglob(f"{name}.dat"))
         if found:
@@ -128,20 +146,10 @@ def main(folder: str, out: str) -> None:
         if f"{name}/fold" in kept:
             continue
         began = time.process_time()
-        if classes:  # no class that is in fewer samples than there are folds
-            often = np.isin(y, np.flatnonzero(np.bincount(y) >= 10))
-            X, y = X[often], y[often]
-        chosen = np.sort(np.random.default_rng(SEED).permutation(len(y))[:ROWS])
-        X, y = X[chosen], y[chosen]
-        if classes:
-            often = np.isin(y, np.flatnonzero(np.bincount(y) >= 10))
-            X, y = X[often], y[often]
-        splitter = (StratifiedKFold if classes else KFold)(10, shuffle=True, random_state=SEED)
         estimators = CLASSIFIERS if classes else REGRESSORS
         scoring = "accuracy" if classes else "neg_mean_absolute_error"
-        y = y if classes else (y - y.mean()) / y.std()
         first = next(iter(estimators.values()))
-        table = Table(first, X, y, splitter)
+        table = Table(first, X, y, splitter(classes))
         fold_of = np.empty(len(y), np.uint8)
         for at, (_, test) in enumerate(table.folds):
             fold_of[test] = at
@@ -161,6 +169,7 @@ def main(folder: str, out: str) -> None:
                     seconds[row, at] = fold.found["fit_time"][0] + fold.found["score_time"][0]
                     samples[row, fold.told.units] = fold.told.values
         kept[f"{name}/fold"] = fold_of
+        kept[f"{name}/estimators"] = np.array(list(estimators))
         kept[f"{name}/seconds"] = seconds.astype(np.float32)
         if classes:
             kept[f"{name}/right"] = np.packbits(samples.astype(bool), axis=1)

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
-from ecv_core.analysis.selection.differences import Difference
+from ecv_core.analysis.selection.evidence import Difference
 from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.evaluation.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import Scoring
 from ecv_core.jobs.metering import meter_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
@@ -208,7 +208,13 @@ class _Race:
         if len(healthy) < 2:
             self._compute([(one, at) for one in healthy for at in self.table.order])
             return True
-        race = Selection(_Differences(self, healthy), len(healthy), terms)
+        kinds = [
+            tuple(type(value) for value in self.candidates[one].values() if hasattr(value, "fit"))
+            for one in healthy
+        ]
+        found = [self.found[one] for one in healthy]
+        differences = SampleDifferences(found, kinds, apart=self.table.apart)
+        race = Selection(differences, len(healthy), terms)
         while not race.decided:
             wanted = list(race.next_folds(self.table.order))
             self._compute([(healthy[one], at) for one, at in wanted])
@@ -318,74 +324,78 @@ class _Race:
         )
 
 
-class _Differences:
-    """Differences of candidates in the same folds, by what their samples or groups tell."""
+class SampleDifferences:
+    """Differences of candidates in the same folds, by what their samples or groups tell.
 
-    def __init__(self, race: _Race, candidates: Sequence[int]) -> None:
-        self._race, self._candidates = race, candidates
+    Args:
+        found: of each candidate, fold -> scores; folds may come, none changes.
+        kinds: what each candidate is; of two alike the folds behave much the same.
+        apart: whether no sample, or group, is held out in two folds.
+    """
+
+    def __init__(
+        self, found: Sequence[Mapping[int, Scored]], kinds: Sequence[object], *, apart: bool
+    ) -> None:
+        self._found, self._kinds, self._apart = found, kinds, apart
+        self._known: dict[tuple[int, int, int], Difference] = {}
         self._squares: dict[tuple[int, int, int], tuple[float, float, bool]] = {}
-        self._kinds = [
-            tuple(type(value) for value in race.candidates[one].values() if hasattr(value, "fit"))
-            for one in candidates
-        ]
 
     def mean(self, one: int, folds: int) -> float:
-        return float(np.mean([self._race.score(self._candidates[one], at) for at in _bits(folds)]))
+        return float(np.mean([self._found[one][at].score for at in _bits(folds)]))
 
     def alike(self, one: int, other: int) -> bool:
         return self._kinds[one] == self._kinds[other]
 
     def between(self, one: int, other: int, folds: int) -> Difference:
-        a, b = self._candidates[one], self._candidates[other]
-        rows = _bits(folds)
-        apart = np.array([self._race.score(a, at) - self._race.score(b, at) for at in rows])
-        return Difference(
-            mean=float(apart.mean()),
-            users=self._explained(a, b, rows),
-            observed=float(apart.var(ddof=1)) if len(rows) > 1 else np.nan,
-            folds=len(rows),
-        )
+        key = (one, other, folds)
+        if key not in self._known:
+            rows, a, b = _bits(folds), self._found[one], self._found[other]
+            apart = np.array([a[at].score - b[at].score for at in rows])
+            self._known[key] = Difference(
+                mean=float(apart.mean()),
+                users=self._explained(one, other, rows),
+                observed=float(apart.var(ddof=1)) if len(rows) > 1 else np.nan,
+                folds=len(rows),
+            )
+        return self._known[key]
 
-    def _explained(self, a: int, b: int, rows: Sequence[int]) -> float:
+    def _explained(self, one: int, other: int, rows: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
-        if self._race.table.apart:  # nobody comes twice: each fold's spread is all there is to know
-            known = [self._spread(a, b, at) for at in rows]
+        if self._apart:  # nobody comes twice: each fold's spread is all there is to know
+            known = [self._spread(one, other, at) for at in rows]
             squares, people, counted = (np.array(part) for part in zip(*known, strict=True))
             # Of right and wrong, not even one difference yet is no proof that there will be none:
             # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
             total = squares.sum() if squares.any() or not counted.all() else 0.5
             with np.errstate(invalid="ignore", divide="ignore"):
                 return float(total / np.maximum(people - 1, 0).sum() / people.mean())
-        both = [[self._told(one, at) for at in rows] for one in (a, b)]
-        if any(told is None for one in both for told in one):
+        both = [[self._found[each][at].told for at in rows] for each in (one, other)]
+        if any(told is None for each in both for told in each):
             return np.nan
         everybody = np.unique(np.concatenate([told.units for told in both[0] if told]))
         tables = []
-        for one in both:
+        for each in both:
             values = np.full((len(rows), len(everybody)), np.nan)
-            for row, told in zip(values, one, strict=True):
+            for row, told in zip(values, each, strict=True):
                 assert told is not None
                 row[np.searchsorted(everybody, told.units)] = told.values
             tables.append(values)
         every = np.ones((1, len(rows)), np.bool_)
         return float(user_variance(tables[0] - tables[1], every)[0][0])
 
-    def _spread(self, a: int, b: int, at: int) -> tuple[float, float, bool]:
+    def _spread(self, one: int, other: int, at: int) -> tuple[float, float, bool]:
         """Of the samples' differences in a fold: the sum of squares about their mean, how many they
         are, and whether each sample is right or wrong. NaN where samples tell nothing."""
-        key = (a, b, at) if a < b else (b, a, at)
+        key = (min(one, other), max(one, other), at)
         if key not in self._squares:
             self._squares[key] = np.nan, np.nan, False
-            mine, theirs = self._told(a, at), self._told(b, at)
+            mine, theirs = self._found[one][at].told, self._found[other][at].told
             if mine is not None and theirs is not None and np.array_equal(mine.units, theirs.units):
                 apart = mine.values - theirs.values
                 counted = np.isin((mine.values, theirs.values), (0, 1)).all()
                 squares = float(((apart - apart.mean()) ** 2).sum())
                 self._squares[key] = squares, float(len(apart)), bool(counted)
         return self._squares[key]
-
-    def _told(self, one: int, at: int) -> Told | None:
-        return self._race.found[one][at].told
 
 
 def _bits(folds: int) -> list[int]:

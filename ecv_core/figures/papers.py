@@ -22,7 +22,7 @@ from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.analysis.baselines import published, recorded
 from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, explorable
-from ecv_core.analysis.tradeoff.study_frames import headline_frame
+from ecv_core.analysis.tradeoff.frames import headline_frame
 from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
 from ecv_core.figures.baselines import dimension_frame, steps_frame
 from ecv_core.figures.study_summary import summary, systems_of

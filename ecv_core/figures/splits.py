@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.analysis.split_tables.toy import DAYS, ToySplit
+from ecv_core.analysis.split_tables import DAYS, ToySplit
 from ecv_core.figures.heatmap import ABOVE, BELOW, ROW_HEIGHT, cells_layout, cells_trace, legend
 from ecv_core.figures.palette import (
     LABEL,

@@ -14,17 +14,17 @@ from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     averaged,
     explorable,
+    rankings,
     slider_alphas,
     tradeoff,
 )
-from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
-from ecv_core.analysis.tradeoff.study_frames import (
+from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
     headline_frame,
     ranks_frame,
     stability_frame,
 )
+from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
     algorithm_title,
@@ -37,7 +37,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import IntervalKind, Run, Scores
-from ecv_core.store.recorded import FOLDER, recorded_runs
+from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import scores_of_run
 
 WITHIN_PERCENT = 2.0
@@ -175,69 +175,27 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
     return frame[list(SCORES_COLUMNS)]
 
 
-def summary(systems: Sequence[Scores], alpha: float | None = None) -> Summary:
+def summary(
+    systems: Sequence[Scores], alpha: float | None = None, *, ranked: bool = True
+) -> Summary:
     """Everything, worked out exactly but for ranks, which are counted over orders.
 
     Args:
         systems: at least one, in the order in which rows and columns are to come.
         alpha: the one that is asked for, of which the nearest below that was worked out is taken;
             by default every step of a slider.
+        ranked: whether with ranks, which take twice the time of all the rest.
     Raises: InputError for scores that cannot be explored.
     """
     found = tradeoff(systems, within_percent=WITHIN_PERCENT)
     alphas = slider_alphas(found.alphas) if alpha is None else [found.alpha_at(alpha)]
-    ranked = rankings(systems, alphas)
+    ranks = rankings(systems, alphas) if ranked else []
     return Summary(
         version=sha256("".join(one.content for one in systems).encode()).hexdigest()[:16],
         tradeoff=found,
         alphas=alphas,
         cells=cells_frame(found, alphas),
         headline=headline_frame(found, alphas),
-        ranks=ranks_frame(ranked),
-        stability=stability_frame(ranked),
+        ranks=ranks_frame(ranks),
+        stability=stability_frame(ranks),
     )
-
-
-# The recorded study of scikit-learn's estimators: what each rule does in each cell.
-
-
-COLUMNS = {
-    "dataset": "the table",
-    "task": "classification or regression",
-    "samples": "rows of the table",
-    "algorithm": "the estimator",
-    "rule": "when it stops",
-    "folds": "folds used of ten, mean over 60 orders of the folds",
-    "difference_percent": "to the mean of all ten, mean over these orders",
-    "within_1_percent": "share of these orders that end within 1 % of that mean",
-    "winner_percent": "share of the orders in which the best of all folds has the best mean at the "
-    "stops, all estimators of the table together",
-}
-
-
-@with_columns(COLUMNS)
-def estimators_frame(folder: Path = FOLDER) -> pd.DataFrame:
-    """One row per table, estimator and rule, with the COLUMNS; ten estimators on 29 tables.
-
-    Args: folder: with the file that `scripts/study_estimators.py` wrote.
-    """
-    return pd.read_csv(folder / "estimators-rules.csv").rename(columns={"table": "dataset"})
-
-
-def by_rule(frame: pd.DataFrame) -> pd.DataFrame:
-    """The means over all cells, a row per rule, in the order of the file."""
-    numbers = list(COLUMNS)[5:]
-    return frame.groupby("rule", sort=False)[numbers].mean().reset_index()
-
-
-def estimators_words(frame: pd.DataFrame) -> str:
-    """What each rule that stops uses and keeps, in one sentence."""
-    means = by_rule(frame).set_index("rule")
-    said = [
-        f"**{rule}** uses {folds:.1f} of 10 folds, ends within 1 % of their mean in "
-        f"{within:.1f} % of orders and picks the best in {right:.0f} %"
-        for rule, (folds, _, within, right) in zip(means.index, means.to_numpy(), strict=True)
-        if folds < 10
-    ]
-    tables = frame["dataset"].nunique()
-    return f"Over ten estimators on {tables} tables: {'; '.join(said)}."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.exploration import explore, fixed
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.energy.savings import energy_facts
-from ecv_core.lessons.guide import CONFIDENCE, scores_of
+from ecv_core.lessons.rounds import CONFIDENCE, scores_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Run, Scores

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import streamlit as st
 
-from ecv_core.analysis.selection.names import contender_title
+from ecv_core.analysis.selection.contenders import contender_title
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.jobs.rights import Action

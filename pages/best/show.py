@@ -15,8 +15,12 @@ from streamlit.typing import UploadedFile
 
 from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
 from ecv_core.analysis.selection import Played, Terms, play
-from ecv_core.analysis.selection.configurations import configurations_frame, varied
-from ecv_core.analysis.selection.contenders import contenders_of
+from ecv_core.analysis.selection.contenders import (
+    configurations_frame,
+    contender_title,
+    contenders_of,
+    varied,
+)
 from ecv_core.analysis.selection.document import (
     Cost,
     costs,
@@ -25,7 +29,6 @@ from ecv_core.analysis.selection.document import (
     verdict_sentence,
     winner_mean,
 )
-from ecv_core.analysis.selection.names import contender_title
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import intervals_picture

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from ecv_core.analysis.selection.names import contender_name, parse_contender
+from ecv_core.analysis.selection.contenders import contender_name, parse_contender
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
 from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, data_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.figures.study_summary import estimators_frame, estimators_words
+from ecv_core.figures.estimators import estimators_frame, estimators_words
 from pages.learn.parts import takeaway
 from pages.shared.address.navigation import ESTIMATORS, VIEW
 
@@ -20,7 +20,7 @@ def show() -> None:
     )
     st.markdown(estimators_words(estimators_frame()))
     takeaway("A deviation that stands still says that the spread is known, not that the mean is.")
-    st.caption("Recorded folds of scikit-learn's estimators, in 60 orders each.")
+    st.caption("Recorded folds of scikit-learn's estimators, in 1,000 orders each.")
     for page, label, icon, query in (
         ("run/run.py", "Stop a classifier yourself", "play_circle", {"dataset": "Breast cancer"}),
         ("studies/studies.py", "Every table and estimator", "grid_on", {VIEW: ESTIMATORS}),

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.figures.lessons import GRADES_COLUMNS, grades_figure
-from ecv_core.lessons.memory import MEMORISER, Grades, grades
+from ecv_core.lessons.folds import MEMORISER, Grades, grades
 from ecv_core.records.frames import with_columns
 from pages.learn.parts import takeaway
 from pages.shared.charts.plot import plot

@@ -14,7 +14,7 @@ from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.lessons.folds import widths_frame
-from ecv_core.lessons.guide import CONFIDENCE
+from ecv_core.lessons.rounds import CONFIDENCE
 from pages.learn.parts import Row, guide, guide_note
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT

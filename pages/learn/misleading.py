@@ -13,7 +13,7 @@ from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.lessons import misses_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
-from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
+from ecv_core.lessons.rounds import CONFIDENCE, complete_runs, scores_of
 from ecv_core.lessons.stops import (
     StopCoverage,
     at_the_stop,

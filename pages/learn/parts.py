@@ -7,7 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ecv_core.figures.words import metric_label, run_title
-from ecv_core.lessons.guide import complete_runs, guide_run, scores_of
+from ecv_core.lessons.rounds import complete_runs, guide_run, scores_of
 from ecv_core.records.run import Run
 
 

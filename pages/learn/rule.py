@@ -14,7 +14,7 @@ from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.figures.efold_plot import threshold_figure
 from ecv_core.figures.palette import Steps
 from ecv_core.figures.words import alpha_text
-from ecv_core.lessons.guide import CONFIDENCE
+from ecv_core.lessons.rounds import CONFIDENCE
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment, Run
 from ecv_core.records.spec import RunSpec

@@ -14,7 +14,7 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.lessons import savings_figure, savings_steps
 from ecv_core.figures.words import alpha_text, in_order, watt_hours
-from ecv_core.lessons.guide import complete_runs
+from ecv_core.lessons.rounds import complete_runs
 from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core.analysis.selection.names import contender_name, contender_title
+from ecv_core.analysis.selection.contenders import contender_name, contender_title
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import spent_figure, spent_frame

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
+import pandas as pd
 import streamlit as st
 
 import ecv_core.dataset as datasets
+from ecv_core import splits
+from ecv_core.analysis.split_tables import (
+    Leak,
+    Period,
+    ToySplit,
+    parts_frame,
+    period,
+    roles,
+    spread,
+    toy_split,
+)
+from ecv_core.figures.splits import spread_figure, timeline_figure, timeline_steps
+from ecv_core.figures.words import counted, dataset_title
+from ecv_core.fold import folds_of, prepared
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import SPLITS, Strategy, serving, strategy
+from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving, strategy
+from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import link_has
-from pages.shared.live.state import escaped, sentence, sentences
+from pages.shared.charts.plot import plot
+from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
-from pages.shared.widgets.glossary import explained
+from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
@@ -29,9 +49,278 @@ from pages.shared.widgets.setting_widgets import (
     strategy_select,
     usual_k,
 )
-from pages.splits.computed import check_split
-from pages.splits.on_data import leakage_section, on_data, parts_section
-from pages.splits.toy import fold_slider, toy_picture
+from pages.shared.widgets.sliders import numbers, slider_watch
+from pages.shared.widgets.tables import csv_button, file_name, number, table
+
+_SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
+
+
+@st.cache_data(show_spinner=False, max_entries=64, hash_funcs=_SPECS)
+def toy_of(spec: RunSpec) -> ToySplit:
+    """The toy under the chosen strategy, cut where the toy's own time allows."""
+    params = dict(spec.split_params)
+    params.pop("time_point", None)  # the toy has another calendar
+    return toy_split(spec.split, spec.k, spec.seed, params)
+
+
+@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
+def spread_of(content: str, spec: RunSpec, fold: int) -> pd.DataFrame:
+    """When the interactions of each part of a fold were; of a dataset with timestamps."""
+    interactions = prepared(spec.dataset)
+    found = roles(splits.strategy(spec.split), interactions, _folds(content, spec), fold)
+    return spread(interactions, found)
+
+
+@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
+def period_of(content: str, spec: RunSpec, fold: int) -> Period | None:
+    """From when on a fold holds out; None without a common point in time."""
+    return period(
+        prepared(spec.dataset), spec.split, spec.k, spec.seed, dict(spec.split_params), fold
+    )
+
+
+@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
+def parts_of(content: str, spec: RunSpec, fold: int) -> FoldParts:
+    """What is in each part of a fold."""
+    return splits.fold_parts(prepared(spec.dataset), _folds(content, spec), fold)
+
+
+@st.cache_data(show_spinner="Comparing times ...", max_entries=256, hash_funcs=_SPECS)
+def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
+    """How much of a fold's training lies after what it helps to predict."""
+    return splits.leakage(prepared(spec.dataset), _folds(content, spec), fold)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=_SPECS)
+def _folds(content: str, spec: RunSpec) -> Folds:
+    """Some megabytes for a million interactions, so only the newest few are kept."""
+    return folds_of(spec)
+
+
+def check_split(content: str, spec: RunSpec) -> None:
+    """Raises: FoldsError with the reason why the dataset cannot be split so, if it cannot."""
+    _folds(content, spec)
+
+
+SLIDER = "split-fold"
+FOLD = "fold"
+_BOX = "split-fold-box"
+_MOST_STEPS = 50
+"""More folds than this are not stepped through in the browser."""
+
+
+def fold_slider(spec: RunSpec) -> int:
+    """Which fold, repetition or window to look at; 0 where there is only one."""
+    with st.container(key=_BOX):
+        if spec.k == 1:
+            slider_watch(SLIDER, container=_BOX, step=0)
+            return 0
+        if not 0 <= st.session_state.get(FOLD, 0) < spec.k:
+            st.session_state[FOLD] = spec.k - 1
+        word = SPLITS[spec.split].fold_word
+        fold = st.slider(
+            f"Which {word}, counted from 0",
+            0,
+            spec.k - 1,
+            value=0,
+            key=FOLD,
+            **KEPT,
+        )
+        slider_watch(SLIDER, container=_BOX, step=fold)
+        return fold
+
+
+def toy_picture(spec: RunSpec) -> None:
+    """The figure and its sentence.
+
+    Raises: FoldsError if even the toy cannot be split so.
+    """
+    toy = toy_of(spec)
+    folds = [min(index, toy.k - 1) for index in range(min(max(spec.k, 1), _MOST_STEPS))]
+    sentences = [toy_sentence(toy, index) for index in folds]
+    version = (spec.split, spec.k, spec.seed, spec.split_params)
+    plot(
+        lambda dark: timeline_figure(toy, dark=dark),
+        version=version,
+        key="split-toy",
+        alt=sentences[0],
+        slider=SLIDER,
+        steps=lambda: timeline_steps(toy, sentences, folds),
+        name=f"{spec.split} on a toy",
+        table=lambda: toy.marks.drop(columns=["user", "level"]),
+    )
+    numbers(SLIDER, key="split-toy-words", sentences=sentences)
+    if toy.k < spec.k:
+        st.caption(
+            f"The toy has room for {toy.k} of the {spec.k:,} folds; later ones show its last."
+        )
+    if dict(spec.split_params).get("time_point"):
+        st.caption("The toy has a calendar of its own: it is cut where its last share begins.")
+
+
+def toy_sentence(toy: ToySplit, index: int) -> str:
+    """What the picture of a fold shows, in words."""
+    here = toy.marks[toy.marks["fold"] == index]["part"].value_counts()
+    learnt = int(here.get("training", 0) + here.get("fold-in", 0))
+    tested = int(here.get("test", 0))
+    text = (
+        f"{learnt} interactions are learnt from, {tested} {'is' if tested == 1 else 'are'} tested."
+    )
+    if unknown := int(here.get("unknown", 0)):
+        text += f" {unknown} more are of a person or an item that training does not know."
+    leak = toy.leaks[index]
+    if leak is not None:
+        return f"{text} {_leak_words(toy, leak)}"
+    if toy.periods[index] is not None:
+        return f"{text} Nothing that is learnt from lies behind the line, so nothing leaks."
+    return text
+
+
+def _leak_words(toy: ToySplit, leak: Leak) -> str:
+    names = toy.names
+    return (
+        f"The arrow goes back in time: {names[leak.learner]} takes {leak.item} on day "
+        f"{leak.learnt_day}, and a model that has learnt this predicts that "
+        f"{names[leak.tested]} takes it on day {leak.tested_day}."
+    )
+
+
+def on_data(content: str, spec: RunSpec, fold: int) -> None:
+    """Heading, sentence, and the parts over time where the dataset has timestamps."""
+    st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
+    words = _sentence(content, spec, fold)
+    st.markdown(words)
+    if prepared(spec.dataset).timestamps is None:
+        st.caption(f"{escaped(spec.dataset)} has no timestamps, so there is no picture over time.")
+        return
+    frame = spread_of(content, spec, fold)
+    found = period_of(content, spec, fold)
+    plot(
+        lambda dark: spread_figure(
+            frame, cut=None if found is None else found.test_from, dark=dark
+        ),
+        version=(content, spec.to_json(), fold),
+        key="split-spread",
+        alt=f"Over time: {words.replace('**', '')}",
+        name=f"{spec.split} on {spec.dataset}, fold {fold}, time",
+        table=lambda: frame,
+    )
+
+
+def _sentence(content: str, spec: RunSpec, fold: int) -> str:
+    counts = parts_of(content, spec, fold).counts
+    train, test = counts[Part.TRAIN], counts[Part.TEST]
+    words = (
+        f"A model learns from {counted(train.interactions, 'interaction')} of "
+        f"{counted(train.users, 'user')} and is tested on {counted(test.interactions, 'other')} of "
+        f"{counted(test.users, 'user')}."
+    )
+    if train.first is None or test.first is None:
+        return words
+    return (
+        f"{words} Training goes from {day(train.first)} to {day(train.last)}, "
+        f"what is tested from {day(test.first)} to {day(test.last)}."
+    )
+
+
+_MOST_FOLDS = 100
+"""In a file; each takes some seconds for large data."""
+
+
+def parts_section(content: str, spec: RunSpec, fold: int) -> None:
+    """Table, what training does not know, CSV."""
+    st.header("What is in each part", anchor=False)
+    counts = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
+    table(
+        _frame(content, spec, (fold,)),
+        counts | {"percent": number("%", "%.1f")},
+        placeholder="",
+        key="split-parts",
+        alt=f"Users, items and interactions of every part of {spec.split} on {spec.dataset}",
+    )
+    st.markdown(_unknown_words(parts_of(content, spec, fold), fold))
+    st.caption(
+        f"A {glossary_link('validation-part')} is for choosing settings. Training holds the "
+        f"{glossary_link('fold-in')} of tested users, where the strategy has one; a user without "
+        f"any training is a {glossary_link('cold-user')}."
+    )
+    folds = range(min(spec.k, _MOST_FOLDS))
+    csv_button(
+        "CSV" if spec.k == 1 else f"CSV of all {len(folds)} folds",
+        lambda: _frame(content, spec, folds),
+        f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
+        key="split-parts-csv",
+    )
+
+
+def _unknown_words(found: FoldParts, fold: int) -> str:
+    if not found.unknown_interactions and not found.dropped:
+        return f"In fold {fold}, training knows every user and every item that is tested."
+    return (
+        f"In fold {fold}, training does not know **{counted(found.unknown_users, 'user')}** and "
+        f"**{counted(found.unknown_items, 'item')}** of what is or would be tested: "
+        f"{counted(found.unknown_interactions, 'test interaction')}. Dropped for it: "
+        f"{counted(found.dropped, 'held-out interaction')}."
+    )
+
+
+def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.DataFrame:
+    return parts_frame({index: parts_of(content, spec, index) for index in folds})
+
+
+def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
+    """The number with its sentence."""
+    st.header("Does the future leak into training?", anchor=False)
+    found = leakage_of(content, spec, fold)
+    if found is None:
+        st.info(
+            escaped(spec.dataset) + " has neither timestamps nor any other order, so it is not "
+            "known what came later; pick a dataset with timestamps, such as synthetic or ml-1m.",
+            icon=":material/schedule:",
+        )
+        return
+    share, whose = (
+        (found.anyone, "of any user")
+        if found.anyone is not None
+        else (found.own, "of the same user")
+    )
+    st.metric(
+        f"Training that lies later ({whose})",
+        _percent(share),
+        help=explained(
+            "A pair is a training interaction and a test interaction that it helps to predict; "
+            "it leaks where the training interaction is strictly later.",
+            "leakage",
+            "interaction",
+        ),
+    )
+    if share:
+        st.markdown(
+            f"Of every 100 pairs of a training and a test interaction {whose}, "
+            f"**{100 * share:.0f}** have the training interaction later: the model is told what "
+            "it could not have known then."
+        )
+    else:
+        st.markdown(
+            f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
+            "predict."
+        )
+    if found.anyone is None:
+        st.caption(
+            "Times do not compare between users here, so what others did later is not known."
+        )
+        return
+    rest = (
+        ("pairs of the same item", found.item),
+        ("pairs of the same user", found.own),
+        ("test interactions with any leak", found.tests),
+    )
+    said = (f"{_percent(value)} of {name}" for name, value in rest if value is not None)
+    st.caption(f"It is {', '.join(said)}.")
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.1f}\u00a0%"
 
 
 def how_it_splits() -> None:

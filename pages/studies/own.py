@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 import ecv_core.dataset as datasets
-from ecv_core.analysis.rank_swaps.swaps import split_label
+from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.figures.words import (
     algorithm_title,
     counted,

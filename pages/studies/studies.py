@@ -31,11 +31,11 @@ with page():
 
         metrics_and_parameters()
     elif view == ESTIMATORS:
-        from pages.studies.estimators_view import rules_of_estimators
+        from pages.studies.estimators_view import estimators_beside_recommenders
 
-        rules_of_estimators()
+        estimators_beside_recommenders()
     elif view == PAPERS:
-        from pages.studies.papers_view import papers_beside_ours
+        from pages.studies.estimators_view import papers_beside_ours
 
         papers_beside_ours()
     else:

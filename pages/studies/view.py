@@ -156,14 +156,15 @@ def _pictures(done: Summary, alpha: float) -> dict[str, Callable[[], Figure]]:
     return pictures
 
 
-def studied(systems: list[Scores]) -> Summary:
+def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
     """The study's figures as data.
 
     Args:
         systems: at least one, in the order in which rows and columns are to come.
+        ranked: whether with ranks.
     Raises: EcvError for scores that cannot be explored.
     """
-    return _studied(tuple(system.content for system in systems), systems)
+    return _studied(tuple(system.content for system in systems), systems, ranked)
 
 
 def rules_of(done: Summary) -> pd.DataFrame:
@@ -177,8 +178,8 @@ def rules_of(done: Summary) -> pd.DataFrame:
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _studied(contents: tuple[str, ...], _systems: list[Scores]) -> Summary:
-    return summary(_systems)
+def _studied(contents: tuple[str, ...], _systems: list[Scores], ranked: bool) -> Summary:
+    return summary(_systems, ranked=ranked)
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)

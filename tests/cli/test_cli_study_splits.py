@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from ecv_core.analysis.rank_swaps.frames import headline, ranks_frame, taus_frame
-from ecv_core.analysis.rank_swaps.swaps import block_of, swaps
+from ecv_core.analysis.rank_swaps import block_of, headline, ranks_frame, swaps, taus_frame
 from ecv_core.cli import main
 from ecv_core.records.run import RunState
 from ecv_core.store.recorded import recorded_under_splits, recorded_user_scores

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.rank_swaps.frames import points_frame
+from ecv_core.analysis.rank_swaps import points_frame
 from ecv_core.figures.splits import (
     arrow,
     rank_scatter_figure,

@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.split_tables.roles import Period
-from ecv_core.analysis.split_tables.toy import Leak, ToySplit
+from ecv_core.analysis.split_tables import Leak, Period, ToySplit
 from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.splits import (
     STACK,

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from ecv_core import evaluation, models, splits
 from ecv_core.fold import fold_seed, folds_of, prepared
 from ecv_core.fold.spec import make_spec
-from ecv_core.lessons import memory
-from ecv_core.lessons.memory import MEMORISER, Grades, grades
+from ecv_core.lessons import folds
+from ecv_core.lessons.folds import MEMORISER, Grades, grades
 from ecv_core.records.errors import InputError
 
 GRADED = (MEMORISER, "popular", "item-knn", "ease")
@@ -72,6 +72,6 @@ def test_damaged_grades_are_one_clear_sentence(tmp_path, monkeypatch, content):
     path = tmp_path / "grades.json"
     if content is not None:
         path.write_text(content)
-    monkeypatch.setattr(memory, "RECORDED", path)
+    monkeypatch.setattr(folds, "RECORDED", path)
     with pytest.raises(InputError, match=r"recorded grades grades\.json cannot be read"):
         grades()

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.lessons.guide import GUIDE, complete_runs, guide_run
-from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, round_of
+from ecv_core.lessons.rounds import FIRST_VOTE, GUIDE, MAX_ROUND, complete_runs, guide_run, round_of
 from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 

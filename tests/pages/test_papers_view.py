@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 def section():
     from pages.shared.live.state import sentences
-    from pages.studies.papers_view import papers_beside_ours
+    from pages.studies.estimators_view import papers_beside_ours
 
     with sentences():
         papers_beside_ours()

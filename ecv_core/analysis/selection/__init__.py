@@ -1,7 +1,7 @@
 """Which of several is best: contenders are stopped as soon as they can no longer win."""
 
 from ecv_core.analysis.selection.contenders import aligned, check_contenders
-from ecv_core.analysis.selection.differences import EverySubset, PairedScores
+from ecv_core.analysis.selection.evidence import EverySubset, PairedScores
 from ecv_core.analysis.selection.replay import OverOrders, Played, play, play_orders
 from ecv_core.analysis.selection.rounds import Gap, Round, Selection, Terms, Verdict
 

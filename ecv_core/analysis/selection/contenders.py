@@ -1,18 +1,63 @@
-"""What a selection chooses from: the scores of several runs on the same folds and users."""
+"""What a selection chooses from: contenders, their names, parameters and scores, side by side."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core import models
+from ecv_core.models.outside import PREFIX, named
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Run, Scores
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping.interval import t_quantile
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
+    """'item-knn:neighbours=50,shrink=10' as an algorithm's id and parameters by name.
+
+    Raises: InputError for a parameter without a value.
+    """
+    prefix = PREFIX if named(text) else ""
+    algorithm, _, rest = text.removeprefix(prefix).partition(":")
+    algorithm = prefix + algorithm
+    params: dict[str, ParamValue] = {}
+    for part in filter(None, rest.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(
+                f"the contender '{text}' has '{part}', which is no name=value; write it as "
+                f"{algorithm}:name=value,name=value"
+            )
+        params[name] = value
+    return algorithm, params
+
+
+def contender_name(spec: RunSpec) -> str:
+    """As `parse_contender` reads it, with the parameters that are not at their defaults."""
+    usual = dict(models.of(spec).resolve({}))
+    changed = [f"{name}={value}" for name, value in spec.params if usual.get(name) != value]
+    return f"{spec.algorithm}:{','.join(changed)}" if changed else spec.algorithm
+
+
+def contender_title(name: str) -> str:
+    """A contender's name as people read it: 'ItemKNN, neighbours 50'; others stay as they are."""
+    algorithm, _, params = name.partition(":")
+    if algorithm not in models.ALGORITHMS:
+        return name
+    parts = [part.replace("_", " ").replace("=", " ") for part in params.split(",") if part]
+    return ", ".join([models.ALGORITHMS[algorithm].title, *parts])
 
 
 def aligned(contenders: Sequence[Scores]) -> list[Scores]:
@@ -87,3 +132,66 @@ def recorded_contenders() -> dict[str, list[Scores]]:
         for dataset, runs in by_dataset.items()
         if len(runs) > 1
     }
+
+
+OWN = ("score", "low", "high", "folds")
+"""Columns of `configurations_frame` that are no parameters."""
+
+
+def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
+    """The parameters in which contenders differ, of each; None where they are no search space.
+
+    Args:
+        names: of contenders, as `names.parse_contender` reads them; others are no search space.
+    """
+    parsed = []
+    try:
+        for name in names:
+            algorithm, given = parse_contender(name)
+            known = models.algorithm(algorithm)
+            parsed.append((algorithm, known.every(known.resolve(given))))
+    except InputError:
+        return None
+    if len({algorithm for algorithm, _ in parsed}) != 1 or len(parsed) < 2:
+        return None
+    first = parsed[0][1]
+    differ = [name for name in first if len({params[name] for _, params in parsed}) > 1]
+    return [{name: params[name] for name in differ} for _, params in parsed] if differ else None
+
+
+def configurations_frame(
+    contenders: Sequence[Scores],
+    params: Sequence[Mapping[str, ParamValue]],
+    folds: Sequence[int],
+) -> pd.DataFrame:
+    """What is known of each configuration, in their order.
+
+    Args:
+        contenders: one for each configuration.
+        params: the parameters in which they differ, as `varied` gives them.
+        folds: that each has needed.
+    Returns: a column per parameter; `score`, the mean of the folds that ran, NaN for none; `low`
+        and `high`, a 95 % interval of it over users (Student's t of each user's mean), NaN where
+        scores per user are not known; `folds`.
+    """
+    import pandas as pd
+
+    rows = []
+    for one, own, needed in zip(contenders, params, folds, strict=True):
+        low = high = np.nan
+        ran = np.flatnonzero(~np.isnan(one.folds))
+        if one.users is not None and len(ran):
+            low, high = _interval(one.users[ran].astype(np.float64))
+        score = float(one.folds[ran].mean()) if len(ran) else np.nan
+        rows.append({**own, "score": score, "low": low, "high": high, "folds": needed})
+    return pd.DataFrame(rows)
+
+
+def _interval(values: np.ndarray) -> tuple[float, float]:
+    """Of the mean over users; shape of the values (folds, users), NaN where a user has none."""
+    seen = ~np.isnan(values).all(axis=0)
+    users = np.nanmean(values[:, seen], axis=0)
+    if len(users) < 2:
+        return np.nan, np.nan
+    half = t_quantile(len(users) - 1, 0.95) * users.std(ddof=1) / np.sqrt(len(users))
+    return float(users.mean() - half), float(users.mean() + half)

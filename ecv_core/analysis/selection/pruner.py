@@ -12,8 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.selection.differences import PairedScores
-from ecv_core.analysis.selection.evidence import ANY_NOISE, level_of_looks, spread_of
+from ecv_core.analysis.selection.evidence import ANY_NOISE, PairedScores, level_of_looks, spread_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.selection.contenders import check_contenders
-from ecv_core.analysis.selection.differences import Differences, EverySubset, PairedScores
+from ecv_core.analysis.selection.evidence import Differences, EverySubset, PairedScores
 from ecv_core.analysis.selection.rounds import Round, Selection, Terms, Verdict
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores

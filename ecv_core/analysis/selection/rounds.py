@@ -27,12 +27,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.selection.differences import Differences
 from ecv_core.analysis.selection.evidence import (
     ANY_NOISE,
     NEW_DATA,
     NO_NOISE,
     USUAL_NOISE,
+    Differences,
     Prior,
     Spread,
     level_of_looks,

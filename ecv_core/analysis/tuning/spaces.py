@@ -91,7 +91,7 @@ def size_of(space: Space) -> int:
 
 
 def contender_word(algorithm: str, configuration: Configuration) -> str:
-    """A configuration as `analysis.selection.names.parse_contender` reads it."""
+    """A configuration as `analysis.selection.contenders.parse_contender` reads it."""
     return f"{algorithm}:{','.join(f'{name}={value}' for name, value in configuration.items())}"
 
 

@@ -375,7 +375,7 @@ def describe_study(
     """Datasets x algorithms under the paper's rule at one alpha, over every order of the folds.
 
     Args:
-        cells: one row per alpha and cell, from `tradeoff.study_frames.cells_frame`.
+        cells: one row per alpha and cell, from `tradeoff.frames.cells_frame`.
         runs: the complete runs of the cells.
     """
     at = cells[cells["alpha"] == alpha]

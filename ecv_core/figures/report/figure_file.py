@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecv_core.analysis.baselines import recorded
-from ecv_core.analysis.tradeoff.curves import tradeoff
-from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
-from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
+from ecv_core.analysis.tradeoff.frames import (
+    cells_frame,
+    ranks_frame,
+    stability_frame,
+    stops_frame,
+    tradeoff_frame,
+)
 from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
-from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
 from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
 from ecv_core.figures.baselines import dimension_frame, steps_frame
 from ecv_core.figures.efold import efold_frame

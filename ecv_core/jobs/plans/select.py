@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecv_core import fold, models
-from ecv_core.analysis.selection.contenders import aligned, check_contenders
+from ecv_core.analysis.selection.contenders import aligned, check_contenders, parse_contender
 from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
-from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
 from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of

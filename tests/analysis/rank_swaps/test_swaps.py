@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.rank_swaps.frames import (
+from ecv_core.analysis.rank_swaps import (
+    block_of,
+    common_metrics,
     headline,
     pairs_frame,
     points_frame,
     ranks_frame,
+    swaps,
     taus_frame,
     winners,
 )
-from ecv_core.analysis.rank_swaps.swaps import block_of, common_metrics, swaps
 from ecv_core.figures.splits import arrow
 from ecv_core.records.errors import InputError
 

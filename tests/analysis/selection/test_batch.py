@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.selection import Batch, K, made_batch, many
 from ecv_core.analysis.selection import Selection, Terms
-from ecv_core.analysis.selection.differences import Difference
+from ecv_core.analysis.selection.evidence import Difference
 
 
 class OfBatch:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.analysis.selection.configurations import configurations_frame, varied
+from ecv_core.analysis.selection.contenders import configurations_frame, varied
 from ecv_core.records.run import Scores
 
 

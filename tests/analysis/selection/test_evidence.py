@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection.differences import Difference
 from ecv_core.analysis.selection.evidence import (
+    Difference,
     Prior,
     Spread,
     expected_excess,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.selection import Gap, Played, Round, Terms, Verdict
+from ecv_core.analysis.selection.contenders import contender_name, contender_title
 from ecv_core.analysis.selection.document import (
     costs,
     lanes,
@@ -13,7 +14,6 @@ from ecv_core.analysis.selection.document import (
     step_sentences,
     verdict_sentence,
 )
-from ecv_core.analysis.selection.names import contender_name, contender_title
 from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.analysis.split_tables.roles import InteractionRole, spread
+from ecv_core.analysis.split_tables import InteractionRole, spread
 from ecv_core.records.interactions import Interactions
 
 

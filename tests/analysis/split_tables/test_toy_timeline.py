@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from ecv_core.analysis.split_tables.toy import MOST_FOLDS, VISITS, Leak, toy, toy_split
+from ecv_core.analysis.split_tables import MOST_FOLDS, VISITS, Leak, toy, toy_split
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.spec import Task

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.analysis.tradeoff.curves import slider_alphas, tradeoff
-from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.study_frames import (
+from ecv_core.analysis.tradeoff.curves import rankings, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.frames import (
     CELLS_COLUMNS,
     HEADLINE_COLUMNS,
     RANKS_COLUMNS,

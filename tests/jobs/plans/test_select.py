@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.selection import Terms, play
-from ecv_core.analysis.selection.names import parse_contender
+from ecv_core.analysis.selection.contenders import parse_contender
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
