@@ -59,7 +59,7 @@ def test_a_run_that_its_rule_ended_has_its_score_and_is_in_no_average(app, recor
         record("ml-100k", name, -0.1 * place)
     open_study(app)
     shown = texts(app)
-    assert "**3 runs**: 1 dataset, 3 algorithms, 1 of them ended early †" in shown
+    assert "**3 runs**: 1 dataset, 3 algorithms, seed 42, 1 of them ended early †" in shown
     assert "on average over 2 runs" in steps_of(app, "study-numbers")["sentences"][0]
     # The mean of .30, .34, .31, .33 is .32; popular's ten folds have .3155.
     scores = part_of(app, "Scores")
@@ -87,7 +87,7 @@ def test_a_study_of_ones_own_shows_the_scores_of_runs_that_ended_early(app, stor
     run = a_run(SCORES[:4], stopped_at=4, algorithm="popular")
     study_id = begin(store, manager(), [Cell(spec=run.spec)])
     open_study(app, study=study_id)
-    assert "**1 run**: 1 dataset, 1 algorithm, 1 of them ended early †" in texts(app)
+    assert "**1 run**: 1 dataset, 1 algorithm, seed 42, 1 of them ended early †" in texts(app)
     assert "† ran only until its own rule said stop" in texts(app)
 
 
