@@ -44,7 +44,12 @@ def estimators_beside_recommenders() -> None:
     systems = [one for one in _systems() if one.dataset in tables]
     done = studied(systems, ranked=False)
     # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
-    done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
+    done = replace(
+        done,
+        cells=done.cells.assign(seconds_percent=done.cells["energy_percent"]).drop(
+            columns="energy_percent"
+        ),
+    )
     usual = usual_alpha(done.alphas, done.tradeoff.average)
     alpha_slider(done.alphas, usual, partial(_parts, done, systems, task))
 
@@ -103,7 +108,7 @@ def _rules(task: str) -> None:
 def _searches(task: str) -> None:
     every = searches_frame()
     mine = every[every["task"] == task]
-    frame = means_by(mine, "way").merge(mine.groupby("way").size().rename("tables"), on="way")
+    frame = means_by(mine, "way").merge(mine.groupby("way").size().to_frame("tables"), on="way")
     ours = frame.iloc[0]
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "

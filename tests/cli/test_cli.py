@@ -63,6 +63,7 @@ def test_a_runs_json_is_the_contracts(tmp_path: Path, capsys: pytest.CaptureFixt
         "joules",
         "cpu_joules",
         "gpu_joules",
+        "gpu_seconds",
         "ram_joules",
         "grams_co2e",
         "source",

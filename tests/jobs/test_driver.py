@@ -286,6 +286,30 @@ def test_two_runs_that_are_adjusted_by_the_same_model_compute_it_once(tmp_path: 
     assert cheap.spec == aid_spec(specs[0], "popular")  # a run as any other
 
 
+def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> None:
+    """Fold 1 is kept before fold 0, so that the model is asked for the folds that it lacks."""
+    given = {"rule": "precision", "rule_params": ADJUSTED, "min_folds": 1}
+    specs = [replace(spec(algorithm=name), **given) for name in ("item-knn", "user-knn")]
+    cheap = aid_spec(specs[0], "popular")
+
+    class Known:
+        def run(self, spec: RunSpec) -> None:
+            return None
+
+        def ended(self, spec: RunSpec) -> bool:
+            return False
+
+        def folds(self, spec: RunSpec, *, user_scores: bool = False) -> dict[int, FoldResult]:
+            return {1: drawn(spec, 1)}
+
+    under_way = [Task(specs=(cheap,), fold=fold) for fold in (0, 2)]
+    asked = StudyPlan(specs).next(Known(), under_way)
+    assert [(task.specs[0].algorithm, task.fold) for task in asked] == [
+        ("popular", 3),
+        ("popular", 4),
+    ]
+
+
 # -- what a failure and a cancel end ------------------------------------------------------------
 
 ADJUSTED = (("adjust_by", "popular"), ("tolerance", 0.5))

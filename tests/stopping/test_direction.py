@@ -90,5 +90,5 @@ def test_precision_knows_a_mean_of_zero_only_when_nothing_is_left(scores):
 
 
 def test_precision_refuses_a_metric_without_users_scores():
-    with pytest.raises(InputError, match="no per-user scores of gini@10"):
+    with pytest.raises(InputError, match="fold 0 has none of gini@10"):
         Precision(tolerance=0.1, k=10, metric="gini@10").decide(results([0.5, 0.6]))

@@ -19,7 +19,7 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
+from ecv_core.jobs.plan import ScoresKnown, Task, folds_of, next_fold
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import Run, RunState
@@ -94,7 +94,7 @@ class StudyPlan:
         going: dict[RunSpec, list[Task]] = {}
         for task in under_way:
             going.setdefault(task.specs[0], []).append(task)
-        given: set[Task] = {*under_way}  # two may ask for a fold of the same cheap model
+        given = folds_of(under_way)  # two may ask for a fold of the same cheap model
         bets: list[Task] = []
         for run in list(self._runs):
             tasks = run.next(known, going.get(run.spec, ()))
@@ -103,8 +103,8 @@ class StudyPlan:
             for task in tasks:
                 if task.bet:
                     bets.append(task)
-                elif task not in given:
-                    given.add(task)
+                elif given.isdisjoint(task.folds):
+                    given |= task.folds
                     yield task
         yield from bets
 

@@ -80,7 +80,7 @@ def test_some_of_the_runs_say_what_they_say_alone() -> None:
     assert alone.alphas == [alpha]
     mine = done.headline_of([1, 2])
     assert mine[mine["alpha"] == alpha].iloc[0].to_dict() == pytest.approx(
-        alone.headline.iloc[0].to_dict()
+        alone.headline.iloc[0].to_dict(), nan_ok=True
     )
 
 
