@@ -12,7 +12,7 @@ import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
-from ecv_core.energy.parts import energy_parts, parts_sentence, why
+from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
@@ -219,7 +219,6 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
         f"{used_words(energy)} for {counted(len(run.folds), 'fold')}.",
         range_words(energy),
         parts_sentence(energy_parts(run.folds)),
-        f"How it comes about: {'; '.join(why(run))}.",
         memory_words(run.folds),
         shared_words(run),
         node_words(run),
