@@ -128,6 +128,7 @@ def test_arrow_keys_turn_the_pages_but_a_slider_keeps_its_own(
     page.get_by_test_id("stHeading").first.click()
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile("chapter=rule"))
+    expect(page.get_by_role("slider", name=re.compile("^alpha: left"))).to_be_visible()
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(re.compile("chapter=interval"))
 

@@ -76,8 +76,10 @@ def test_alpha_and_the_chosen_cells_travel(
     sentence = tab.get_by_text(re.compile("^With alpha ")).first
     expect(sentence).not_to_have_text(whole, timeout=PATIENT)
     slider = tab.locator(".st-key-explore-slider").get_by_role("slider")
-    slider.press("ArrowRight")
-    slider.press("ArrowRight")
+    for _ in range(2):
+        expect(slider).to_have_count(1, timeout=PATIENT)  # the one before goes with the redrawing
+        slider.press("ArrowRight")
+    expect(slider).to_have_count(1, timeout=PATIENT)
     moved = str(slider.get_attribute("aria-valuetext"))
     tab.wait_for_url(re.compile(f"explore_alpha={moved}"), timeout=PATIENT)
     opened_elsewhere(tab, browser, said(tab, f"^With alpha {moved}"))
