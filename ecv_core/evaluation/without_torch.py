@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 Places = NDArray[np.int64]
+AT_ONCE = 128
+"""Items that are held against the least of a heap together: it rises, so that ever fewer enter."""
 
 
 def best_of(scores: NDArray[np.float32], n: int) -> Places:
@@ -70,9 +72,10 @@ def _by_heap(scores: NDArray[np.float32], n: int) -> Places:
     for row, places in zip(scores, best, strict=True):
         heap = _scored(row[:n], np.arange(n))
         heapify(heap)
-        later = n + np.flatnonzero(row[n:] > heap[0])
-        for one in _scored(row[later], later):
-            if one > heap[0]:
-                heapreplace(heap, one)
+        for start in range(n, len(row), AT_ONCE):
+            later = start + np.flatnonzero(row[start : start + AT_ONCE] > heap[0])
+            for one in _scored(row[later], later):
+                if one > heap[0]:
+                    heapreplace(heap, one)
         places[::-1] = [heappop(heap).item for _ in range(n)]
     return best
