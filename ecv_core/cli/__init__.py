@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 
 from ecv_core._version import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
-from ecv_core.records.plugins import naming_code
 from ecv_core.untrusted.files import replacing
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command: Callable[[argparse.Namespace], int] = options.command
             if getattr(options, "meter", None):
                 import_module("ecv_core.cli.options").use_meters(options)
-            with naming_code(), _quiet(options.quiet):  # what is typed here may name code to import
+            with _quiet(options.quiet):
                 return command(options)
     except RunError as error:
         return _complain(error, FAILED)

@@ -89,7 +89,6 @@ def _choices() -> str:
         [
             "algorithms, with what --param can set and its default:",
             *map(line, models.ALGORITHMS.values()),
-            f"  {'lenskit:module.Class':<29} a LensKit scorer: --param sets its configuration",
             "",
             "rules, with what --rule-param can set:",
             *map(line, stopping.RULES.values()),

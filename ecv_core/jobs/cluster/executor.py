@@ -33,7 +33,6 @@ from ecv_core.jobs.executors import Begun, Compute, Computed, Ended, Finished, c
 from ecv_core.jobs.plan import Task
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError, RunError
-from ecv_core.records.plugins import may_name_code
 from ecv_core.records.run import Progress
 from ecv_core.store.ownership import is_gone, this_process
 
@@ -290,7 +289,6 @@ class DaskExecutor:
             content=under_way.content,
             versions=self._versions,
             alone=self._alone,
-            names_code=may_name_code(),
         )
         under_way.begun = ""
         future = self._client.submit(
