@@ -257,7 +257,6 @@ def tune(
     confidence: float = 0.95,
     indifference: float = 0.0,
     all_folds: bool = False,
-    share: bool = True,
     keep: bool = True,
     on: str | None = None,
     on_fold: Callable[[], None] = lambda: None,
@@ -274,7 +273,6 @@ def tune(
         budget: how many; by default all of a grid.
         confidence, indifference: as of `select`.
         all_folds: whether every configuration runs all folds, for `power`.
-        share: whether configurations that share work are fitted together.
         keep: leave the runs in the database.
         on: where folds are computed, as of `evaluate`.
         on_fold: called after every fold.
@@ -296,7 +294,7 @@ def tune(
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
         says = Says(fold=lambda run: on_fold(), trouble=refuse)
-        return tunings.tune(store, plan, executor=executor, share=share, says=says)
+        return tunings.tune(store, plan, executor=executor, says=says)
 
 
 @kinds_checked
