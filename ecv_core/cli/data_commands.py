@@ -11,7 +11,7 @@ import ecv_core.dataset as datasets
 from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.dataset import own
-from ecv_core.dataset.own.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
+from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
 from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
 
