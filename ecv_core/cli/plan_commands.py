@@ -518,6 +518,3 @@ def power_command(options: argparse.Namespace) -> None:
         best = min(values, key=values.__getitem__)
         shown = ", ".join(f"{value}: {dp:.3f}" for value, dp in values.items())
         print(f"DP with {parameter} fixed: {shown} (least at {best})")
-    if found.importances:
-        shares = ", ".join(f"{name} {100 * one:.0f} %" for name, one in found.importances.items())
-        print(f"share of the variance of {found.metric} (fANOVA): {shares}")

@@ -315,7 +315,7 @@ def power(
         seed: of the draw.
         metric: that dominance is worked out by, 'ndcg@10' by default.
         own: your own tuning, where there is a recorded one too.
-    Returns: `sentence()`, `ranked`, `curves`, `dominant`, `importances`.
+    Returns: `sentence()`, `ranked`, `curves`, `dominant`.
     Raises: InputError where there is no such tuning.
     """
     scores = find_tuning(open_store(), dataset, algorithm, own=own)

@@ -35,8 +35,6 @@ from pages.run.details import (
     newest,
     repeat_command,
     so_far,
-    trained_in_steps,
-    training,
 )
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
@@ -277,7 +275,6 @@ def _results(run: Run, runs: list[Run]) -> None:
         show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
     if len(runs) > 1:
         _followed(lambda _, runs: _compare(runs), runs, key="together")
-    _training(run, runs)
 
 
 def _note(run: Run, runs: list[Run]) -> None:
@@ -292,20 +289,6 @@ def _note(run: Run, runs: list[Run]) -> None:
 
     ids = [one.run_id for one in runs]
     follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[topic(CURVES, ids)])
-
-
-def _training(run: Run, runs: list[Run]) -> None:
-    """The curves of its trainings; that of the fold which is computed grows by itself."""
-    if run.state is not RunState.RUNNING or not trained_in_steps(run):
-        training(run)
-        return
-    read = [run]
-
-    def newest_curve() -> None:
-        training(read.pop() if read else shown_run(_still_there()))
-
-    ids = [one.run_id for one in runs]
-    follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
 
 
 def _figure_1(run: Run) -> dict[str, object]:
