@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core.figures.compare import compare_frame
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -35,8 +34,6 @@ from pages.run.details import (
     newest,
     repeat_command,
     so_far,
-    trained_in_steps,
-    training,
 )
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
@@ -45,7 +42,7 @@ from pages.shared.address.navigation import RACE, VIEW
 from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
 from pages.shared.live.acting import acting, starter
-from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
+from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.runs import (
     act_and_rerun,
     comparison_of,
@@ -57,7 +54,6 @@ from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
-from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import ago, run_label, state_badge
 
 # Runs that the dashboard does not compute: whose folds they are, and how they go on.
@@ -136,16 +132,23 @@ def live_run(runs: list[Run]) -> None:
     if len(runs) > 1:
         shown = {name: algorithm_title(name) for name in names} | {FOLLOW: "Follow the queue"}
         label_from_link("show", shown)
-        st.segmented_control(
-            "Show",
-            [FOLLOW, *names],
-            format_func=shown.__getitem__,
-            default=FOLLOW,
-            required=True,
-            key="show",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.segmented_control(
+                "Show",
+                [FOLLOW, *names],
+                format_func=shown.__getitem__,
+                default=FOLLOW,
+                required=True,
+                key="show",
+                bind="query-params",
+                label_visibility="collapsed",
+            )
+            st.page_link(
+                "runs/runs.py",
+                label="Compare them",
+                icon=":material/balance:",
+                query_params=comparison_of([run.run_id for run in runs]),
+            )
     ids = [run.run_id for run in runs]
     follow(
         _run,
@@ -279,9 +282,6 @@ def _results(run: Run, runs: list[Run]) -> None:
     with right:
         room = "facts" if energy_may_come(run) else None
         show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
-    if len(runs) > 1:
-        _followed(lambda _, runs: _compare(runs), runs, key="together")
-    _training(run, runs)
 
 
 def _note(run: Run, runs: list[Run]) -> None:
@@ -295,21 +295,7 @@ def _note(run: Run, runs: list[Run]) -> None:
         elsewhere_note(read.pop() if read else shown_run(_still_there()))
 
     ids = [one.run_id for one in runs]
-    follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[topic(CURVES, ids)])
-
-
-def _training(run: Run, runs: list[Run]) -> None:
-    """The curves of its trainings; that of the fold which is computed grows by itself."""
-    if run.state is not RunState.RUNNING or not trained_in_steps(run):
-        training(run)
-        return
-    read = [run]
-
-    def newest_curve() -> None:
-        training(read.pop() if read else shown_run(_still_there()))
-
-    ids = [one.run_id for one in runs]
-    follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
+    follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[STEPS])
 
 
 def _figure_1(run: Run) -> dict[str, object]:
@@ -340,20 +326,6 @@ def _figure(run: Run, runs: list[Run]) -> None:
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
         table=lambda: so_far(newest(run)),
         rows=lambda part: _followed(lambda *_: part(), runs, key="rows"),
-    )
-
-
-def _compare(runs: list[Run]) -> None:
-    frame = compare_frame([(algorithm_title(run.spec.algorithm), run) for run in runs])
-    if frame["mean"].isna().all():
-        return
-    st.header("All runs started together", anchor=False)
-    runs_table(frame, RUN_COLUMNS, key="together")
-    st.page_link(
-        "runs/runs.py",
-        label="Compare them: picture, tests and settings",
-        icon=":material/balance:",
-        query_params=comparison_of([run.run_id for run in runs]),
     )
 
 
