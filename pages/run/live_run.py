@@ -361,6 +361,8 @@ def run_actions(run: Run, group: list[Run]) -> None:
         _go_on(run)
     _look_back(run)
     _how_many_folds(group or [run])
+    if run.spec.folds_sha256:
+        return  # folds of a file, which no form can name
     st.button(
         "New run",
         icon=":material/add:",
