@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -94,7 +95,7 @@ def downloads(run: Run) -> None:
         for label, make, ending, mime, said in kinds:
             st.download_button(
                 label,
-                lambda make=make: make(newest(run)),
+                partial(_now, make, run),
                 file_name=f"{name}.{ending}",
                 mime=mime,
                 icon=":material/download:",
@@ -118,6 +119,10 @@ def figure_1(shown: Run) -> Callable[[], Figure]:
         )
 
     return draw
+
+
+def _now(make: Callable[[Run], str | bytes], run: Run) -> str | bytes:
+    return make(newest(run))
 
 
 def _report(run: Run) -> str:
