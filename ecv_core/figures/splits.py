@@ -18,14 +18,11 @@ from ecv_core.figures.palette import (
     CellScale,
     Steps,
     axis,
-    base_layout,
-    error_bars,
     lay_out,
     lecture_layout,
     note,
     palette,
     part_styles,
-    plain_axis,
 )
 
 STACK = 0.34
@@ -218,99 +215,6 @@ def _moment(seconds: float | np.floating) -> datetime:
 # Ranks under several splits: the table with arrows (table 3 of Meng et al.), and Kendall's tau.
 
 
-# Scores under two splits -> one point per algorithm, as figure 2 of Meng et al. (2020).
-
-
-WIDTH = 640
-"""Pixels; on a narrower page the figure scrolls sideways."""
-
-
-def rank_scatter_figure(
-    points: pd.DataFrame, metric: str, tau: str, *, dark: bool = False
-) -> go.Figure:
-    """Each algorithm by its scores under both splits, with intervals, name and both ranks.
-
-    Args:
-        points: as `rank_swaps.points_frame` makes it.
-        metric: its name as shown.
-        tau: Kendall's tau between both, as shown.
-    """
-    colours = palette(dark)
-    across, upwards = points["split"].iloc[0], points["other"].iloc[0]
-    # Neighbours from left to right take turns, so that few names meet; hovering tells the rest.
-    above = points["score"].rank(method="first") % 2 == 0
-    figure = go.Figure(
-        go.Scatter(
-            x=points["score"],
-            y=points["other_score"],
-            mode="markers+text",
-            text=points["algorithm"],
-            textposition=["top center" if one else "bottom center" for one in above],
-            textfont={"size": 15, "color": colours.ink},
-            marker={"size": 12, "color": colours.mean, "line": {"width": 0}},
-            error_x=_bars(points, "", colours.muted),
-            error_y=_bars(points, "other_", colours.muted),
-            customdata=points[["algorithm", "rank", "other_rank"]].to_numpy(),
-            hovertemplate=(
-                f"<b>%{{customdata[0]}}</b><br>{across}: %{{x:.4f}}, rank %{{customdata[1]}}"
-                f"<br>{upwards}: %{{y:.4f}}, rank %{{customdata[2]}}<extra></extra>"
-            ),
-            cliponaxis=False,
-        )
-    )
-    looks: dict[str, Any] = {"standoff": 8, "gridcolor": colours.grid, "fixedrange": True}
-    lay_out(
-        figure,
-        base_layout(colours, 540),
-        hovermode="closest",
-        showlegend=False,
-        margin={"l": 12, "r": 12, "t": 44, "b": 12},
-        xaxis=plain_axis(f"{metric} under {across}", range=_range(points, ""), **looks),
-        yaxis=plain_axis(f"{metric} under {upwards}", range=_range(points, "other_"), **looks),
-    )
-    figure.add_annotation(
-        note(
-            f"Kendall's tau {tau}",
-            18,
-            colours.ink,
-            xref="paper",
-            yref="paper",
-            x=0,
-            y=1.02,
-            xanchor="left",
-            yanchor="bottom",
-        )
-    )
-    return figure
-
-
-def rank_scatter_words(points: pd.DataFrame, metric: str, tau: str) -> str:
-    """What the points show, in a sentence."""
-    parts = [
-        f"{row['algorithm']} {row['score']:.4f} and {row['other_score']:.4f} (rank {row['rank']:g} "
-        f"and {row['other_rank']:g})"
-        for _, row in points.iterrows()
-    ]
-    return (
-        f"{metric} under {points['split'].iloc[0]} and under {points['other'].iloc[0]}, Kendall's "
-        f"tau {tau}: {'; '.join(parts)}."
-    )
-
-
-def _bars(points: pd.DataFrame, which: str, colour: str) -> dict[str, object]:
-    # The recorded score and the middle of its samples differ in digits that are not kept per user.
-    score, low, high = (points[f"{which}{name}"] for name in ("score", "low", "high"))
-    return error_bars(score, low, high, colour, thickness=1.5, width=4)
-
-
-def _range(points: pd.DataFrame, which: str) -> list[float]:
-    """With room for labels beside the outermost points."""
-    ends = points[[f"{which}low", f"{which}score", f"{which}high"]].to_numpy(dtype=np.float64)
-    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
-    room = 0.14 * ((high - low) or abs(high) or 1.0)
-    return [low - room, high + room]
-
-
 # Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
 _LIGHT = [[0.0, "#F4B183"], [0.5, "#F1F5F7"], [1.0, "#7FBCE6"]]
 _DARK = [[0.0, "#8A4A20"], [0.5, "#1C2833"], [1.0, "#1B6699"]]
@@ -417,14 +321,6 @@ def tau_words(taus: pd.DataFrame) -> str:
         f"({low['split']} and {low['other']}) to {high['tau']:.2f} ({high['split']} and "
         f"{high['other']})."
     )
-
-
-def tau_text(row: pd.Series[float]) -> str:
-    """'0.80, interval 0.60 to 1.00'; 'not defined' where one split ranks all alike."""
-    if pd.isna(row["tau"]):
-        return "not defined"
-    has_interval = pd.notna(row["low"])
-    return f"{row['tau']:.2f}" + (f", interval {_ends(row, '.2f')}" if has_interval else "")
 
 
 def _cell(row: pd.Series[float], reference: bool) -> str:

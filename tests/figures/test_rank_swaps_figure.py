@@ -1,18 +1,14 @@
-"""The rank table, the tau triangle and the scatter plot say what their frames hold."""
+"""The rank table, and the tau triangle say what their frames hold."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.rank_swaps import points_frame
 from ecv_core.figures.splits import (
     arrow,
-    rank_scatter_figure,
-    rank_scatter_words,
     rank_table_figure,
     rank_table_words,
     tau_figure,
-    tau_text,
     tau_words,
 )
 
@@ -87,23 +83,4 @@ def test_the_triangle_shows_tau_with_its_interval(taus):
     assert tau_words(taus) == (
         "Kendall's tau between 2 pairs of splits: from -1.00 (b and c) to 0.50 (a and b)."
     )
-    texts = [tau_text(row) for _, row in taus.iterrows()]
-    assert texts == ["0.50, interval 0.25 to 1.00", "not defined", "-1.00"]
     assert "not defined" in tau_words(taus.assign(tau=NAN))
-
-
-def test_a_point_per_algorithm_with_name_ranks_and_bars(ranks):
-    points = points_frame(ranks, "random-holdout", "temporal-global")
-    figure = rank_scatter_figure(points, "nDCG@10", "0.50")
-    (dots,) = figure.data
-    assert list(dots.x) == [0.3, 0.1]
-    assert list(dots.y) == [0.2, 0.25]
-    assert list(dots.error_x.array) == pytest.approx([0.02, 0.01])
-    assert list(dots.text) == ["ease", "popular"]
-    assert list(dots.textposition) == ["top center", "bottom center"]  # neighbours take turns
-    assert dots.customdata.tolist() == [["ease", 1, 2], ["popular", 2, 1]]
-    assert [note.text for note in figure.layout.annotations] == ["Kendall's tau 0.50"]
-    assert figure.layout.xaxis.title.text == "nDCG@10 under random-holdout"
-    assert rank_scatter_words(points, "nDCG@10", "0.50").endswith(
-        "ease 0.3000 and 0.2000 (rank 1 and 2); popular 0.1000 and 0.2500 (rank 2 and 1)."
-    )

@@ -105,20 +105,8 @@ def test_an_odd_address_is_ignored(page, three_by_three):
         swaps_reference="nope",
         swaps_metric="nope",
         swaps_dataset="nope",
-        swaps_splits="nope",
-        swaps_across="nope",
     )
     assert page.selectbox(key="swaps_reference").value == "random-holdout"
-
-
-def test_fewer_splits_can_be_picked_but_not_only_the_reference(page, three_by_three):
-    open_page(page)
-    pills(page)["swaps_splits"].set_value(["temporal-global"]).run()
-    assert not page.exception
-    assert "between random-holdout and the other split" in texts(page)
-    pills(page)["swaps_splits"].set_value([]).run()
-    assert not page.exception
-    assert "Pick at least one split besides the reference." in texts(page)
 
 
 def test_without_runs_it_says_so_and_offers_to_start(page):
