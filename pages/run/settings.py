@@ -37,6 +37,7 @@ from pages.shared.widgets.setting_widgets import (
     parameter_widget,
     parameter_widgets,
     setting_widget,
+    split_titles,
     strategy_parameters,
     strategy_select,
     usual_k,
@@ -209,7 +210,7 @@ def fold_settings(
         params: dict[str, ParamValue] = {}
         if split != IMPORTED:
             strategy = SPLITS[split]
-            words = f"**{strategy.title}.** {strategy.help} *{strategy.ecv}*"
+            words = f"`{strategy.id}`: {strategy.help} *{strategy.ecv}*"
             if strategy.single and k != 1:
                 k = 1
                 words += " This strategy makes one split, so k is 1 here."
@@ -234,7 +235,8 @@ def fold_settings(
 def _asked_split() -> str:
     """As picked, or as the address has it; the first one where neither says."""
     asked = st.session_state.get("split") or st.query_params.get("split")
-    return asked if asked in (*SPLITS, IMPORTED) else next(iter(SPLITS))
+    told = next((name for name, title in split_titles().items() if asked in (name, title)), None)
+    return told or next(iter(SPLITS))
 
 
 def _fold_file(dataset: str, on_disk: bool, k: int, task: Task) -> tuple[str | None, int, bool]:

@@ -33,7 +33,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
-from ecv_core.splits import IMPORTED, SPLITS, exchangeable
+from ecv_core.splits import IMPORTED, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
@@ -63,7 +63,13 @@ from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
-from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
+from pages.shared.widgets.setting_widgets import (
+    K_OF,
+    choice_labels,
+    on_form,
+    parameter_key,
+    split_titles,
+)
 
 _BUSY = 0.5
 """Programs that compute, for each processor: above that it is said."""
@@ -83,7 +89,7 @@ def link_check() -> None:
         "dataset": titles_of(datasets.catalogue(), dataset_title),
         "algorithm": ALGORITHM_LABELS,
         "rule": rule_titles(),
-        "split": {name: name for name in (*SPLITS, IMPORTED)},
+        "split": split_titles(),
         "country": {code: known.name for code, known in countries().items()},
     }.items():
         label_from_link(key, labels, strict=True)

@@ -37,7 +37,7 @@ from pages.shared.live.state import escaped, results, sentence, sentences
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import large
-from pages.studies.own import RECORDED, cells_of, pick_study, show_progress, start_form
+from pages.studies.own import RECORDED, cells_of, pick_study, show_progress, split_words, start_form
 
 _DATASET, _METRIC, _REFERENCE = "swaps_dataset", "swaps_metric", "swaps_reference"
 _NAMES, _COLUMN = 140, 92
@@ -122,10 +122,12 @@ def _choose(runs: Sequence[Run]) -> tuple[Block, str, str]:
             help="Those that every run has. Intervals need every user's score, which the "
             "recorded runs keep of nDCG@10 and recall@10.",
         )
+        label_from_link(_REFERENCE, {one: split_words(one) for one in block.splits})
         reference = pick_one(
             "Reference split",
             block.splits,
             _REFERENCE,
+            words=split_words,
             help="Arrows and swaps are against its ranking.",
         )
     return block, metric, reference
@@ -139,16 +141,20 @@ def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
 def _show(block: Block, metric: str, reference: str) -> None:
     content = tuple(run.run_id for run in block.runs.values())
     found = _swaps(content, metric, block)
-    found = replace(found, algorithms=tuple(map(algorithm_title, found.algorithms)))
+    found = replace(
+        found,
+        algorithms=tuple(map(algorithm_title, found.algorithms)),
+        splits=tuple(map(split_words, found.splits)),
+    )
+    reference = split_words(reference)
     title = metric_title(metric)
     large(f"{winners(found)} {headline(found, reference)}")
     if block.left_out:
-        st.caption(
-            f"Left out, because not every run is there: {escaped(', '.join(block.left_out))}."
-        )
+        missing = "; ".join(algorithm_title(split_words(one)) for one in block.left_out)
+        st.caption(f"Left out, because not every run is there: {escaped(missing)}.")
     if found.without_users:
         st.caption(
-            f"No intervals for {escaped(', '.join(found.without_users))}: "
+            f"No intervals for {escaped('; '.join(found.without_users))}: "
             f"{escaped(title)} of every user is not kept there."
         )
     ranks, taus = ranks_frame(found, reference), taus_frame(found)

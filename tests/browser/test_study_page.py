@@ -70,7 +70,7 @@ def test_a_study_runs_live_and_a_second_tab_shows_the_same(
     expect(form).to_contain_text("1 run, 10 folds to compute")
     page.get_by_role("button", name="Start the study").click()
     page.wait_for_url(re.compile(r"study=.*[0-9a-f]{12}"))
-    done = page.get_by_text("1 of 1 runs are finished · 10 of 10 folds")
+    done = page.get_by_text("1 of 1 run finished · 10 of 10 folds")
     expect(page.get_by_role("button", name="Start the study")).to_be_hidden()  # out of the way
     expect(done).to_be_visible(timeout=120_000)
     expect(page.get_by_text(re.compile("With alpha .* over the one run")).first).to_be_visible()

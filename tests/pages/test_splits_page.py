@@ -100,9 +100,9 @@ def test_a_smaller_k_keeps_the_slider_within_it(app):
         ({"k": "1"}, "K must be at least 2, but is 1"),
         ({"k": "99999"}, "K must be at most 32,767, but is 99,999"),
         ({"seed": "-1"}, "The seed must be from 0 to 4294967295, but is -1"),
-        ({"split": "nonsense"}, "No split is called 'nonsense'"),
-        ({"split": "imported"}, "No split is called 'imported'"),
-        ({"dataset": "nonsense"}, "No dataset is called 'nonsense'"),
+        ({"split": "nonsense"}, "there is no nonsense to choose here"),
+        ({"split": "imported"}, "there is no imported to choose here"),
+        ({"dataset": "nonsense"}, "there is no nonsense to choose here"),
     ],
 )
 def test_a_value_that_cannot_be_is_one_sentence(app, query, words):
@@ -131,7 +131,7 @@ def test_without_timestamps_nothing_is_drawn_over_time(app):
     if not datasets.available(datasets.entry("ta-feng")):
         pytest.skip("ta-feng is not on disk")
     open_splits(app, dataset="ta-feng", split="leave-last-basket", k="1")
-    assert "ta-feng has no timestamps" in texts(app)
+    assert "Ta-Feng grocery shopping has no timestamps" in texts(app)
     assert app.metric[0].label == "Training that lies later (of the same user)"
     assert app.metric[0].value == "0.0\u00a0%"
 

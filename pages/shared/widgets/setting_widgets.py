@@ -11,7 +11,7 @@ import streamlit as st
 from ecv_core.fold import split_archive
 from ecv_core.records.parameters import Parameter, ParamValue
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Setting
-from ecv_core.splits import SPLITS, Strategy
+from ecv_core.splits import IMPORTED, SPLITS, Strategy
 from ecv_core.stopping import RULES
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.glossary import explained
@@ -195,9 +195,17 @@ K_OF = "k-of"
 """In the session: the strategy whose usual number of folds was offered."""
 
 
+def split_titles(ids: Iterable[str] = (*SPLITS, IMPORTED)) -> dict[str, str]:
+    """Id of a split -> how a choice shows it, also in the address."""
+    return {one: SPLITS[one].title if one in SPLITS else "Folds from a file" for one in ids}
+
+
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
-    return st.selectbox(options=options, **about(SPLIT)) or options[0]
+    titles = split_titles(options)
+    return (
+        st.selectbox(options=options, format_func=titles.__getitem__, **about(SPLIT)) or options[0]
+    )
 
 
 def usual_k(split_id: str) -> None:
