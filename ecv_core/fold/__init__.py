@@ -105,9 +105,9 @@ def export_folds(spec: RunSpec, path: Path) -> None:
     write_folds(path, data_of(spec), folds_of(spec))
 
 
-def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
-    """A run's split as a ZIP archive for others, with a README; see `splits.split_archive`."""
-    return exchange.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
+def split_archive(spec: RunSpec) -> bytes:
+    """A run's split as a ZIP archive for others, with a README; see `exchange.split_archive`."""
+    return exchange.split_archive(data_of(spec), folds_of(spec), facts=_facts(spec))
 
 
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:

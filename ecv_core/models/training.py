@@ -145,8 +145,7 @@ class NeuralRecommender:
             name: the model's id, for messages.
             make: training matrix, parameters, seed and history -> a network that is not yet
                 trained; the history is None for a model that does not need it.
-            params: every parameter of the algorithm, those of
-                `training_parameters.schedule` among them.
+            params: every parameter of the algorithm.
         """
         self.name = name
         self.params = params
@@ -194,7 +193,7 @@ def run_epochs(
     Args:
         name: the model's id, for messages.
         net: not yet trained.
-        params: how long, see `training_parameters.schedule`.
+        params: of the algorithm.
         validation: interactions the network is not trained on; None for fixed epochs.
         progress: told the epoch after every batch, and with a validation part its curve so far.
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
