@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from operator import eq, gt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,25 +204,23 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
         task.seen, task.held_out, task.users, task.candidates, task.popularity, task.protocol
     )
     blocks = max(1, BLOCK_CELLS // (task.seen.shape[1] * USERS_AT_ONCE))
-    found: list[Against] = []
-    losses: list[Floats] = []
+    found: list[tuple[NDArray[Any], ...]] = []
     done = 0
     while drawn := list(islice(negatives, blocks)):
         items = np.concatenate(drawn)
         users = task.users[done : done + len(items)]
         scores = torch.as_tensor(task.score(users))
         refuse_not_finite(scores)
-        against, loss = _compare(scores, items, task, users, done)
-        found.append(against)
-        losses.append(loss)
+        found.append(_compare(scores, items, task, users, done))
         done += len(items)
         task.report(done)
-    everything = Against.all_of(found)
+    owners, higher, tied, losses = map(np.concatenate, zip(*found, strict=True))
+    everything = Against(owners=owners, higher=higher, tied=tied, negatives=items.shape[1])
     seed = task.protocol.seed
     hits = task.of_kind(Kind.HITS)
     columns = dict(sampled_hits(everything, done, task.cutoffs, hits, seed))
     columns |= {name: sampled_auc(everything, done) for name in task.of_kind(Kind.RANKS)}
-    columns |= {name: np.concatenate(losses) for name in task.of_kind(Kind.PROBABILITIES)}
+    columns |= {name: losses for name in task.of_kind(Kind.PROBABILITIES)}
     return columns
 
 
@@ -238,16 +237,6 @@ class Against:
     tied: NDArray[np.intp]
     """Negatives with the same score."""
     negatives: int
-
-    @classmethod
-    def all_of(cls, parts: Sequence[Against]) -> Against:
-        """Several blocks of users as one."""
-        return cls(
-            owners=np.concatenate([part.owners for part in parts]),
-            higher=np.concatenate([part.higher for part in parts]),
-            tied=np.concatenate([part.tied for part in parts]),
-            negatives=parts[0].negatives,
-        )
 
     def ranks(self, seed: int) -> NDArray[np.intp]:
         """The item's rank in its list, from 1; its place among equal scores is drawn."""
@@ -298,20 +287,15 @@ def _counts(
     """Of each held-out item's negatives, others[row], those that are higher and those that tie."""
     import torch
 
-    higher = torch.empty(len(held), dtype=torch.int64, device=held.device)
-    tied = torch.empty_like(higher)
+    counts: list[torch.Tensor] = []
     size = max(1, PAIRS // others.shape[1])
-    theirs = torch.empty((min(size, len(held)), others.shape[1]), device=held.device)
-    marks = torch.empty_like(theirs)
-    for start in range(0, len(held), size):
-        part = slice(start, start + size)
-        mine = held[part, None]
-        there, here = theirs[: len(mine)], marks[: len(mine)]
-        torch.index_select(others, 0, rows[part], out=there)
+    for mine, row in zip(torch.split(held, size), torch.split(rows, size), strict=True):
+        theirs = others[row]
         # As floats, because torch adds them up several times faster than booleans.
-        higher[part] = torch.gt(there, mine, out=here).sum(dim=1)
-        tied[part] = torch.eq(there, mine, out=here).sum(dim=1)
-    return higher.cpu().numpy(), tied.cpu().numpy()
+        above, equal = (compare(theirs, mine[:, None]).float().sum(dim=1) for compare in (gt, eq))
+        counts.append(torch.stack((above, equal)))
+    higher, tied = torch.cat(counts, dim=1).long().cpu().numpy()
+    return higher, tied
 
 
 def _compare(
@@ -320,8 +304,9 @@ def _compare(
     task: EvaluatedFold,
     users: NDArray[np.intp],
     start: int,
-) -> tuple[Against, Floats]:
-    """A block of users from position `start` on; the losses are empty where nobody wants them."""
+) -> tuple[NDArray[Any], ...]:
+    """Owners, higher and tied as of `Against`, of a block of users from position `start` on; and
+    the users' losses, empty where nobody wants them."""
     import torch
 
     own: csr_array = task.held_out[users]
@@ -338,5 +323,4 @@ def _compare(
         of_held = log_loss(held.cpu().numpy(), True)
         mean = np.bincount(owners, weights=of_held) / np.bincount(owners)
         loss = (mean + log_loss(others.cpu().numpy(), False).sum(axis=1)) / (items.shape[1] + 1)
-    against = Against(owners=owners + start, higher=higher, tied=tied, negatives=items.shape[1])
-    return against, loss
+    return owners + start, higher, tied, loss
