@@ -70,23 +70,38 @@ def draw_negatives(
     _check_enough(seen, held_out, users, drawable, wanted, protocol)
     bag = _bag(drawable, popularity, protocol)
     width = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
-    stamps = np.empty(USERS_AT_ONCE * len(chances), dtype=np.int32)
+    free = np.ones(len(chances), dtype=np.bool_)
     for start in range(0, len(users), USERS_AT_ONCE):
         part = users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
-        taken = np.concatenate([_cells(seen[part]), _cells(held_out[part])])
-        negatives = _draw(rng, bag, taken, stamps, (len(part), len(chances)), width, wanted)
+        places = rng.integers(0, len(bag), (len(part), width), dtype=np.int32)
+        taken = [np.concatenate([_row(seen, user), _row(held_out, user)]) for user in part]
+        negatives = np.full((len(part), wanted), -1, dtype=np.int32)
+        for row, not_these, draws in zip(negatives, taken, bag[places[:, ::-1]], strict=True):
+            free[not_these] = False
+            good = draws[free[draws]]
+            free[not_these] = True
+            first = np.sort(np.unique(good, return_index=True)[1])[:wanted]
+            row[: len(first)] = good[first]
+        # What drawing left short is filled up as if it had gone on: an exponential waiting time
+        # per item, scaled by its chance, orders the items as draws without replacement do
+        # (Efraimidis, Spirakis 2006).
         short = np.flatnonzero(negatives[:, -1] < 0)
-        if len(short):
-            negatives[short] = _completed(rng, chances, taken, negatives, short)
+        for place, waits in zip(
+            short, rng.standard_exponential((len(short), len(chances))), strict=True
+        ):
+            mine = negatives[place]
+            count = np.count_nonzero(mine >= 0)
+            with np.errstate(divide="ignore"):
+                waits /= chances
+            waits[taken[place]] = waits[mine[:count]] = np.inf
+            mine[count:] = np.argsort(waits)[: wanted - count]
         yield negatives
 
 
-def _cells(matrix: csr_array) -> NDArray[np.int64]:
-    """Where the matrix has entries, as positions in it when it is laid out row by row."""
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    cells: NDArray[np.int64] = rows * matrix.shape[1] + matrix.indices
-    return cells
+def _row(matrix: csr_array, row: np.intp) -> NDArray[np.int32]:
+    columns: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return columns
 
 
 def _bag(
@@ -97,76 +112,6 @@ def _bag(
     if protocol.sampling == "popularity":
         return np.repeat(items, popularity.counts[items])
     return items
-
-
-def _draw(
-    rng: np.random.Generator,
-    bag: NDArray[np.int32],
-    taken: NDArray[np.int64],
-    stamps: NDArray[np.int32],
-    shape: tuple[int, int],
-    width: int,
-    wanted: int,
-) -> NDArray[np.int32]:
-    """`width` draws for each user of a block: those that are not taken, each once, -1 at the end.
-
-    Args:
-        rng: gives the draws.
-        bag: what is drawn from.
-        taken: cells of the block that may not be drawn.
-        stamps: working space, at least one number per cell of the block.
-        shape: (block, items).
-        width: draws per user.
-        wanted: negatives per user.
-    Returns: shape (block, wanted).
-    """
-    rows, items = shape
-    draws = bag.take(rng.integers(0, len(bag), (rows, width), dtype=np.int32))
-    cells = draws + np.arange(rows, dtype=np.int64)[:, None] * items
-    # Of equal draws the one written last stays, so the sequence is read from its end, where that
-    # one is the first. Only cells that are written here are read: no need to clear the others.
-    order = np.arange(width, dtype=np.int32)
-    stamps[cells] = order
-    stamps[taken] = -1
-    good = (stamps.take(cells) == order)[:, ::-1]
-    place = np.cumsum(good, axis=1, dtype=np.int32) - 1
-    owners, columns = np.nonzero(good & (place < wanted))
-    drawn = np.full((rows, wanted), -1, dtype=np.int32)
-    drawn[owners, place[owners, columns]] = draws[owners, width - 1 - columns]
-    return drawn
-
-
-def _completed(
-    rng: np.random.Generator,
-    chances: NDArray[np.float64],
-    taken: NDArray[np.int64],
-    found: NDArray[np.int32],
-    short: NDArray[np.intp],
-) -> NDArray[np.int32]:
-    """The rows that drawing left short, filled up as if drawing had gone on.
-
-    An exponential waiting time per item, scaled by its chance, orders the items as draws without
-    replacement do (Efraimidis, Spirakis 2006).
-    """
-    mine, items = found[short], len(chances)
-    waits = rng.standard_exponential((len(short), items))
-    with np.errstate(divide="ignore"):
-        waits /= chances
-    position = np.full(len(found), -1)
-    position[short] = np.arange(len(short))
-    rows = position[taken // items]
-    waits[rows[rows >= 0], taken[rows >= 0] % items] = np.inf
-    owners, columns = np.nonzero(mine >= 0)
-    waits[owners, mine[owners, columns]] = np.inf
-    missing = (mine < 0).sum(axis=1)
-    longest = int(missing.max())
-    nearest = np.argpartition(waits, longest - 1, axis=1)[:, :longest]
-    nearest = np.take_along_axis(
-        nearest, np.take_along_axis(waits, nearest, axis=1).argsort(axis=1), axis=1
-    )
-    owners, columns = np.nonzero(np.arange(longest) < missing[:, None])
-    mine[owners, mine.shape[1] - missing[owners] + columns] = nearest[owners, columns]
-    return mine
 
 
 def _check_enough(

@@ -149,6 +149,15 @@ MULTI_VAE = _network(
         low=0,
         high=10_000,
     ),
+    Parameter(
+        "sampled_items",
+        0,
+        "0 learns from all items in each step. Otherwise from the items of its users and so many "
+        "drawn ones, and changes only theirs: faster on large catalogues.",
+        low=0,
+        high=10_000_000,
+        later=True,
+    ),
     *shared(learning_rate=0.004),
     *shared("Users per step.", batch_size=128),
     *shared(weight_decay=0.0, epochs=20, averaging=0.9),

@@ -34,15 +34,19 @@ class SampledNet(ABC):
         self.n_users, self.n_items = train.shape
         self.hold(train, history)
         self.start()
-        free = self.biases()
-        decayed = [weight for weight in self.weights() if not any(weight is one for one in free)]
-        groups: list[dict[str, Any]] = [{"params": decayed}]
+        free, tables = self.biases(), self.tables()
+        apart = [*map(id, free), *map(id, tables)]
+        groups: list[dict[str, Any]] = [
+            {"params": [weight for weight in self.weights() if id(weight) not in apart]}
+        ]
         if free:
             groups.append({"params": free, "weight_decay": 0.0})
-        decay = params.get("weight_decay", 0.0)
-        self._optimizer = torch.optim.AdamW(
-            groups, lr=params["learning_rate"], weight_decay=decay, fused=True
-        )
+        decay, rate = params.get("weight_decay", 0.0), params["learning_rate"]
+        self._optimizers: list[torch.optim.Optimizer] = [
+            torch.optim.AdamW(groups, lr=rate, weight_decay=decay, fused=True)
+        ]
+        if tables:
+            self._optimizers.append(torch.optim.SparseAdam(tables, lr=rate))
 
     @abstractmethod
     def hold(self, train: csr_array, history: History | None) -> None:
@@ -68,6 +72,10 @@ class SampledNet(ABC):
         """Those of the weights that do not decay."""
         return []
 
+    def tables(self) -> list[torch.Tensor]:
+        """Those whose gradients are sparse: a step changes the rows of its batch alone."""
+        return []
+
     @abstractmethod
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         """As `Recommender.score`."""
@@ -80,15 +88,20 @@ class SampledNet(ABC):
     def epoch(self, between: Callable[[], None]) -> float:
         total = torch.zeros((), device=self.device)
         count = 0
-        self._optimizer.zero_grad()
+        self._zero()
         with one_thread(when=self.small_steps):
             for loss, size in self.steps():
                 total += loss * size
                 count += size
-                self._optimizer.step()
-                self._optimizer.zero_grad()
+                for optimizer in self._optimizers:
+                    optimizer.step()
+                self._zero()
                 between()
         return float(total) / max(1, count)
+
+    def _zero(self) -> None:
+        for optimizer in self._optimizers:
+            optimizer.zero_grad()
 
     def see(self, train: csr_array) -> None:
         """Nothing to do: users are known by their number, whatever their items."""

@@ -73,7 +73,7 @@ def test_biases_alone_do_not_decay(lopsided, one_basket_each):
         net.biases()[1].fill_(5.0)
     before = net._firsts.detach().clone()
     next(iter(net.steps()))
-    net._optimizer.step()
+    net._optimizers[0].step()
     torch.testing.assert_close(net._firsts.detach(), 0.1 * before, atol=0.002, rtol=0)
     torch.testing.assert_close(net.biases()[1].detach(), torch.full((41,), 5.0), atol=0.002, rtol=0)
 
