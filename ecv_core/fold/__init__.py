@@ -31,7 +31,6 @@ from ecv_core.models.base import (
     Model,
     RatingPredictor,
     Recommender,
-    SharedFit,
     TableModel,
 )
 from ecv_core.records.errors import FoldsError
@@ -377,7 +376,6 @@ def run_shared_fold(
     algorithm.check(interactions)
     assert algorithm.sharing is not None
     built = [algorithm.build(dict(one.params)) for one in specs]
-    fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
     cells = interactions.n_users * interactions.n_items * len(specs)
     evaluation.load_compiled(cells)
@@ -393,9 +391,11 @@ def run_shared_fold(
         costs.lap("split")
         history = None if algorithm.needs is Need.NOTHING else parts.history()
         seed = fold_seed(spec.seed, index)
-        fit.begin(parts.train, seed=seed, progress=progress, history=history)
+        fits = algorithm.sharing.fit(
+            built, parts.train, seed=seed, progress=progress, history=history
+        )
         costs.lap("start")
-        for place, model in fit.fits():
+        for place, model in fits:
             costs.lap("step")
             result = ranked(spec, index, model, parts, progress)
             costs.lap("evaluate")

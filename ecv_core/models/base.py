@@ -70,16 +70,22 @@ class SharedFit(Protocol):
     can be fitted so, an algorithm says by its `Algorithm.sharing`.
     """
 
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        """Do what all of them need. Arguments and errors as of `HistoryRecommender.fit`."""
+    def __call__(
+        self,
+        models: Sequence[Any],
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress,
+        history: History | None,
+    ) -> Iterator[tuple[int, Fitted]]:
+        """Do what all of them need, and then finish one after the other, as they are asked for.
 
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        """Finish one after the other, in the order that costs least.
-
-        Returns: the place of a configuration among those given, and its model, which is good until
-            the next one is asked for.
+        Args:
+            models: unfitted, of the configurations; the other arguments are those of
+                `HistoryRecommender.fit`.
+        Returns: in the order that costs least, the place of a configuration among those given, and
+            its model, which is good until the next one is asked for.
         Raises: as `Recommender.fit`, for the configuration that comes next.
         """
 
@@ -212,8 +218,7 @@ class Sharing:
 
     parameters: frozenset[str]
     """In which they may differ; they are equal in all others."""
-    build: Callable[[Sequence[Any]], Any]
-    """Makes a `models.base.SharedFit` of the unfitted models of configurations."""
+    fit: SharedFit
     goes_on: bool = False
     """Whether each fit goes on from the one before, as iterations do: its work then serves those
     after it too. Otherwise only what comes before the first fit serves all."""

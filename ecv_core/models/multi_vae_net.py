@@ -70,18 +70,16 @@ class MultiVAENet(SampledNet):
         self._into = self._layer(self.n_items, hidden), self._bias(hidden)
         self._encode = self._layer(hidden, 2 * latent, fans=hidden + latent), self._bias(2 * latent)
         self._decode = self._layer(latent, hidden), self._bias(hidden)
-        self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
         if self._sampled:  # a row for each item, and its bias
             self._out = self._layer(self.n_items, hidden), self.normal(self.n_items, 1, std=0.0)
+        else:
+            self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
 
     def _layer(self, inputs: int, outputs: int, fans: int | None = None) -> torch.Tensor:
         return self.normal(inputs, outputs, std=math.sqrt(2 / (fans or inputs + outputs)))
 
     def _bias(self, outputs: int) -> torch.Tensor:
-        return torch.zeros(outputs, device=self.device, requires_grad=True)
-
-    def weights(self) -> list[torch.Tensor]:
-        return [*self._into, *self._encode, *self._decode, *self._out]
+        return self.trained(torch.zeros(outputs, device=self.device))
 
     def tables(self) -> list[torch.Tensor]:
         return [self._into[0], *self._out] if self._sampled else []

@@ -338,26 +338,23 @@ class Nearness:
         return csr_of(*torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False))
 
 
-class SharedNeighbours:
+def _shared(
+    models: Sequence[NeighbourModel],
+    train: csr_array,
+    *,
+    seed: int,
+    progress: Progress,
+    history: History | None,
+) -> Iterator[tuple[int, Fitted]]:
     """A `base.SharedFit` of models that differ in their number of neighbours alone."""
-
-    def __init__(self, models: Sequence[NeighbourModel]) -> None:
-        self._first = models[0]
-        self._counts = [int(model.params["neighbours"]) for model in models]
-
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        progress("fit", 0, 2)
-        most = max(self._counts)
-        nearness = Nearness(self._first.checked(train, most), most, progress)
-        self._train, self._nearness = train, nearness
-        progress("fit", 1, 2)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        for place, count in enumerate(self._counts):
-            yield place, self._first.voting(self._train, self._nearness.keep(count))
+    progress("fit", 0, 2)
+    counts = [int(model.params["neighbours"]) for model in models]
+    nearness = Nearness(models[0].checked(train, max(counts)), max(counts), progress)
+    progress("fit", 1, 2)
+    return (
+        (place, models[0].voting(train, nearness.keep(count))) for place, count in enumerate(counts)
+    )
 
 
-SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), build=SharedNeighbours)
+SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), fit=_shared)
 """How an algorithm shares one computation among numbers of neighbours."""

@@ -32,6 +32,7 @@ class SampledNet(ABC):
         self.device = best_device()
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
+        self._weights: list[torch.Tensor] = []
         self.hold(train, history)
         self.start()
         free, tables = self.biases(), self.tables()
@@ -64,9 +65,9 @@ class SampledNet(ABC):
         that loss, detached, and the size of the batch.
         """
 
-    @abstractmethod
     def weights(self) -> list[torch.Tensor]:
-        """Everything that training changes."""
+        """Everything that training changes, in the order in which it was made."""
+        return self._weights
 
     def biases(self) -> list[torch.Tensor]:
         """Those of the weights that do not decay."""
@@ -83,7 +84,12 @@ class SampledNet(ABC):
     def normal(self, *shape: int, std: float) -> torch.Tensor:
         """A weight to be trained, drawn from a normal distribution around 0."""
         weight = torch.empty(shape, device=self.device)
-        return weight.normal_(0.0, std, generator=self.random).requires_grad_()
+        return self.trained(weight.normal_(0.0, std, generator=self.random))
+
+    def trained(self, weight: torch.Tensor) -> torch.Tensor:
+        """The same, to be trained."""
+        self._weights.append(weight.requires_grad_())
+        return weight
 
     def epoch(self, between: Callable[[], None]) -> float:
         total = torch.zeros((), device=self.device)
@@ -300,9 +306,6 @@ class BPRNet(PairNet):
         self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
         self._bias = self.normal(self.n_items, 1, std=0.0)
 
-    def weights(self) -> list[torch.Tensor]:
-        return [self._users, self._items, self._bias]
-
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
@@ -354,22 +357,6 @@ class NeuMFNet(PairNet):
         self._out_gmf = self.normal(factors, std=math.sqrt(2 / (factors + half + 1)))
         self._out_mlp = self.normal(half, std=math.sqrt(2 / (factors + half + 1)))
         self._out_bias = self.normal(1, std=0.0)
-
-    def weights(self) -> list[torch.Tensor]:
-        return [
-            self._gmf_users,
-            self._gmf_items,
-            self._mlp_users,
-            self._mlp_items,
-            self._first_users,
-            self._first_items,
-            self._first_bias,
-            self._second,
-            self._second_bias,
-            self._out_gmf,
-            self._out_mlp,
-            self._out_bias,
-        ]
 
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor

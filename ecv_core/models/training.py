@@ -287,41 +287,38 @@ class Average:
 # One training run for configurations that differ in their number of epochs.
 
 
-class SharedEpochs:
-    """Trains once, for the most epochs, and stops on the way where a configuration ends."""
+def _shared(
+    models: Sequence[NeuralRecommender],
+    train: csr_array,
+    *,
+    seed: int,
+    progress: Progress,
+    history: History | None,
+) -> Iterator[tuple[int, Fitted]]:
+    """Train once, for the most epochs, and stop on the way where a configuration ends.
 
-    def __init__(self, recommenders: Sequence[NeuralRecommender]) -> None:
-        """Hold what is needed to train.
+    The models are alike but for their epochs, none with early stopping.
+    """
+    name, ends = models[0].name, [model.params["epochs"] for model in models]
+    net = models[0].untrained(train, seed, history)
 
-        Args:
-            recommenders: unfitted, alike but for their epochs, none with early stopping.
-        """
-        self._recommenders = recommenders
+    def report(epoch: int) -> None:
+        progress("fit", epoch, max(ends))
 
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        self._progress = progress
-        self._net = self._recommenders[0].untrained(train, seed, history)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        first = self._recommenders[0]
-        ends = [recommender.params["epochs"] for recommender in self._recommenders]
-
-        def report(epoch: int) -> None:
-            self._progress("fit", epoch, max(ends))
-
-        average = Average(self._net.weights(), first.params["averaging"])
-        for done in trained(first.name, self._net, max(ends), average, report):
+    def fits() -> Iterator[tuple[int, Fitted]]:
+        average = Average(net.weights(), models[0].params["averaging"])
+        for done in trained(name, net, max(ends), average, report):
             report(done)
             for place in (place for place, end in enumerate(ends) if end == done):
                 with average.in_place():
-                    yield place, self._net
+                    yield place, net
+
+    return fits()
 
 
 SHARED_EPOCHS = Sharing(
     parameters=frozenset({"epochs"}),
-    build=SharedEpochs,
+    fit=_shared,
     goes_on=True,
     # With early stopping a configuration may end at another epoch.
     possible=lambda params: not params["early_stopping"],

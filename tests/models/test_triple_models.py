@@ -45,7 +45,7 @@ def test_loss_of_triple2vec_is_that_of_the_three_conditional_probabilities(
     triples = [(0, 2, 5), (12, 5, 1), (12, 7, 7)]
     found = net.learn(*(torch.tensor(column) for column in zip(*triples, strict=True)))
 
-    h, p, q, user_bias, item_bias = (weight.detach().numpy() for weight in net.weights())
+    user_bias, item_bias, h, p, q = (weight.detach().numpy() for weight in net.weights())
     total = 0.0
     for user, first, second in triples:
         for own, table, bias, others, context in (
