@@ -324,7 +324,6 @@ def take_along(spec: RunSpec) -> None:
             help="Opens the Run page in a new tab, with this dataset and split filled in.",
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
-        split_download(spec, key="split-recbole", label="ZIP for RecBole", form="recbole")
         link_has(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
