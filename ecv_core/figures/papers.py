@@ -20,7 +20,7 @@ import pandas as pd
 
 from ecv_core import dataset as datasets
 from ecv_core import models
-from ecv_core.analysis.baselines import published, recorded
+from ecv_core.analysis.baselines import recorded
 from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, explorable
 from ecv_core.analysis.tradeoff.frames import headline_frame
 from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
@@ -171,11 +171,11 @@ def _cells(part: Part) -> Iterator[Cell]:
             )
 
 
-def _held(dataset: str) -> Iterator[tuple[str, str]]:
-    about = published(dataset)
-    for one in reversed(about.entries):
-        split = "" if one.protocol == about.protocol else f", {one.protocol}"
-        yield f"{one.method}{split}", str(one.rmse)
+def _held(name: str) -> Iterator[tuple[str, str]]:
+    text = (SHIPPED / "published" / name).read_text(encoding="utf-8")
+    for one in tomllib.loads(text, parse_float=str)["results"]:
+        row = ", ".join(one[name] for name in ("method", "split") if name in one)
+        yield row, " | ".join(one[name] for name in ("rmse", "reported_in") if name in one)
 
 
 def _labelled(
