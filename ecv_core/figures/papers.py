@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -32,7 +32,6 @@ from ecv_core.records.places import SHIPPED
 from ecv_core.store.recorded import (
     FOLDER,
     TUNINGS,
-    configuration_names,
     read_configurations,
     recorded_runs,
 )
@@ -295,19 +294,23 @@ def _baselines() -> Frames:
 
 
 def _power() -> Frames:
-    tables: dict[str, dict[str, Any]] = {}
+    p_values: dict[str, dict[str, Any]] = defaultdict(dict)
+    for key, recorded_here in np.load(FOLDER / "nested-power.npz").items():
+        name, _, metric = key.rpartition("--")
+        p_values[name][metric] = recorded_here
     with_set: dict[str, Any] = {}
-    for name in configuration_names(TUNINGS):
-        if not name.startswith("ml-1m--"):
-            continue
-        scores = read_configurations(TUNINGS / f"{name}.json")
-        p_values = {metric: paired_p_values(cube) for metric, cube in scores.values.items()}
-        curves = {metric: expected_curve(found) for metric, found in p_values.items()}
+    if (path := TUNINGS / "ml-1m--bpr-mf.json").exists():
+        scores = read_configurations(path)
+        cubes = scores.values.items()
+        p_values[path.stem] = {metric: paired_p_values(cube) for metric, cube in cubes}
+        with_set = dominance(p_values[path.stem]["ndcg@10"], scores.configurations)
+    tables: dict[str, dict[str, Any]] = {}
+    for name, of_metrics in p_values.items():
+        curves = {metric: expected_curve(found) for metric, found in of_metrics.items()}
         dp: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
         best, *_, worst = sorted(set(dp) - {"efd@10", "epc@10"}, key=dp.__getitem__)
         dp |= {"best": best, "worst": worst, "best, DP": dp[best], "worst, DP": dp[worst]}
         tables[name.replace("--", ", ")] = dp | {"best, DP + sd": curves[best].dp_plus_sd}
-        with_set |= dominance(p_values["ndcg@10"], scores.configurations)
     spaces = [models.algorithm(name).spaces["paper"] for name in ("bpr-mf", "item-knn")]
     grid = pd.DataFrame({name: pd.Series(one) for space in spaces for name, one in space.items()})
     return {
