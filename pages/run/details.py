@@ -13,24 +13,15 @@ import streamlit as st
 from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.efold_plot import (
-    HELD_OUT,
-    METRIC,
-    training_figure,
-    training_frame,
-    training_text,
-)
 from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Run
-from ecv_core.records.spec import Task
 from ecv_core.store.document import command_for, run_document, track_call
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
-from pages.shared.charts.plot import plot
 from pages.shared.live.runs import imported_sentence
 from pages.shared.live.state import sentence, store
 from pages.shared.widgets.tables import file_name, number, table
@@ -162,56 +153,6 @@ def repeat_command(run: Run) -> None:
         st.code(command_for(run.spec), language="bash", wrap_lines=True)
     except InputError as error:  # its rule or its split is of a package that is not here
         st.caption(f"This installation cannot repeat it: {sentence(error)}")
-
-
-def _steps(run: Run) -> int:
-    params = dict(run.spec.params)
-    return int(params.get("steps", params.get("epochs", 0)))
-
-
-def trained_in_steps(run: Run) -> bool:
-    """Whether its model stops early or predicts ratings in several steps, so that it has curves."""
-    ratings = run.spec.task is Task.RATINGS and _steps(run) > 1
-    return ratings or bool(dict(run.spec.params).get("early_stopping"))
-
-
-def training(run: Run) -> None:
-    """The curves of a run whose model stops early or predicts ratings; nothing for any other."""
-    if not trained_in_steps(run):
-        return
-    ratings, steps = run.spec.task is Task.RATINGS, _steps(run)
-    curves = [(fold.fold, fold.inner_curve) for fold in run.folds if fold.inner_curve]
-    if run.progress is not None and run.progress.curve:
-        curves.append((run.progress.fold, run.progress.curve))
-    if ratings and not curves and run.folds:
-        return  # of a model that answers once, at its end
-    title = "Fit, step by step" if ratings else "Training, epoch by epoch"
-    st.header(title, anchor=False)
-    if not curves:
-        st.caption("The curve starts with the first epoch.")
-        return
-    frame = training_frame(curves)
-    metric = HELD_OUT if ratings else METRIC
-    text = training_text(frame, metric)
-    plot(
-        lambda dark: training_figure(frame, epochs=steps, metric=metric, dark=dark),
-        version=(run.run_id, tuple((fold, len(curve)) for fold, curve in curves)),
-        key="training",
-        alt=f"{metric[0].upper()}{metric[1:]} after each {'step' if ratings else 'epoch'}. {text}",
-        name=f"{run_name(run)} training",
-        table=lambda: frame,
-    )
-    if ratings:
-        st.caption(
-            f"{text} One fit gives the RMSE that it would have had with any smaller number of "
-            "steps. Nothing is stopped or chosen by it."
-        )
-        return
-    patience = dict(run.spec.params)["patience"]
-    st.caption(
-        f"{text} Training stops after {patience} epochs without a better one and keeps "
-        "the best. The inner part is taken from the training data, never from what is held out."
-    )
 
 
 def newest(run: Run) -> Run:

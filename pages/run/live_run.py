@@ -23,7 +23,7 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.jobs.rights import Action
-from ecv_core.models import computed_here, outside
+from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.document import command_for, track_call
@@ -35,8 +35,6 @@ from pages.run.details import (
     newest,
     repeat_command,
     so_far,
-    trained_in_steps,
-    training,
 )
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
@@ -88,8 +86,6 @@ def whose_folds(run: Run) -> str:
         if run.state.active and not run.outside:
             said += " Cancel takes effect when it reports."
         return said
-    if outside.named(name):
-        return f"Computed on the command line, where '{name}' names code of LensKit."
     return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
 
 
@@ -113,9 +109,7 @@ def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
         return ("",)
     left = counted(run.k - len(run.folds), "fold")
     if not run.spec.tracked:
-        named = outside.named(run.spec.algorithm)
-        again = "It cannot go on here; its command, below, computes it again."
-        return (again if named else "Install its package, and it can go on.",)
+        return ("Install its package, and it can go on.",)
     if run.resumable:
         said = f"To go on with the other {left}, run its own program again; its call is:"
         return said, f"cv = {track_call(run.spec)}", command_for(run.spec)
@@ -281,7 +275,6 @@ def _results(run: Run, runs: list[Run]) -> None:
         show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
     if len(runs) > 1:
         _followed(lambda _, runs: _compare(runs), runs, key="together")
-    _training(run, runs)
 
 
 def _note(run: Run, runs: list[Run]) -> None:
@@ -296,20 +289,6 @@ def _note(run: Run, runs: list[Run]) -> None:
 
     ids = [one.run_id for one in runs]
     follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[topic(CURVES, ids)])
-
-
-def _training(run: Run, runs: list[Run]) -> None:
-    """The curves of its trainings; that of the fold which is computed grows by itself."""
-    if run.state is not RunState.RUNNING or not trained_in_steps(run):
-        training(run)
-        return
-    read = [run]
-
-    def newest_curve() -> None:
-        training(read.pop() if read else shown_run(_still_there()))
-
-    ids = [one.run_id for one in runs]
-    follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
 
 
 def _figure_1(run: Run) -> dict[str, object]:

@@ -306,7 +306,6 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
         found=["✓" if one.found else "" for one in tested],
         dataset=frame["dataset"].map(dataset_title),
         p_holm=frame["p_holm"].map(p_words),
-        wilcoxon_p_holm=frame["wilcoxon_p_holm"].map(p_words, na_action="ignore"),
         over=[f"{test.pairs:,} {test.over}" for test in (one.test for one in tested)],
     )
     column = st.column_config
@@ -320,7 +319,6 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
         "low": column.NumberColumn("from", format="%.4f"),
         "high": column.NumberColumn("to", format="%.4f"),
         "p_holm": column.TextColumn("p (t, Holm)"),
-        "wilcoxon_p_holm": column.TextColumn("p (Wilcoxon, Holm)"),
         "effect": column.NumberColumn("effect d", format="%.2f"),
         "over": column.TextColumn("paired over"),
     }
