@@ -69,6 +69,14 @@ BPR_MF = _network(
     "sampled_net",
     "BPRNet",
     *shared(factors=64, regularization=0.02),
+    Parameter(
+        "tied_regularization",
+        False,
+        "In place of regularization, pulls vectors of users by a 20th of the learning rate and "
+        "those of items by a 200th, as Anelli et al. (2019) do.",
+        source="Anelli et al. (2019)",
+        later=True,
+    ),
     *with_source(
         "our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one", *shared(negatives=4)
     ),
@@ -93,6 +101,7 @@ BPR_MF = _network(
                 *(0.00625012, 0.00312506, 0.00156253, 0.00078127, 0.00039063),
                 *(0.00019532, 0.00009766, 0.00004883, 0.00002441, 0.00001221),
             ),
+            "tied_regularization": (True,),
         },
     },
 )

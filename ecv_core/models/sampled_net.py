@@ -228,7 +228,7 @@ def bpr(
     users: Vectors,
     items: Vectors,
     batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
-    decay: float = 0.0,
+    decay: tuple[float, float] = (0.0, 0.0),
 ) -> torch.Tensor:
     """Mean of -log sigmoid(score of an owned item - score of another); adds up its slopes.
 
@@ -239,14 +239,14 @@ def bpr(
         items: of all items.
         batch: users, shape (batch,), an item that each has, shape (batch,), and some that each has
             not, shape (batch, negatives).
-        decay: weight of half the squared length of the vectors in the batch, in the slopes only;
-            the items of a user share it.
+        decay: weights of half the squared length of users' and of items' vectors in the batch, in
+            the slopes only; the items of a user share theirs.
     Returns: the loss, a scalar.
     """
     with torch.no_grad():
         rows, own_rows, other_rows = batch
         size, count = other_rows.shape
-        share = decay / size / (count + 1)
+        share = decay[1] / size / (count + 1)
         user, item = users.values[rows], items.values[own_rows]
         slopes = torch.zeros_like(user)
         own = _scores(items, user, item, own_rows)
@@ -261,8 +261,8 @@ def bpr(
             slopes.addcmul_(slope[:, None], vector)
             _add_items(items, other, user, vector, slope, share)
         slopes.addcmul_(own_slope[:, None], item)
-        if decay:
-            slopes.add_(user, alpha=decay / size)
+        if decay[0]:
+            slopes.add_(user, alpha=decay[0] / size)
         _add_items(items, own_rows, user, item, own_slope, share)
         users.add(rows, slopes)
     return total / (size * count)
@@ -309,6 +309,8 @@ class BPRNet(PairNet):
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
+        rate, decay = self.params["learning_rate"], 2 * self.params["regularization"]
+        tied = self.params.get("tied_regularization")
         return bpr(
             Vectors(values=self._users, slopes=gradient(self._users)),
             Vectors(
@@ -318,7 +320,7 @@ class BPRNet(PairNet):
                 bias_slopes=gradient(self._bias)[:, 0],
             ),
             (users, items, negatives),
-            decay=2 * self.params["regularization"],
+            decay=(rate / 20, rate / 200) if tied else (decay, decay),
         )
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
