@@ -23,7 +23,6 @@ from ecv_core.analysis.selection.document import (
 )
 from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
-from ecv_core.analysis.tuning.nested import aside_document, aside_sentence, nested_settings
 from ecv_core.analysis.tuning.spaces import space_of
 from ecv_core.cli import answer, write_json
 from ecv_core.cli.options import (
@@ -49,7 +48,7 @@ from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.study import Cell
-from ecv_core.jobs.plans.tune import make_tuning, meet_aside, tune
+from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
@@ -403,18 +402,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-folds", action="store_true", help="run every fold of every configuration"
     )
-    parser.add_argument(
-        "--protocol",
-        choices=("plain", "nested"),
-        default="plain",
-        help="nested: the last fifth of each user is put aside, and only the choice meets it",
-    )
-    parser.add_argument(
-        "--tau",
-        type=float,
-        metavar="4",
-        help="nested: only held-out items rated above it are relevant (default: all)",
-    )
     _add_comparison(parser)
 
 
@@ -423,16 +410,6 @@ def tune_command(options: argparse.Namespace) -> None:
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
     settings = _compared(options, options.dataset, models.algorithm(options.algorithm).task)
-    nested = options.protocol == "nested"
-    if nested:
-        if options.split or options.folds or options.split_param:
-            raise InputError(
-                "--protocol nested has folds of its own; leave --split and --folds out"
-            )
-        settings |= nested_settings(options.tau)
-    elif options.tau is not None:
-        raise InputError("--tau belongs to --protocol nested; give both")
-
     plan = make_tuning(
         dataset=options.dataset,
         algorithm=options.algorithm,
@@ -461,15 +438,8 @@ def tune_command(options: argparse.Namespace) -> None:
         place_of(options) as executor,
     ):
         says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
-        how: dict[str, Any] = {"executor": executor, "says": says}
-        tuned = tune(store, plan, speculate=options.speculate, **how)
-        aside = meet_aside(store, tuned, **how) if nested else None
-    document, said = tuned.document() | {"aside": None}, tuned.sentence
-    if aside is not None:
-        document["aside"] = aside_document(aside)
-        metric = column_title(plan.spec.metric_name)
-        said = f"{said}\n{aside_sentence(aside, metric, len(tuned.configurations))}"
-    answer(options, document, said)
+        tuned = tune(store, plan, executor=executor, speculate=options.speculate, says=says)
+    answer(options, tuned.document(), tuned.sentence)
 
 
 def _values(text: str) -> Sequence[str]:
