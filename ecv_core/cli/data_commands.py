@@ -58,14 +58,11 @@ def datasets_command(options: argparse.Namespace) -> None:
 
 
 def download_command(options: argparse.Namespace) -> None:
+    """Download a dataset unless it is there, after its licence."""
     entry = datasets.entry(options.dataset)
-    print(fetch(entry) or f"{entry.id} is on disk already")
-
-
-def fetch(entry: datasets.DatasetEntry) -> Path | None:
-    """Download a dataset unless it is there, after its licence; None if nothing was to do."""
     if datasets.available(entry):
-        return None
+        print(f"{entry.id} is on disk already")
+        return
     print(
         f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}", file=sys.stderr
     )
@@ -77,7 +74,7 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
             bar.total = total or None
             bar.update(done - bar.n)
 
-        return datasets.download(entry, show)
+        print(datasets.download(entry, show))
 
 
 def folds_command(options: argparse.Namespace) -> None:

@@ -22,9 +22,16 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.rounds import Budget
-from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
+from ecv_core.analysis.tuning.metrics_study import (
+    dominance_frame,
+    find_tuning,
+    importances_frame,
+    power_document,
+    powers_frame,
+    study_metrics,
+)
 from ecv_core.analysis.tuning.spaces import space_of
-from ecv_core.cli import answer, write_json
+from ecv_core.cli import answer
 from ecv_core.cli.options import (
     OF_MACHINE,
     add_place,
@@ -41,7 +48,6 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.energy.parts import left_in_words
-from ecv_core.evaluation import column_title
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans import select as selections
@@ -471,23 +477,6 @@ def power_command(options: argparse.Namespace) -> None:
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
     found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
-    write_json(power_document(found), options.json)
-    if options.json == "-":
-        return
-    print(found.sentence())
-    heads = f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
-    print(f"{heads}{'DP, Holm':>10}{'apart, Holm':>13}")
-    for name in found.ranked:
-        curve = found.curves[name]
-        print(
-            f"{column_title(name):14}{curve.dp:8.3f}{curve.dp_plus_sd:10.3f}"
-            f"{100 * found.told_apart(name):10.1f} %{found.corrected[name].dp:10.3f}"
-            f"{100 * found.corrected[name].told_apart:11.1f} %"
-        )
-    for parameter, values in found.dominant.items():
-        best = min(values, key=values.__getitem__)
-        shown = ", ".join(f"{value}: {dp:.3f}" for value, dp in values.items())
-        print(f"DP with {parameter} fixed: {shown} (least at {best})")
-    if found.importances:
-        shares = ", ".join(f"{name} {100 * one:.0f} %" for name, one in found.importances.items())
-        print(f"share of the variance of {found.metric} (fANOVA): {shares}")
+    frames = (powers_frame(found), dominance_frame(found), importances_frame(found))
+    tables = [frame.to_string(index=False, float_format="{:.3f}".format) for frame in frames]
+    answer(options, power_document(found), "\n\n".join([found.sentence(), *tables]))
