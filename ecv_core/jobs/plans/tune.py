@@ -65,7 +65,7 @@ class FoldsPlan:
             return
         going = folds_of(under_way)
         for group in list(self._groups):
-            lacks = {spec: _missing(spec, self._folds, known) for spec in group}
+            lacks = {spec: sorted({*self._folds} - {*known.folds(spec)}) for spec in group}
             if not any(lacks.values()):
                 self._groups.remove(group)
             for index in self._folds:
@@ -84,11 +84,6 @@ def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
         alike = replace(spec, params=())
         found.setdefault(place if common is None else (alike, common), []).append(spec)
     return list(found.values())
-
-
-def _missing(spec: RunSpec, folds: Collection[int], known: ScoresKnown) -> list[int]:
-    there = known.folds(spec)
-    return [index for index in folds if index not in there]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
