@@ -1,4 +1,4 @@
-"""`datasets`, `download`, `folds`, `add`, `rename` and `remove`: what there is to evaluate on."""
+"""`datasets`, `download`, `folds`, `add` and `remove`: what there is to evaluate on."""
 
 from __future__ import annotations
 
@@ -140,11 +140,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def rename_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="a dataset that was added")
-    parser.add_argument("new", help="what it is to be called")
-
-
 def remove_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="a dataset that was added; its runs stay")
 
@@ -192,11 +187,6 @@ def summary(about: own.About) -> list[str]:
         f"density {about.density:.3%}"
     )
     return lines
-
-
-def rename_command(options: argparse.Namespace) -> None:
-    own.rename(options.name, options.new)
-    print(f"{options.name} is called {options.new} now; its runs keep the name that they had")
 
 
 def remove_command(options: argparse.Namespace) -> None:
