@@ -421,7 +421,7 @@ _WORDS = (
 )
 _COMMANDS = (
     *("track", "ask", "tell", "runs", "resume", "orders", "folds", "import", "report", "figure"),
-    *("add", "rename", "remove", "datasets", "backup", "restore"),
+    *("add", "remove", "datasets", "backup", "restore"),
 )
 """Those that compute nothing, or nothing unless they are given a run."""
 

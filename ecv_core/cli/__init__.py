@@ -26,7 +26,6 @@ COMMANDS = {
     "datasets": ("data_commands", "list the datasets, and which are on disk"),
     "download": ("data_commands", "download a dataset, after its licence is shown"),
     "add": ("data_commands", "keep a file of your own as a dataset"),
-    "rename": ("data_commands", "give a dataset that was added another name"),
     "remove": ("data_commands", "delete a dataset that was added"),
     "folds": ("data_commands", "write a split for others to use"),
     "run": ("run_command", "evaluate an algorithm on a dataset"),

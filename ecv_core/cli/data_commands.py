@@ -1,4 +1,4 @@
-"""`datasets`, `download`, `folds`, `add`, `rename` and `remove`: what there is to evaluate on."""
+"""`datasets`, `download`, `folds`, `add` and `remove`: what there is to evaluate on."""
 
 from __future__ import annotations
 
@@ -54,14 +54,11 @@ def datasets_command(options: argparse.Namespace) -> None:
 
 
 def download_command(options: argparse.Namespace) -> None:
+    """Download a dataset unless it is there, after its licence."""
     entry = datasets.entry(options.dataset)
-    print(fetch(entry) or f"{entry.id} is on disk already")
-
-
-def fetch(entry: datasets.DatasetEntry) -> Path | None:
-    """Download a dataset unless it is there, after its licence; None if nothing was to do."""
     if datasets.available(entry):
-        return None
+        print(f"{entry.id} is on disk already")
+        return
     print(
         f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}", file=sys.stderr
     )
@@ -73,7 +70,7 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
             bar.total = total or None
             bar.update(done - bar.n)
 
-        return datasets.download(entry, show)
+        print(datasets.download(entry, show))
 
 
 def folds_command(options: argparse.Namespace) -> None:
@@ -136,11 +133,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def rename_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="a dataset that was added")
-    parser.add_argument("new", help="what it is to be called")
-
-
 def remove_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="a dataset that was added; its runs stay")
 
@@ -188,11 +180,6 @@ def summary(about: own.About) -> list[str]:
         f"density {about.density:.3%}"
     )
     return lines
-
-
-def rename_command(options: argparse.Namespace) -> None:
-    own.rename(options.name, options.new)
-    print(f"{options.name} is called {options.new} now; its runs keep the name that they had")
 
 
 def remove_command(options: argparse.Namespace) -> None:

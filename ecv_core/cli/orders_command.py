@@ -81,9 +81,10 @@ def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:
 
 
 def _summary(document: dict[str, Any], words: str) -> str:
-    quantiles = document["difference_quantiles"]
+    quantiles, drawn = document["difference_quantiles"], document.get("orders")
+    orders = f"{drawn:,} drawn orders" if drawn else "every order"
     return (
-        f"over {_how_many(document)} of the {document['k']} folds, {words}:\n"
+        f"over {orders} of the {document['k']} folds, {words}:\n"
         f"stops after {document['mean_stop']:.2f} folds on average\n"
         f"differs from the {document['k']}-fold mean by "
         f"{document['mean_difference_percent']:.2f} %, in 95 % of orders by at most "
@@ -91,8 +92,3 @@ def _summary(document: dict[str, Any], words: str) -> str:
         f"the interval at the stop holds the {document['k']}-fold mean in "
         f"{document['coverage']:.1%} of orders"
     )
-
-
-def _how_many(document: dict[str, Any]) -> str:
-    drawn = document.get("orders")
-    return f"{drawn:,} drawn orders" if drawn else "every order"

@@ -22,10 +22,15 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.rounds import Budget
-from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
-from ecv_core.analysis.tuning.nested import aside_document, aside_sentence, nested_settings
+from ecv_core.analysis.tuning.metrics_study import (
+    dominance_frame,
+    find_tuning,
+    power_document,
+    powers_frame,
+    study_metrics,
+)
 from ecv_core.analysis.tuning.spaces import space_of
-from ecv_core.cli import answer, write_json
+from ecv_core.cli import answer
 from ecv_core.cli.options import (
     OF_MACHINE,
     add_place,
@@ -42,14 +47,13 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.energy.parts import left_in_words
-from ecv_core.evaluation import column_title
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.book import Says
 from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.study import Cell
-from ecv_core.jobs.plans.tune import make_tuning, meet_aside, tune
+from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
@@ -403,18 +407,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-folds", action="store_true", help="run every fold of every configuration"
     )
-    parser.add_argument(
-        "--protocol",
-        choices=("plain", "nested"),
-        default="plain",
-        help="nested: the last fifth of each user is put aside, and only the choice meets it",
-    )
-    parser.add_argument(
-        "--tau",
-        type=float,
-        metavar="4",
-        help="nested: only held-out items rated above it are relevant (default: all)",
-    )
     _add_comparison(parser)
 
 
@@ -423,16 +415,6 @@ def tune_command(options: argparse.Namespace) -> None:
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
     settings = _compared(options, options.dataset, models.algorithm(options.algorithm).task)
-    nested = options.protocol == "nested"
-    if nested:
-        if options.split or options.folds or options.split_param:
-            raise InputError(
-                "--protocol nested has folds of its own; leave --split and --folds out"
-            )
-        settings |= nested_settings(options.tau)
-    elif options.tau is not None:
-        raise InputError("--tau belongs to --protocol nested; give both")
-
     plan = make_tuning(
         dataset=options.dataset,
         algorithm=options.algorithm,
@@ -461,15 +443,8 @@ def tune_command(options: argparse.Namespace) -> None:
         place_of(options) as executor,
     ):
         says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
-        how: dict[str, Any] = {"executor": executor, "says": says}
-        tuned = tune(store, plan, speculate=options.speculate, **how)
-        aside = meet_aside(store, tuned, **how) if nested else None
-    document, said = tuned.document() | {"aside": None}, tuned.sentence
-    if aside is not None:
-        document["aside"] = aside_document(aside)
-        metric = column_title(plan.spec.metric_name)
-        said = f"{said}\n{aside_sentence(aside, metric, len(tuned.configurations))}"
-    answer(options, document, said)
+        tuned = tune(store, plan, executor=executor, speculate=options.speculate, says=says)
+    answer(options, tuned.document(), tuned.sentence)
 
 
 def _values(text: str) -> Sequence[str]:
@@ -501,20 +476,6 @@ def power_command(options: argparse.Namespace) -> None:
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
     found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
-    write_json(power_document(found), options.json)
-    if options.json == "-":
-        return
-    print(found.sentence())
-    heads = f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
-    print(f"{heads}{'DP, Holm':>10}{'apart, Holm':>13}")
-    for name in found.ranked:
-        curve = found.curves[name]
-        print(
-            f"{column_title(name):14}{curve.dp:8.3f}{curve.dp_plus_sd:10.3f}"
-            f"{100 * found.told_apart(name):10.1f} %{found.corrected[name].dp:10.3f}"
-            f"{100 * found.corrected[name].told_apart:11.1f} %"
-        )
-    for parameter, values in found.dominant.items():
-        best = min(values, key=values.__getitem__)
-        shown = ", ".join(f"{value}: {dp:.3f}" for value, dp in values.items())
-        print(f"DP with {parameter} fixed: {shown} (least at {best})")
+    frames = (powers_frame(found), dominance_frame(found))
+    tables = [frame.to_string(index=False, float_format="{:.3f}".format) for frame in frames]
+    answer(options, power_document(found), "\n\n".join([found.sentence(), *tables]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ecv_core import models, stopping
@@ -21,6 +20,7 @@ from ecv_core.cli.options import (
     gives_up,
     named_values,
     place_of,
+    showing_phase,
 )
 from ecv_core.figures.words import (
     interval_lines,
@@ -40,7 +40,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
     from ecv_core.store.store import Store
@@ -162,12 +162,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> None:
             if run.doubt:
                 tqdm.write(run.doubt, file=sys.stderr)
 
-        def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
-            words = f"{phase} {step}/{steps}" if steps else phase
-            name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
-            bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
-
-        says = Says(fold=on_fold, trouble=gives_up(), progress=show)
+        says = Says(fold=on_fold, trouble=gives_up(), progress=showing_phase(bar))
         with place_of(options) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)

@@ -278,9 +278,6 @@ def board_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|FOLDER",
         help="a ZIP with run.json, folds.sha256 and reported.csv; or a folder of them",
     )
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.html", help="of site; default FOLDER/index.html"
-    )
 
 
 def board_command(options: argparse.Namespace) -> None:
@@ -290,15 +287,13 @@ def board_command(options: argparse.Namespace) -> None:
         page, refused = site(options.file)
         for name, why in refused.items():
             print(f"{name} is left out: {why}", file=sys.stderr)
-        path = options.output or options.file / "index.html"
+        path = options.file / "index.html"
         try:
             path.write_text(page, encoding="utf-8")
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror}") from None
         print(path)
         return
-    if options.output:
-        raise InputError("--output is of 'board site'; leave it out")
     checked = check_result(options.file)
     run, at = checked.run, checked.run.at_stop
     assert at is not None  # a run that is read has a stop

@@ -17,7 +17,7 @@ from ecv_core.jobs.plans.track import tell as told_to
 from ecv_core.jobs.tracking import known_columns
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.records.spec import SETTINGS, Task
+from ecv_core.records.spec import SETTINGS
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
 
@@ -146,11 +146,8 @@ def tell_command(options: argparse.Namespace) -> None:
         needed = ("score",) if options.scores else ("item_id",)
         known_columns(table, ("user_id", *needed), f"{path.name} is a CSV file with a header")
         reported = table[["user_id", "score"]] if options.scores else table
-    store = open_store()
-    task = store.run(options.run_id).spec.task
-    _check_kind(options, task)
     run, found = told_to(
-        store,
+        open_store(),
         options.run_id,
         options.fold,
         reported,
@@ -176,20 +173,6 @@ def _seconds(text: str) -> float:
             f"--lease takes a time of at most a year, such as 90s, 30min, 6h or 2d, not '{text}'"
         )
     return seconds
-
-
-def _check_kind(options: argparse.Namespace, task: Task) -> None:
-    """Refuse lists where ratings are predicted, and the other way round."""
-    if options.predictions and task is not Task.RATINGS:
-        raise InputError(
-            "--predictions are of ratings, but this run's metric is of ranked items; give "
-            "--recommendations, --scores or --score"
-        )
-    if options.recommendations and task is Task.RATINGS:
-        raise InputError(
-            "--recommendations are of ranked items, but this run's metric is of ratings; give "
-            "--predictions, --scores or --score"
-        )
 
 
 def _after(run: Run, fold: int) -> str:

@@ -194,15 +194,11 @@ class Here:
             task, progress = self._given.pop(0)
             error: Exception | None = None
             with closing(self._compute(task.specs, task.fold, progress)) as results:
-                while True:
-                    try:
-                        place, result = next(results)
-                    except StopIteration:
-                        break
-                    except Exception as raised:  # noqa: BLE001  the driver says what it means
-                        error = raised
-                        break
-                    yield Computed(task=task, place=place, result=result)
+                try:
+                    for place, result in results:
+                        yield Computed(task=task, place=place, result=result)
+                except Exception as raised:  # noqa: BLE001  the driver says what it means
+                    error = raised
             yield Ended(task=task, error=error)
 
     def cancel(self, task: Task) -> None:

@@ -68,12 +68,16 @@ def machine_alone(progress: Progress) -> Iterator[None]:
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     folder = Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
     machine = FileLock(folder.with_suffix(".lock"), is_singleton=True)
-    ticket = None
+    ticket: Path | None = None
     held = False
     try:
         try:
             if not machine.is_locked:
-                ticket = _Ticket.drawn(folder)
+                folder.mkdir(mode=0o700, exist_ok=True)
+                # The clock since boot is the same for all processes, and is never set back.
+                name = f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
+                _draw(folder / name)
+                ticket = folder / name
             held = _acquired(machine, ticket, progress)
         except OSError as error:
             log.warning("folds of other programs are not waited for: %s", error)
@@ -82,12 +86,12 @@ def machine_alone(progress: Progress) -> Iterator[None]:
         if held:
             machine.release()
         if ticket is not None:
-            ticket.path.unlink(missing_ok=True)
+            ticket.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """Who waits for the machine, or has it."""
+class _Ticket:
+    """A place in the queue: names of files are in order of arrival."""
 
     owner: str
     """As `this_process` names it."""
@@ -98,73 +102,56 @@ class Waiting:
     computes: bool = False
 
     @property
-    def clock(self) -> str:
-        """Since when, by the clock of this machine."""
-        return f"{datetime.fromisoformat(self.since).astimezone():%H:%M}"
+    def words(self) -> str:
+        """For whom one waits."""
+        clock = f"{datetime.fromisoformat(self.since).astimezone():%H:%M}"
+        return f"waits for process {self.pid} since {clock}: {self.command}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Ticket:
-    """A place in the queue: names of files are in order of arrival."""
+def _draw(path: Path, *, computes: bool = False) -> None:
+    """Have this process wait, or compute, from now on; a file that is whole at any time.
 
-    path: Path
-    content: Waiting
-
-    @classmethod
-    def drawn(cls, folder: Path) -> _Ticket:
-        """A new one, the last of the queue. Raises: OSError."""
-        folder.mkdir(mode=0o700, exist_ok=True)
-        content = Waiting(
-            owner=this_process(),
-            pid=os.getpid(),
-            command=_command(),
-            since=datetime.now(UTC).isoformat(),
-        )
-        # The clock since boot is the same for all processes, and is never set back.
-        ticket = cls(folder / f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json", content)
-        ticket.write(content)
-        return ticket
-
-    def write(self, content: Waiting) -> None:
-        """Whole or not at all, so that nobody reads a part of it. Raises: OSError."""
-        part = self.path.with_suffix(".part")
-        part.write_text(json.dumps(asdict(content)))
-        part.replace(self.path)
-
-    def begins(self) -> None:
-        """It computes from now on. Raises: OSError."""
-        now = datetime.now(UTC).isoformat()
-        self.write(Waiting(**asdict(self.content) | {"since": now, "computes": True}))
-
-    def others(self) -> list[tuple[str, Waiting]]:
-        """File name and content of the tickets of those who compute or look, the oldest first.
-
-        Those of processes that are gone are deleted. Raises: OSError.
-        """
-        found = []
-        for path in sorted(self.path.parent.glob("*.json")):
-            if path == self.path:
-                continue
-            with suppress(FileNotFoundError):  # it has had its turn
-                last = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-                try:
-                    other = Waiting(**json.loads(path.read_text()))
-                    alive = is_alive(other.owner, last)
-                except (ValueError, TypeError):  # no ticket, or of another version
-                    alive = False
-                if not alive:
-                    path.unlink(missing_ok=True)
-                elif other.computes or time.time() - last.timestamp() < ASLEEP_SECONDS:
-                    found.append((path.name, other))
-        return found
+    Raises: OSError.
+    """
+    ticket = _Ticket(
+        owner=this_process(),
+        pid=os.getpid(),
+        command=_command(),
+        since=datetime.now(UTC).isoformat(),
+        computes=computes,
+    )
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(asdict(ticket)))
+    part.replace(path)
 
 
-def _acquired(machine: FileLock, ticket: _Ticket | None, progress: Progress) -> bool:
+def _others(mine: Path) -> Iterator[tuple[str, _Ticket]]:
+    """File name and ticket of those who compute or look, the oldest first.
+
+    Those of processes that are gone are deleted. Raises: OSError.
+    """
+    for path in sorted(mine.parent.glob("*.json")):
+        if path == mine:
+            continue
+        with suppress(FileNotFoundError):  # it has had its turn
+            last = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            try:
+                other = _Ticket(**json.loads(path.read_text()))
+                alive = is_alive(other.owner, last)
+            except (ValueError, TypeError):  # no ticket, or of another version
+                alive = False
+            if not alive:
+                path.unlink(missing_ok=True)
+            elif other.computes or time.time() - last.timestamp() < ASLEEP_SECONDS:
+                yield path.name, other
+
+
+def _acquired(machine: FileLock, ticket: Path | None, progress: Progress) -> bool:
     """Wait for the machine, and say for whom. Raises: OSError; what progress raises."""
     came, told = time.monotonic(), ""
     while True:
-        others = [] if ticket is None else ticket.others()
-        before = [one for name, one in others if ticket and name < ticket.path.name]
+        others = [] if ticket is None else list(_others(ticket))
+        before = [one for name, one in others if ticket and name < ticket.name]
         if not before:
             try:
                 machine.acquire(timeout=LOOK_SECONDS)
@@ -173,17 +160,17 @@ def _acquired(machine: FileLock, ticket: _Ticket | None, progress: Progress) -> 
             else:
                 if ticket is not None:
                     with suppress(OSError):  # others then do not know since when
-                        ticket.begins()
+                        _draw(ticket, computes=True)
                 return True
         whom = next((one for _, one in others if one.computes), before[0] if before else None)
-        said = _words(whom)
+        said = whom.words if whom else "waits for another program's fold"
         progress(said[:PHASE_LENGTH], 0, 0)
         if said != told and time.monotonic() - came >= SAY_SECONDS:
             log.warning("%s; --share-machine waits for nobody", told := said)
         if before:
             time.sleep(LOOK_SECONDS)
         if ticket is not None:
-            os.utime(ticket.path)
+            os.utime(ticket)
 
 
 def _wait_for_quiet(progress: Progress) -> None:
@@ -200,12 +187,6 @@ def _wait_for_quiet(progress: Progress) -> None:
             if not told:
                 log.warning("%s of it, and it is quiet at %g %%", said, 100 * QUIET)
             told = True
-
-
-def _words(whom: Waiting | None) -> str:
-    if whom is None:
-        return "waits for another program's fold"
-    return f"waits for process {whom.pid} since {whom.clock}: {whom.command}"
 
 
 def _command() -> str:

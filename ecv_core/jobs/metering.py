@@ -329,7 +329,7 @@ class Integral:
     gap_seconds: float
 
 
-def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral | None:
+def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral:
     """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
 
     A gap is time in which samples of a power are missing, or a counter began anew. It takes what
@@ -340,10 +340,11 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
         samples: in the order of their times, all of one unit; those outside of the span count too.
         begin, end: of the span, in seconds, on the clock of the samples.
         every: seconds between two samples, as it was intended.
-    Returns: None where the samples do not tell: there is none, or a counter has not moved.
+    Returns: no joules, all of it a gap, where there is no sample, or a counter has not moved.
     """
+    nothing = Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
     if not samples:
-        return None
+        return nothing
     at, values = (
         np.array(row) for row in zip(*((one.at, one.value) for one in samples), strict=True)
     )
@@ -357,7 +358,7 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     else:
         anew = rises < 0
         if not rises[~anew].any():
-            return None
+            return nothing
         mean, seen = rises[~anew].sum() / seconds[~anew].sum(), (rises / seconds)[~anew]
         watts, outside = np.where(anew, mean, rises / seconds), np.array([mean, mean])
         gaps = np.where(anew, seconds, 0.0)
@@ -422,15 +423,14 @@ class Sampler:
             self._thread.join(max(until - time.perf_counter(), 0.0))
         samples = list(self._samples)
         samples = [one for one in samples if one.unit == samples[0].unit]
-        begin, end = self.span
-        found = integral(samples, begin, end, self._every)
+        found = integral(samples, *self.span, self._every)
         return Reading(
             meter=self.name,
             source=self.source,
-            joules=found.joules if found else 0.0,
-            low_joules=found.low if found else 0.0,
-            high_joules=found.high if found else 0.0,
-            gap_seconds=found.gap_seconds if found else end - begin,
+            joules=found.joules,
+            low_joules=found.low,
+            high_joules=found.high,
+            gap_seconds=found.gap_seconds,
         )
 
     def _sample(self, samples: list[Sample], ends: threading.Event) -> None:

@@ -231,20 +231,14 @@ def member(claims: Mapping[str, object], known: Settings, now: float) -> Actor:
     if not (issuer and subject) or signed_in_until(claims) <= now:
         return Actor(id="", role=PersonRole.NOBODY)
     names = {EVERYBODY, f"{issuer}#{subject}", *([] if "@" in subject else [subject])}
+    role = PersonRole.NOBODY
     email = str(claims.get("email") or "").strip()
     if claims.get("email_verified") in (True, "true") and _ADDRESS.fullmatch(email):
         names |= {email.lower(), f"@{email.lower().partition('@')[2]}"}
-    role = next(
-        (
-            role
-            for role, listed in (
-                (PersonRole.EDITOR, known.editors),
-                (PersonRole.VIEWER, known.viewers),
-            )
-            if listed & names
-        ),
-        PersonRole.NOBODY,
-    )
+    if known.editors & names:
+        role = PersonRole.EDITOR
+    elif known.viewers & names:
+        role = PersonRole.VIEWER
     name = str(claims.get("name") or email or subject)
     return Actor(id=f"{issuer}#{subject}", role=role, name=name[:80])
 
@@ -335,26 +329,24 @@ class Acting:
 
     def start_refusal(self, specs: Sequence[RunSpec]) -> str | None:
         """Why these runs may not be started now, in one sentence; None where they may."""
-        if why := refusal(Action.START, self.actor):
-            return why
-        if self.limits is None:
-            return None
-        if why := _beyond(self.limits, specs):
-            return why
-        return self.limits.quota.refusal(used_by(self._store, self.actor.id), len(specs))
+        return refusal(Action.START, self.actor) or self._over(specs)
 
     def go_on_refusal(self, run: Run) -> str | None:
         """Why somebody may not go on with a run now, in one sentence; None where they may."""
-        if why := refusal(Action.GO_ON, self.actor, run.started_by):
+        why = refusal(Action.GO_ON, self.actor, run.started_by)
+        if self.limits is None or why:
             return why
-        if self.limits is None:
-            return None
         lost = lost_seconds(self._store, [run.run_id])[run.run_id]
         if run.spent_seconds + lost >= self.limits.seconds:
             return f"a run has {self.limits.seconds} s here, and this one has had them"
-        if why := _beyond(self.limits, [run.spec]):
-            return why
-        return self.limits.quota.refusal(used_by(self._store, self.actor.id), 1)
+        return self._over([run.spec])
+
+    def _over(self, specs: Sequence[RunSpec]) -> str | None:
+        """Why so many runs, or one of these, are beyond this person's limits; None without."""
+        if self.limits is None:
+            return None
+        used = used_by(self._store, self.actor.id)
+        return _beyond(self.limits, specs) or self.limits.quota.refusal(used, len(specs))
 
     def _check(self, action: Action, *run_ids: str) -> None:
         if why := self.refusal(action, *run_ids):
@@ -396,10 +388,7 @@ class Acting:
         ):
             raise RightsError(why)
         return self._manager().resume(
-            run_id,
-            full=full,
-            started_by=self.actor.id,
-            quota=self._quota,
+            run_id, full=full, started_by=self.actor.id, quota=self._quota
         )
 
     def cancel(self, run_id: str) -> None:
@@ -455,22 +444,13 @@ class Acting:
         study.cancel(self, mine)
 
     def begin_selection(
-        self,
-        contenders: Sequence[tuple[str, RunSpec]],
-        terms: Terms,
-        *,
-        place: str = "",
+        self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, place: str = ""
     ) -> str:
         check(Action.START_MANY, self.actor)
         self._check_place(place)
         self._introduce()
         return select.begin(
-            self._store,
-            contenders,
-            terms,
-            recorded=True,
-            started_by=self.actor.id,
-            place=place,
+            self._store, contenders, terms, started_by=self.actor.id, place=place, recorded=True
         )
 
     def go_on_with_selection(self, selection_id: str) -> None:

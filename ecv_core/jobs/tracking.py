@@ -203,17 +203,15 @@ def ratings_of(handed: Handed, table: pd.DataFrame) -> NDArray[np.float64]:
     held, width = handed.parts == Part.TEST, handed.data.n_items
     asked = handed.data.users[held].astype(np.int64) * width + handed.data.items[held]
     given = pd.Series(predicted, index=users * width + items)
-    if len(missing := np.setdiff1d(asked, given.index)):
-        raise InputError(
-            f"{len(missing):,} of {len(asked):,} held-out ratings of fold {handed.index} have no "
-            f"prediction, such as that of {_pair(handed, int(missing[0]))}; predict every row of "
-            "fold.test"
-        )
-    if len(strange := np.setdiff1d(given.index, asked)):
-        raise InputError(
-            f"a rating is predicted of {_pair(handed, int(strange[0]))}, which is not held out in "
-            f"fold {handed.index}; predict the rows of fold.test, no others"
-        )
+    for keys, what in (
+        (np.setdiff1d(asked, given.index), "held-out ratings of fold {} have no prediction"),
+        (np.setdiff1d(given.index, asked), "ratings are predicted that fold {} does not hold out"),
+    ):
+        if len(keys):
+            raise InputError(
+                f"{len(keys):,} of {len(asked):,} {what.format(handed.index)}, such as that of "
+                f"{_pair(handed, int(keys[0]))}; predict every row of fold.test, and no others"
+            )
     found: NDArray[np.float64] = given[asked].to_numpy()
     return found
 
@@ -378,6 +376,10 @@ def _of_table(spec: RunSpec, handed: Handed, table: Any) -> Measured:  # noqa: A
         return _of_users(spec, handed, list(table["user_id"]), list(table["score"]))
     if spec.task is Task.RATINGS:
         return _predictions(spec, handed, table)
+    if "prediction" in table.columns:
+        raise InputError(
+            f"ratings are predicted, but {spec.metric_name} is of ranked items; report lists"
+        )
     return _lists(spec, handed, table)
 
 
@@ -430,45 +432,40 @@ def _of_users(spec: RunSpec, handed: Handed, users: list[Any], scores: list[Any]
         )
     codes = codes_of(users, handed.data.user_ids, "user", handed.data.dataset)
     held = np.bincount(handed.data.users[handed.parts == Part.TEST], minlength=handed.data.n_users)
-    if len(twice := np.flatnonzero(np.bincount(codes, minlength=len(held)) > 1)):
-        raise InputError(f"user {some(handed.data.user_ids, twice)} has two scores; report one")
-    if len(none := codes[held[codes] == 0]):
-        raise InputError(
-            f"user {some(handed.data.user_ids, none)} has nothing held out in fold "
-            f"{handed.index}, so no score counts there; leave it out"
-        )
-    there = np.zeros(len(held), dtype=np.bool_)
-    there[codes] = True
-    if len(missing := np.flatnonzero((held > 0) & ~there)):
-        raise InputError(
-            f"user {some(handed.data.user_ids, missing)} has held-out items in fold "
-            f"{handed.index} but no score; report one for each of the {(held > 0).sum():,} users "
-            "in fold.test (0 for whom nothing was recommended)"
-        )
+    told = np.bincount(codes, minlength=len(held))
+    for wrong, what in (
+        (told > 1, f"two scores in fold {handed.index}"),
+        ((told > 0) & (held == 0), f"nothing held out in fold {handed.index}, but a score"),
+        ((told == 0) & (held > 0), f"held-out items in fold {handed.index} but no score"),
+    ):
+        if wrong.any():
+            raise InputError(
+                f"user {some(handed.data.user_ids, np.flatnonzero(wrong))} has {what}; report one "
+                f"for each of the {(held > 0).sum():,} users in fold.test (0 for whom nothing was "
+                "recommended)"
+            )
     values = np.empty(len(held))
     for code, user, score in zip(codes, users, scores, strict=True):
         if not isinstance(score, Real | np.number) or isinstance(score, bool):
             raise InputError(f"the score of user {user} must be a number, but is {score!r}")
         _check(spec, float(score), f"the score of user {user}")
         values[code] = score
-    whose = np.flatnonzero(held)
-    result = _ratings_of(spec, values, held) if spec.task is Task.RATINGS else None
-    result = result or Evaluation(
-        users=whose.astype(np.int32),
-        metrics=(spec.metric_name,),
-        values=values[whose, None],
-        means={spec.metric_name: float(values[whose].mean())},
-    )
-    return _measured(spec, result)
-
-
-def _ratings_of(spec: RunSpec, errors: Any, held: Any) -> Evaluation:  # noqa: ANN401  arrays
-    """Users' own errors, pooled over all ratings of the fold as RMSE and MAE are here."""
-    users = np.repeat(np.arange(len(held)), held)
-    whose, parts, pooled = errors_by_user(errors[users], np.zeros(len(users)), users)
-    name = spec.metric_name
-    return Evaluation(
-        users=whose, metrics=(name,), values=parts[name][:, None], means={name: pooled[name]}
+    whose, name = np.flatnonzero(held), spec.metric_name
+    values, mean = values[whose], float(values[whose].mean())
+    if spec.task is Task.RATINGS:  # users' own errors, pooled over all ratings of the fold
+        errors = np.repeat(values, held[whose])
+        _, parts, pooled = errors_by_user(
+            errors, np.zeros(len(errors)), np.repeat(whose, held[whose])
+        )
+        values, mean = parts[name], pooled[name]
+    return _measured(
+        spec,
+        Evaluation(
+            users=whose.astype(np.int32),
+            metrics=(name,),
+            values=values[:, None],
+            means={name: mean},
+        ),
     )
 
 

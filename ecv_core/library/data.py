@@ -74,11 +74,9 @@ class Data:
         names = [str(name) for name in table.columns]
         places = roles_by_names(names)
         for role, name in zip(ROLES, (user, item, rating, timestamp), strict=True):
-            if name is None:
-                continue
-            if name not in names:
+            if name is not None and name not in names:
                 raise InputError(f"the table has no column '{name}'; it has {_some(names)}")
-            places[role] = names.index(name)
+            places |= {} if name is None else {role: names.index(name)}
         for role, option in (("user_id", "user"), ("item_id", "item")):
             if role not in places:
                 raise InputError(
@@ -87,11 +85,8 @@ class Data:
                 )
         if places["user_id"] == places["item_id"]:
             raise InputError(f"'{names[places['user_id']]}' is the user and the item; name both")
-        return cls(
-            table.iloc[:, [places[role] for role in ROLES if role in places]].set_axis(
-                [role for role in ROLES if role in places], axis=1
-            )
-        )
+        there = [role for role in ROLES if role in places]
+        return cls(table.iloc[:, [places[role] for role in there]].set_axis(there, axis=1))
 
 
 def as_data(given: object) -> Data:
@@ -101,13 +96,9 @@ def as_data(given: object) -> Data:
     if isinstance(given, Data):
         return given
     if isinstance(given, Interactions):
-        columns: dict[str, Any] = {
-            "user_id": given.user_ids[given.users],
-            "item_id": given.item_ids[given.items],
-        }
-        columns |= {"rating": given.ratings} if given.ratings is not None else {}
-        columns |= {"timestamp": given.timestamps} if given.timestamps is not None else {}
-        return Data(pd.DataFrame(columns))
+        ids = given.user_ids[given.users], given.item_ids[given.items]
+        known = zip(ROLES, (*ids, given.ratings, given.timestamps), strict=True)
+        return Data(pd.DataFrame({role: one for role, one in known if one is not None}))
     if isinstance(given, pd.DataFrame) or hasattr(given, "to_pandas"):
         return Data.from_frame(given)
     if issparse(given):
@@ -116,7 +107,7 @@ def as_data(given: object) -> Data:
         users, items = cells.coords if hasattr(cells, "coords") else (cells.row, cells.col)
         there = cells.data != 0
         values = cells.data[there]
-        columns = {"user_id": users[there], "item_id": items[there]}
+        columns: dict[str, Any] = {"user_id": users[there], "item_id": items[there]}
         columns |= {} if (values == 1).all() else {"rating": values}
         return Data(pd.DataFrame(columns))
     if hasattr(given, "interaction_table"):  # LensKit's Dataset
@@ -263,20 +254,15 @@ def computing(model: object) -> Report:
         return lambda spec, fold: _fit(copy.deepcopy(model), fold)
     if callable(model) and not isinstance(model, type) and not fits:
         return lambda spec, fold: model(fold.matrices.train)
-    raise InputError(f"a model of the type {_kind(model)} cannot be used; {_MODELS}")
+    kind = type(model).__name__
+    if isinstance(model, type):
+        kind = f"type (the class {model.__name__}, not an object of it)"
+    raise InputError(f"a model of the type {kind} cannot be used; {_MODELS}")
 
 
 def name_of(model: object) -> str:
     """What it is called where nobody says otherwise."""
     return str(getattr(model, "__name__", type(model).__name__))
-
-
-def _kind(model: object) -> str:
-    return (
-        f"type (the class {model.__name__}, not an object of it)"
-        if isinstance(model, type)
-        else type(model).__name__
-    )
 
 
 def _names(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  any object

@@ -117,19 +117,12 @@ class Run:
         from ecv_core.figures.efold import efold_frame
 
         steps = efold_frame(self.record.moments, self.stopped_at)
+        seconds = ("fit_seconds", "evaluate_seconds", "total_seconds", "processor_seconds")
+        energy = ("gpu_seconds", "joules", "above_idle_joules", "other_work", "grams_co2e")
         rows = [
-            {
-                "fit_seconds": result.fit_seconds,
-                "evaluate_seconds": result.evaluate_seconds,
-                "total_seconds": result.total_seconds,
-                "processor_seconds": result.processor_seconds,
-                "gpu_seconds": result.energy.gpu_seconds,
-                "joules": result.energy.joules,
-                "above_idle_joules": result.energy.above_idle_joules,
-                "other_work": result.energy.other_work,
-                "grams_co2e": result.energy.grams_co2e,
-                **result.metrics,
-            }
+            {name: getattr(result, name) for name in seconds}
+            | {name: getattr(result.energy, name) for name in energy}
+            | dict(result.metrics)
             for result in self.record.folds
         ]
         return pd.concat([steps, pd.DataFrame(rows, index=steps.index)], axis=1)

@@ -1,4 +1,4 @@
-"""`add`, `rename` and `remove` from the command line."""
+"""`add` and `remove` from the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shop(tmp_path, monkeypatch):
     return path
 
 
-def test_a_file_is_added_run_renamed_and_removed(shop, capsys):
+def test_a_file_is_added_run_and_removed(shop, capsys):
     columns = ["--user", "wer", "--item", "was", "--rating", "3", "--header", "yes"]
     assert main(["add", "shop", str(shop), *columns]) == 0
     said = capsys.readouterr()
@@ -41,14 +41,12 @@ def test_a_file_is_added_run_renamed_and_removed(shop, capsys):
     found = json.loads(capsys.readouterr().out)
     assert len(found["spec"]["data_sha256"]) == 64
     assert found["spec"]["cutoffs"] == [1, 5]
-    assert main(["rename", "shop", "store"]) == 0
     assert main(["datasets", "--json"]) == 0
     out = capsys.readouterr().out
     rows = {row["id"]: row for row in json.loads(out[out.index("[") :])}
-    assert (rows["store"]["users"], rows["store"]["interactions"]) == (6, 36)
-    assert "shop" not in rows
-    assert main(["remove", "store"]) == 0
-    assert main(["run", "store", "popular"]) == 2
+    assert (rows["shop"]["users"], rows["shop"]["interactions"]) == (6, 36)
+    assert main(["remove", "shop"]) == 0
+    assert main(["run", "shop", "popular"]) == 2
 
 
 def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, capsys):
@@ -86,7 +84,6 @@ def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, 
         ),
         (["add", "shop"], "the following arguments are required: file"),
         (["add", "shop", "9" * 5000], "too long"),
-        (["rename", "synthetic", "mine"], "no added dataset is called 'synthetic'"),
         (["remove", "../data"], "no added dataset is called '../data'"),
     ],
 )

@@ -277,8 +277,8 @@ def test_a_site_has_what_holds_the_best_first_and_says_which_differences_are_sho
     assert max(holm[order[0], other] for other in order[1:]) < 0.001
     assert [row[3] for row in rows] == ["the first", "worse (p &lt; 0.001)", "worse (p &lt; 0.001)"]
     (board / f"{len('best')}.zip").unlink()
-    assert cli.main(["board", "site", str(board), "-o", str(tmp_path / "two.html")]) == 0
-    page = (tmp_path / "two.html").read_text("utf-8")
+    assert cli.main(["board", "site", str(board)]) == 0
+    page = (board / "index.html").read_text("utf-8")
     assert f"level with it (p = {pairs[order[1], order[2]]:.3f})" in page
 
 

@@ -544,7 +544,7 @@ def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
         all_folds=True,
     )
     before = len(counting.asked)
-    tune(store, tuning, executor=here, share=True)
+    tune(store, tuning, executor=here)
     assert counting.asked[before:] == [("item-knn", index) for index in range(5)]
 
 

@@ -78,4 +78,5 @@ def test_a_counter_that_moves_in_steps_is_uncertain_by_a_step():
     "samples", [[], counted((0, 5)), counted((0, 5), (1, 5)), counted((0, 5), (1, 3))]
 )
 def test_samples_that_tell_nothing_are_no_energy(samples):
-    assert integral(samples, 0, 1, 1) is None
+    found = integral(samples, 0, 1, 1)
+    assert (found.joules, found.low, found.high, found.gap_seconds) == (0, 0, 0, 1)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ecv_core.jobs.cluster.executor import Site, read_site
+from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor, Site, read_site
 from ecv_core.jobs.executors import Compute, Executor, Here, compute
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
@@ -121,8 +121,6 @@ def _local(count: int, compute: Compute) -> Executor:
     import dask
     from distributed import Client, LocalCluster
 
-    from ecv_core.jobs.cluster.executor import DaskExecutor
-
     threads = max(1, (os.cpu_count() or 1) // count)
     alone = None if count == 1 else False
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -145,8 +143,6 @@ def _local(count: int, compute: Compute) -> Executor:
 def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     from distributed import Client
 
-    from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
-
     try:
         Client(address, timeout=ANSWER_SECONDS, set_as_default=False).close()  # it answers
         # So long it may be gone.
@@ -168,8 +164,6 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute) -> Executor:
     import dask
     import dask_jobqueue
     from distributed import Client, Security
-
-    from ecv_core.jobs.cluster.executor import DaskExecutor
 
     submit = {"slurm": "sbatch", "pbs": "qsub", "lsf": "bsub", "htcondor": "condor_submit"}[kind]
     if shutil.which(submit) is None:

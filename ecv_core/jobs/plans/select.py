@@ -116,8 +116,7 @@ class Selected:
     @property
     def winner(self) -> str:
         """The best contender, as it was named."""
-        winner: str = self._document["winner"]
-        return winner
+        return str(self._document["winner"])
 
     @property
     def tied(self) -> tuple[str, ...]:
@@ -280,16 +279,9 @@ class SelectPlan:
     def _sharing(self, now: Standing, next_one: int, index: int) -> list[int]:
         """The contender that comes next, and those still in that share work with it in its fold."""
         common = shares_with(self.named[next_one][1])
-        if common is None:
-            return [next_one]
-        others = [
-            place
-            for place in sorted(now.left)
-            if place != next_one
-            and np.isnan(now.contenders[place].folds[index])
-            and shares_with(self.named[place][1]) == common
-        ]
-        return [next_one, *others]
+        others = () if common is None else sorted({*now.left} - {next_one})
+        lack = [one for one in others if np.isnan(now.contenders[one].folds[index])]
+        return [next_one, *(one for one in lack if shares_with(self.named[one][1]) == common)]
 
     def _asked(self, place: int, index: int, known: ScoresKnown) -> RunSpec:
         """The run of a contender as it is to go on: with this fold, and no other that it lacks."""
@@ -487,13 +479,10 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
             f"'{name}' was reported as one number per fold, and a selection compares users' "
             "scores; track it again, and report user -> score or recommendations"
         )
-    if not folds:
-        return InputError(
-            f"no fold of '{name}' is there with these settings; track it first: {track_call(spec)}"
-        )
     return InputError(
-        f"'{name}' is tracked, and fold {index} of it is needed next; it has {len(folds)} of "
-        f"{spec.k}: track the others with {track_call(replace(spec, full=True))}, then select again"
+        f"'{name}' is tracked, and fold {index} of it is needed next; with these settings it has "
+        f"{len(folds)} of {spec.k}: track the others with {track_call(replace(spec, full=True))}, "
+        "then select again"
     )
 
 

@@ -24,7 +24,6 @@ from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.records.spec import Task as What
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.plans import STUDY, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.recorded import record, recorded_path
@@ -152,27 +151,22 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
 
     Reads and splits a dataset once, and only where that can tell.
     """
-    known: dict[tuple[str, str, int, What], str | None] = {}
+    known: dict[object, str | None] = {}
     for cell in cells:
         spec = cell.spec
-        way = spec.dataset, spec.split, spec.k, spec.task
-        if way not in known:
-            known[way] = _unable(spec)
-        why = known[way]
-        if why is None:
-            try:
+        why, way = None, (spec.dataset, spec.split, spec.k, spec.task)
+        if not datasets.available(datasets.entry(spec.dataset)):
+            why = f"{spec.dataset} is not on disk"
+        elif spec.split != spec.task.usual_split:
+            if way not in known:
+                known[way] = splits.obstacle(data_of(spec), spec.split, spec.k)
+            why = known[way]
+        try:
+            if why is None:
                 check_needs(spec)
-            except DatasetError as error:
-                why = str(error)
+        except DatasetError as error:
+            why = str(error)
         yield cell, why
-
-
-def _unable(spec: RunSpec) -> str | None:
-    """Why a dataset cannot be read or split; None where it can."""
-    if not datasets.available(datasets.entry(spec.dataset)):
-        return f"{spec.dataset} is not on disk"
-    usual = spec.split == spec.task.usual_split
-    return None if usual else splits.obstacle(data_of(spec), spec.split, spec.k)
 
 
 def reusable(spec: RunSpec, runs: Iterable[Run]) -> Run | None:

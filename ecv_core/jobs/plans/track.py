@@ -60,8 +60,8 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     fold.data_of(spec)
     fold.folds_of(spec)
     recover(store)
-    found = _newest(store, spec) if resume else None
-    if found is not None:
+    same = (run for run in store.runs_like(spec) if run.spec.same_run(spec))  # the newest first
+    if resume and (found := next(same, None)) is not None:
         if found.state.active:
             if owner == OUTSIDE == owner_of(store, found.run_id):
                 return found.run_id
@@ -90,12 +90,6 @@ def go_on(store: Store, run: Run, *, owner: str, full: bool = False) -> str:
     if stop is not None and run.stopped_at is None:  # its last fold was told after it was cancelled
         store.add_fold(run.run_id, run.folds[-1], stopped_at=stop, owner=owner)
     return run.run_id
-
-
-def _newest(store: Store, spec: RunSpec) -> Run | None:
-    """The newest run of the same model and settings."""
-    mine = (run for run in store.runs_like(spec) if run.spec.same_run(spec))
-    return next(mine, None)
 
 
 PHASE = "asked for, not told yet"
@@ -148,7 +142,7 @@ def ask(
         at = run.at_stop
         early = at if run.stopped_early else None
         return NoFold(reason=early.decision.reason if early else f"all {run.k} folds are in.")
-    _check_outside(store, run)
+    _check_outside(run)
     if next_fold(run) is None:  # the program ended between the last fold and this
         store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
         return ask(store, run_id, folder)
@@ -280,13 +274,17 @@ def _tracked(store: Store, run_id: str) -> Run:
     return run
 
 
-def _check_outside(store: Store, run: Run) -> None:
+def _check_outside(run: Run) -> None:
     if run.resumable:
         raise InputError(
             f"run {run.run_id} was cut off ({run.state}); the command track with the same name and "
             "settings goes on with it"
         )
-    if owner_of(store, run.run_id) != OUTSIDE:
+    _check_not_in_a_loop(run)
+
+
+def _check_not_in_a_loop(run: Run) -> None:
+    if run.state.active and not run.outside:
         raise InputError(
             f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
         )
@@ -295,10 +293,7 @@ def _check_outside(store: Store, run: Run) -> None:
 def _asked_at(store: Store, run: Run, index: int) -> datetime:
     """When a fold was asked for that is to be told now. Raises: InputError where it cannot be."""
     _check_missing(run, index)
-    if run.state.active and not run.outside:
-        raise InputError(
-            f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
-        )
+    _check_not_in_a_loop(run)
     if (lease := leases(store, run.run_id).get(index)) is not None:
         return lease.asked_at
     if next_fold(run) is None:

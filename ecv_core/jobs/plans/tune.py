@@ -1,4 +1,4 @@
-"""A tuning: configurations drawn, run as a selection or with all folds; the choice meets new data.
+"""A tuning: configurations drawn, run as a selection or with all folds.
 
 Every fold is in the database the moment it is known, and a fold that is there is never computed
 again: the same tuning started once more goes on where it was cut off."""
@@ -13,7 +13,6 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.rounds import Terms
-from ecv_core.analysis.tuning.nested import Aside, optimism
 from ecv_core.analysis.tuning.spaces import (
     Sampler,
     budget_of,
@@ -35,10 +34,8 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
-from ecv_core.splits.holdouts import NESTED_K_FOLD, TEST_PART
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import Configuration, specs_of
-from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
 # Some folds of some configurations, whatever their scores: those that share work together.
@@ -68,7 +65,7 @@ class FoldsPlan:
             return
         going = folds_of(under_way)
         for group in list(self._groups):
-            lacks = {spec: _missing(spec, self._folds, known) for spec in group}
+            lacks = {spec: sorted({*self._folds} - {*known.folds(spec)}) for spec in group}
             if not any(lacks.values()):
                 self._groups.remove(group)
             for index in self._folds:
@@ -87,11 +84,6 @@ def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
         alike = replace(spec, params=())
         found.setdefault(place if common is None else (alike, common), []).append(spec)
     return list(found.values())
-
-
-def _missing(spec: RunSpec, folds: Collection[int], known: ScoresKnown) -> list[int]:
-    there = known.folds(spec)
-    return [index for index in folds if index not in there]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,58 +322,3 @@ def compute_folds(
     book = Book(store, says=says)
     drive(plan, book, executor)
     book.check_finished()
-
-
-def meet_aside(
-    store: Store,
-    tuned: Tuned,
-    *,
-    executor: Executor | None = None,
-    says: Says | None = None,
-) -> Aside:
-    """Run the chosen configuration on the part put aside; a fold that is there is used.
-
-    Args:
-        tuned: of a tuning with `nested.nested_settings`, done.
-    Raises: InputError for another split; RunError if the run fails.
-    """
-    chosen = tuned.standing.named[tuned.best][1]
-    if chosen.split != NESTED_K_FOLD:
-        raise InputError(
-            f"nothing is put aside by the split '{chosen.split}'; tune with --protocol nested"
-        )
-    spec = aside_spec(chosen)
-    compute_folds(store, FoldsPlan([spec], (0,)), executor, says)
-    results = Results(store, recorded=False)
-    run = results.runs(spec)[0]
-    met = {
-        other.params
-        for other, folds in store.specs()
-        if folds
-        and other.algorithm == spec.algorithm
-        and replace(other, params=spec.params).same_scores(spec)
-    }
-    scores = np.stack([one.folds for one in tuned.standing.contenders])
-    sign = 1 if metric_of(chosen).higher_is_better else -1
-    return Aside(
-        run_id=run.run_id,
-        score=results.folds(spec)[0].score,
-        promised=float(np.nanmean(scores[tuned.best])),
-        by_choice=None if np.isnan(scores).any() else sign * optimism(sign * scores),
-        met=len(met),
-    )
-
-
-def aside_spec(spec: RunSpec) -> RunSpec:
-    """The run of a configuration on what its folds have put aside."""
-    params = tuple(sorted({**dict(spec.split_params), "part": TEST_PART}.items()))
-    return replace(
-        spec,
-        split_params=params,
-        k=1,
-        rule=NEVER_STOPS,
-        rule_params=(),
-        min_folds=1,
-        full=False,
-        only_folds=(),
-    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ecv_core.jobs.plan import Task
-from ecv_core.jobs.plans.run import AidsPlan, RunPlan
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.results import aid_spec
@@ -90,6 +90,5 @@ def test_cheap_models_run_all_folds_first_and_only_those_that_lack() -> None:
 def test_once_a_cheap_model_has_failed_no_other_is_asked_for() -> None:
     known = InMemory()
     known.failed.add(aid_spec(ADJUSTED, "popular"))
-    assert sure(AidsPlan(ADJUSTED).next(known, ())) == []
     (task,) = sure(RunPlan(ADJUSTED).next(known, ()))
     assert task.specs == (ADJUSTED,)  # whoever claims it says why it cannot go on
