@@ -9,6 +9,7 @@ import codecs
 import errno
 import gzip
 import io
+import lzma
 import struct
 import zipfile
 import zlib
@@ -98,29 +99,30 @@ def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
 
 
 @contextmanager
-def refusals(name: str) -> Iterator[None]:
-    """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
-    cannot = f"the file {name} cannot be used"
+def unreadable_reasons() -> Iterator[None]:
+    """Turn the many ways in which reading a damaged file fails into Unreadable."""
     try:
         yield
-    except Unreadable as error:
-        raise DatasetError(f"{cannot}: {error}") from error
-    except (zipfile.BadZipFile, struct.error, NotImplementedError, RuntimeError) as error:
-        raise DatasetError(
-            f"{cannot}: the ZIP archive is damaged ({error}); pack or get it again"
-        ) from error
-    except (EOFError, zlib.error) as error:
-        raise DatasetError(
-            f"{cannot}: the compressed data is truncated or damaged; get it again"
-        ) from error
+    except (zipfile.BadZipFile, struct.error, RuntimeError) as error:  # encrypted, a new method
+        raise Unreadable(f"the ZIP archive is damaged ({error}); pack or get it again") from error
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise Unreadable("the compressed data is truncated or damaged; get it again") from error
     except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
         said = " ".join(str(error).split())[:150]
-        raise DatasetError(
-            f"{cannot}: it has values that are none ({said}); get it again"
-        ) from error
+        raise Unreadable(f"it has values that are none ({said}); get it again") from error
     except OSError as error:
         way_out = "free some space" if error.errno == errno.ENOSPC else "check its path and rights"
-        raise DatasetError(f"{cannot}: {error.strerror or error}; {way_out}") from error
+        raise Unreadable(f"{error.strerror or error}; {way_out}") from error
+
+
+@contextmanager
+def refusals(name: str) -> Iterator[None]:
+    """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
+    try:
+        with unreadable_reasons():
+            yield
+    except Unreadable as error:
+        raise DatasetError(f"the file {name} cannot be used: {error}") from error
 
 
 def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:

@@ -1,4 +1,4 @@
-"""The JSON document of a run, and the command line or Python call that repeats the run."""
+"""The JSON document of a run, and the command line that repeats the run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import (
     AwareDatetime,
     BaseModel,
@@ -55,7 +55,7 @@ def ends(interval: Interval | None) -> Ends | None:
     return (interval.low, interval.high) if interval else None
 
 
-Count = Annotated[int, Ge(0)]
+Count = Annotated[int, Ge(0), Le(10**12)]
 
 
 class _Part(BaseModel):
@@ -257,7 +257,7 @@ def run_document(run: Run) -> dict[str, Any]:
     }
 
 
-# The command line, or the Python call, that repeats a run.
+# The command line that repeats a run.
 
 
 def command_for(spec: RunSpec) -> str:
@@ -291,32 +291,6 @@ def command_for(spec: RunSpec) -> str:
             words += [str(known.option)]
             words += [] if known.kind is bool else [known.text(value)]
     return shlex.join(words)
-
-
-def track_call(spec: RunSpec) -> str:
-    """The Python call that tracks this run, and goes on with it where it was cut off."""
-    given: dict[str, object] = {"dataset": spec.dataset, "k": spec.k, "metric": spec.metric_name}
-    given |= {"rule": spec.rule, "seed": spec.seed}
-    given |= {name: value for name, value in _told(spec).items() if name != "n"} | given
-    if spec.params:
-        given["params"] = dict(spec.params)
-    if spec.rule_params:
-        given["rule_params"] = dict(spec.rule_params)
-    if spec.split_params and not spec.folds_sha256:
-        given["split_params"] = dict(spec.split_params)
-    if spec.folds_sha256:
-        given["folds_sha256"] = spec.folds_sha256
-        del given["k"]
-    said = {name: repr(value) for name, value in given.items()}
-    if _reported(spec):
-        about = dict(spec.own_metric)
-        usual = {"higher_is_better": True, "kind": "hits", "title": "", "unit": ""}
-        more = "".join(
-            f", {name}={about[name]!r}" for name, value in usual.items() if about[name] != value
-        )
-        said["metric"] = f"ecv.Metric({spec.metric!r}{more})"
-    words = ", ".join(f"{name}={text}" for name, text in said.items())
-    return f"ecv.track({spec.algorithm!r}, {words})"
 
 
 def _reported(spec: RunSpec) -> bool:

@@ -26,7 +26,7 @@ from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here, outside
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.store.document import command_for, track_call
+from ecv_core.store.document import command_for
 from ecv_core.store.ownership import Lease, leases
 from pages.run.details import (
     downloads,
@@ -117,8 +117,8 @@ def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
         again = "It cannot go on here; its command, below, computes it again."
         return (again if named else "Install its package, and it can go on.",)
     if run.resumable:
-        said = f"To go on with the other {left}, run its own program again; its call is:"
-        return said, f"cv = {track_call(run.spec)}", command_for(run.spec)
+        said = f"To go on with the other {left}, run its own program again, or track it by hand:"
+        return said, command_for(run.spec)
     return (
         f"To check the stop with the other {left}, track it again with full=True (--full): it goes "
         "on where it stopped.",

@@ -175,7 +175,7 @@ def test_a_name_that_is_taken_is_refused_beside_the_form(page):
 def shop(page, tmp_path):
     path = tmp_path / "shop.csv"
     path.write_bytes(CONTENT)
-    own.add_file("shop", path, own.Corrections(), no_report)
+    own.add_file("shop", path, {}, no_report)
     return page.run()
 
 

@@ -33,7 +33,7 @@ from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.document import track_call
+from ecv_core.store.document import command_for
 from ecv_core.store.plans import SELECTION, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import Store
@@ -495,11 +495,11 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
         )
     if not folds:
         return InputError(
-            f"no fold of '{name}' is there with these settings; track it first: {track_call(spec)}"
+            f"no fold of '{name}' is there with these settings; track it first: {command_for(spec)}"
         )
     return InputError(
         f"'{name}' is tracked, and fold {index} of it is needed next; it has {len(folds)} of "
-        f"{spec.k}: track the others with {track_call(replace(spec, full=True))}, then select again"
+        f"{spec.k}: track the others, then select again: {command_for(replace(spec, full=True))}"
     )
 
 
