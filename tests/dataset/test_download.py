@@ -146,7 +146,10 @@ def test_a_cut_download_keeps_the_file_that_was_there(
     ("body", "reason"),
     [
         (archive(U_DATA[:-20]), "what arrived is not the dataset (ml-100k/u.data has SHA-256"),
-        (b"<html>We have moved</html>", "what arrived is not the dataset (the ZIP archive is damaged"),
+        (
+            b"<html>We have moved</html>",
+            "what arrived is not the dataset (the ZIP archive is damaged",
+        ),
     ],
 )
 def test_content_that_is_not_the_dataset_is_thrown_away(
