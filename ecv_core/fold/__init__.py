@@ -347,7 +347,7 @@ def shares_with(spec: RunSpec) -> tuple[str, Params] | None:
 
     Everything but their parameters must be equal anyway, which is not looked at here.
     """
-    if spec.task is not Task.TOP_N:
+    if spec.task is not Task.TOP_N or spec.tracked:
         return None
     common = models.algorithm(spec.algorithm).shares_with(spec.params)
     return None if common is None else (spec.algorithm, common)

@@ -320,10 +320,8 @@ def origins(store: Store) -> dict[str, Origin]:
 
     Raises: StoreError.
     """
-    with store.transaction("read") as connection:
-        rows = connection.execute(imports.select()).all()
     found = {}
-    for row in rows:
+    for row in store.rows(imports.select()):
         with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other
             found[row.run_id] = Origin(
                 original_id=row.original_id,

@@ -96,8 +96,7 @@ def lost_seconds(store: Store, run_ids: Collection[str]) -> Mapping[str, float]:
     """
     total = sa.func.sum(spent.c.lost_seconds)
     query = sa.select(spent.c.run_id, total).where(spent.c.run_id.in_(run_ids))
-    with store.transaction("read") as connection:
-        found = connection.execute(query.group_by(spent.c.run_id)).all()
+    found = store.rows(query.group_by(spent.c.run_id))
     return dict.fromkeys(run_ids, 0.0) | {run_id: seconds for run_id, seconds in found}
 
 
@@ -130,27 +129,19 @@ def starters(store: Store, run_ids: Collection[str]) -> dict[str, str]:
     Raises: StoreError.
     """
     query = sa.select(runs.c.run_id, runs.c.started_by).where(runs.c.run_id.in_(list(run_ids)))
-    with store.transaction("read") as connection:
-        return {run_id: person or "" for run_id, person in connection.execute(query)}
+    return {run_id: person or "" for run_id, person in store.rows(query)}
 
 
 def introduce(store: Store, person: str, name: str) -> None:
     """Keep how somebody is called now. Raises: StoreError."""
     mine = people.c.person == person
-    with store.transaction("read") as connection:
-        known = connection.scalar(sa.select(people.c.name).where(mine))
-    if known == name:
-        return
-    with store.transaction("written") as connection:
-        connection.execute(people.delete().where(mine))
-        connection.execute(people.insert().values(person=person, name=name))
+    if store.scalar(sa.select(people.c.name).where(mine)) != name:
+        store.write(people.delete().where(mine), people.insert().values(person=person, name=name))
 
 
 def people_names(store: Store) -> dict[str, str]:
     """How those who have started something are called, by their id. Raises: StoreError."""
-    with store.transaction("read") as connection:
-        rows = connection.execute(people.select()).all()
-    return {row.person: row.name for row in rows}
+    return {row.person: row.name for row in store.rows(people.select())}
 
 
 def used_by(store: Store, person: str) -> Used:

@@ -487,13 +487,14 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
             f"'{name}' was reported as one number per fold, and a selection compares users' "
             "scores; track it again, and report user -> score or recommendations"
         )
+    call = command_for(replace(spec, tracked=True, full=spec.full or bool(folds)))
     if not folds:
         return InputError(
-            f"no fold of '{name}' is there with these settings; track it first: {command_for(spec)}"
+            f"no fold of '{name}' is there with these settings; track it first: {call}"
         )
     return InputError(
         f"'{name}' is tracked, and fold {index} of it is needed next; it has {len(folds)} of "
-        f"{spec.k}: track the others, then select again: {command_for(replace(spec, full=True))}"
+        f"{spec.k}: track the others, then select again: {call}"
     )
 
 
