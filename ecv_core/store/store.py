@@ -21,7 +21,7 @@ from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.people import Quota, forget_spent, insist
+from ecv_core.store.quota import Quota, forget_spent, insist
 from ecv_core.store.rows import (
     AHEAD,
     OUTSIDE,
