@@ -219,19 +219,13 @@ def _table(folder: Path, names: list[str], rows: list[list[str]], random: Random
 
 def own(random: Random, folder: Path) -> None:
     """A dataset of one's own, as `add` takes it."""
-    from ecv_core.dataset.own import Corrections, add_file, remove
+    from ecv_core.dataset.own import add_file, remove
     from ecv_core.dataset.plain import no_report
 
     below = {"user": 6, "item": 9, "rating": 6, "timestamp": 2**31}
     rows = [[str(random.randrange(most)) for most in below.values()] for _ in range(60)]
     path = _table(folder, list(below), rows, random)
-    asked = Corrections()
-    if random.random() < 0.2:
-        asked = Corrections(
-            columns={"user_id": random.choice((*TOKENS, "1", "3"))},
-            separator=random.choice((",", ";", "::", None)),
-            header=random.choice((True, False, None)),
-        )
+    asked = {"user_id": random.choice((*TOKENS, "1", "3"))} if random.random() < 0.2 else {}
     add_file("fuzzed", path, asked, no_report)
     remove("fuzzed")
 
@@ -363,13 +357,13 @@ def rows(random: Random, folder: Path) -> None:
 
 def samples(random: Random, folder: Path) -> None:
     """A table of samples of one's own, of which a column is to be told from the others."""
-    from ecv_core.dataset.own import Corrections, add_file, remove
+    from ecv_core.dataset.own import add_file, remove
     from ecv_core.dataset.plain import no_report
 
     rows = [[str(random.randrange(9)), f"{random.random():.2f}", random.choice("abc")] * 2] * 5
     rows += [[random.choice((*TOKENS, "1", "b")) for _ in range(6)] for _ in range(3)]
     path = _table(folder, [*"pqrstu"], [[*row] for row in rows * 4], random)
-    asked = Corrections(columns={"target": random.choice(("u", "u", "1", "2", *TOKENS))})
+    asked = {"target": random.choice(("u", "u", "1", "2", *TOKENS))}
     add_file("fuzzed-table", path, asked, no_report, lossy=True)
     remove("fuzzed-table")
 

@@ -158,10 +158,10 @@ def _read(reader: str, path: Path) -> None:
 
         import_folds("synthetic", path)
     elif reader == "own":
-        from ecv_core.dataset.own import Corrections, add_file
+        from ecv_core.dataset.own import add_file
         from ecv_core.dataset.plain import no_report
 
-        add_file("hostile", path, Corrections(), no_report)
+        add_file("hostile", path, {}, no_report)
     elif reader == "scores":
         from ecv_core.analysis.score_files import read_contenders
 

@@ -194,7 +194,7 @@ def shop(tmp_path, monkeypatch):
         path = tmp_path / f"{name}.csv"
         frame.drop(columns="price" if target is None else "class").to_csv(path, index=False, **how)
         columns = {} if target is None else {"target": target}
-        return own.add_file(name, path, own.Corrections(columns=columns), lambda *_: None)
+        return own.add_file(name, path, columns, lambda *_: None)
 
     return add
 

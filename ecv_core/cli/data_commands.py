@@ -11,7 +11,7 @@ import ecv_core.dataset as datasets
 from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.dataset import own
-from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
+from ecv_core.dataset.layout import NONE, OPTIONS, TimeUnit
 from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
 
@@ -102,10 +102,6 @@ def folds_command(options: argparse.Namespace) -> None:
 # Datasets of one's own.
 
 
-_SIGNS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "colons": "::", "space": " "}
-_YES_NO = {"yes": True, "no": False}
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="what the dataset is to be called")
     parser.add_argument(
@@ -122,12 +118,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-unit", choices=[unit.value for unit in TimeUnit], help="how timestamps are written"
     )
-    parser.add_argument("--separator", choices=list(_SIGNS), help="between the columns")
-    parser.add_argument("--encoding", choices=list(ENCODINGS), help="of the text")
-    parser.add_argument("--header", choices=list(_YES_NO), help="does the first line name columns?")
-    parser.add_argument(
-        "--quotes", choices=list(_YES_NO), help='may fields stand in quotation marks (")?'
-    )
     parser.add_argument(
         "--yes", action="store_true", help="keep it even if more than a tenth of its rows is lost"
     )
@@ -143,14 +133,8 @@ def add_command(options: argparse.Namespace) -> None:
 
     from ecv_core import models
 
-    asked = own.Corrections(
-        encoding=options.encoding,
-        separator=_SIGNS.get(options.separator),
-        header=_YES_NO.get(options.header),
-        quotes=_YES_NO.get(options.quotes),
-        unit=None if options.time_unit is None else TimeUnit(options.time_unit),
-        columns={role: given for role in OPTIONS if (given := getattr(options, role)) is not None},
-    )
+    unit = None if options.time_unit is None else TimeUnit(options.time_unit)
+    given = {role: name for role in OPTIONS if (name := getattr(options, role)) is not None}
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with tqdm(total=1000, bar_format=bar_format, disable=None, leave=False) as bar:
 
@@ -158,7 +142,9 @@ def add_command(options: argparse.Namespace) -> None:
             bar.set_description(doing, refresh=False)
             bar.update((1000 * done // total if total else 0) - bar.n)
 
-        about, found = own.add_file(options.name, options.file, asked, report, lossy=options.yes)
+        about, found = own.add_file(
+            options.name, options.file, given, report, unit=unit, lossy=options.yes
+        )
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))

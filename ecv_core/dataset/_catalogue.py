@@ -536,24 +536,15 @@ def changed(dataset_id: str, sha256: str | None) -> str:
     if sha256 is None:
         return ""
     now = None
-    with suppress(UnknownName):
-        now = _content_or_none(entry(dataset_id))
+    with suppress(UnknownName, DatasetError):
+        now = _content(entry(dataset_id))
     if now == sha256:
         return ""
-    own = (one for one in catalogue().values() if one.domain == OWN_DOMAIN)
-    called = next((one.id for one in own if _content_or_none(one) == sha256), None)
     there = "is not here any more" if now is None else "has changed since"
-    what = f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {there}"
-    if called is not None:
-        return f"{what}; the same data is here as '{called}': start a new run on that"
-    return f"{what}; add the same file again under this name to go on, or start a new run"
-
-
-def _content_or_none(dataset: DatasetEntry) -> str | None:
-    try:
-        return _content(dataset)
-    except DatasetError:
-        return None
+    return (
+        f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {there}; add the same "
+        "file again under this name to go on, or start a new run"
+    )
 
 
 def _content(dataset: DatasetEntry) -> str:

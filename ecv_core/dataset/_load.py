@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-import errno
 import gzip
 import hashlib
 import io
 import lzma
 import time
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -40,33 +38,20 @@ def read_content(path: Path, file: SourceFile) -> bytes:
     """The data inside `path`: its zip member, or the whole file decompressed.
 
     What compression it has is seen from the first bytes, not the name: a download may be renamed.
-    Raises: Unreadable if it is truncated, not what its name says, or fails its checksum.
+    Raises: Unreadable if it is not what its name says, or fails its checksum; and what
+        `plain.unreadable_reasons` turns into that.
     """
-    with unreadable_reasons():
-        if file.member:
-            content = _member(path, file.member)
-        else:
-            with _unpacked(path) as stream:
-                content = stream.read()
+    if file.member:
+        content = _member(path, file.member)
+    else:
+        with _unpacked(path) as stream:
+            content = stream.read()
     if file.sha256:
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 != file.sha256:
             what = file.member or "the content"
             raise Unreadable(f"{what} has SHA-256 {sha256[:12]}..., expected {file.sha256[:12]}...")
     return content
-
-
-@contextmanager
-def unreadable_reasons() -> Iterator[None]:
-    """Turn the many ways in which reading a damaged file fails into Unreadable."""
-    try:
-        yield
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise Unreadable(f"the compressed data is truncated or damaged: {error}") from error
-    except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted, or a new method
-        raise Unreadable(f"it is not a readable zip archive: {error}") from error
-    except OSError as error:
-        raise Unreadable(f"reading it failed: {error.strerror or error}") from error
 
 
 def _member(path: Path, member: str) -> bytes:
@@ -136,6 +121,7 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
     """Read one file as `file` describes it. Raises: Unreadable."""
     import pyarrow as pa
 
+    from ecv_core.dataset.plain import unreadable_reasons
     from ecv_core.dataset.reading import strictly
     from ecv_core.dataset.rows import parquet_batches, text_batches
 
@@ -166,7 +152,9 @@ def _layout(path: Path, file: SourceFile) -> Layout:
     if form is Form.JSON_LINES:
         header = [str(column) for _, column in file.columns]
     elif form is Form.PARQUET:
-        header = _schema(path)
+        from pyarrow import parquet
+
+        header = list(parquet.read_schema(path).names)
     else:
         header = _first_line(path, file)
     if named := not all(isinstance(column, int) for _, column in file.columns):
@@ -194,15 +182,6 @@ def _layout(path: Path, file: SourceFile) -> Layout:
 
 
 _FORMS = {"delimited": Form.DELIMITED, "json-lines": Form.JSON_LINES, "parquet": Form.PARQUET}
-
-
-def _schema(path: Path) -> list[str]:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        return list(parquet.read_schema(path).names)
-    except ArrowException as error:
-        raise Unreadable(" ".join(str(error).split())[:200]) from error
 
 
 def _first_line(path: Path, file: SourceFile) -> list[str]:
@@ -287,18 +266,12 @@ def _fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
 
 
 def _reason(error: OSError) -> str:
-    from requests import exceptions
+    from requests import RequestException
 
-    if isinstance(error, exceptions.HTTPError) and error.response is not None:
-        return f"the server answered {error.response.status_code} {error.response.reason}"
-    if isinstance(error, exceptions.ChunkedEncodingError):
-        return "the connection was cut before the file was complete"
-    if isinstance(error, exceptions.Timeout):
-        return f"the server sent nothing for {_TIMEOUT_SECONDS} seconds"
-    if isinstance(error, exceptions.ConnectionError):
-        return "the server cannot be reached or stopped answering"
-    if error.errno == errno.ENOSPC:
-        return f"the disk with {data_dir()} is full"
+    if isinstance(error, RequestException):
+        if error.response is not None:
+            return f"the server answered {error.response.status_code} {error.response.reason}"
+        return "the server cannot be reached, or stopped answering before the file was complete"
     return f"{data_dir()} cannot be written to ({error.strerror or error})"
 
 

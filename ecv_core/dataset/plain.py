@@ -9,6 +9,7 @@ import codecs
 import errno
 import gzip
 import io
+import lzma
 import struct
 import zipfile
 import zlib
@@ -36,18 +37,7 @@ def no_report(_doing: str, _done: int, _total: int) -> None:
 
 _CHUNK = 1 << 20
 _GZIP, _ZIP, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
-_FOREIGN = {
-    b"PK\x05\x06": "an empty ZIP archive",
-    b"\xd0\xcf\x11\xe0": "an Excel or Word file; save the sheet as CSV",
-    b"%PDF": "a PDF",
-    b"\xfd7zXZ": "an xz archive; unpack it first",
-    b"BZh": "a bz2 archive; unpack it first",
-    b"7z\xbc\xaf": "a 7z archive; unpack it first",
-    b"SQLite format 3": "an SQLite database; export the table as CSV",
-    b"\x89HDF": "an HDF5 file; save it as CSV or Parquet",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-}
+_EXCEL = b"\xd0\xcf\x11\xe0"
 _DATA_ENDINGS = (
     ".csv",
     ".tsv",
@@ -98,29 +88,30 @@ def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
 
 
 @contextmanager
-def refusals(name: str) -> Iterator[None]:
-    """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
-    cannot = f"the file {name} cannot be used"
+def unreadable_reasons() -> Iterator[None]:
+    """Turn the many ways in which reading a damaged file fails into Unreadable."""
     try:
         yield
-    except Unreadable as error:
-        raise DatasetError(f"{cannot}: {error}") from error
-    except (zipfile.BadZipFile, struct.error, NotImplementedError, RuntimeError) as error:
-        raise DatasetError(
-            f"{cannot}: the ZIP archive is damaged ({error}); pack or get it again"
-        ) from error
-    except (EOFError, zlib.error) as error:
-        raise DatasetError(
-            f"{cannot}: the compressed data is truncated or damaged; get it again"
-        ) from error
+    except (zipfile.BadZipFile, struct.error, RuntimeError) as error:  # encrypted, a new method
+        raise Unreadable(f"the ZIP archive is damaged ({error}); pack or get it again") from error
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise Unreadable("the compressed data is truncated or damaged; get it again") from error
     except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
         said = " ".join(str(error).split())[:150]
-        raise DatasetError(
-            f"{cannot}: it has values that are none ({said}); get it again"
-        ) from error
+        raise Unreadable(f"it has values that are none ({said}); get it again") from error
     except OSError as error:
         way_out = "free some space" if error.errno == errno.ENOSPC else "check its path and rights"
-        raise DatasetError(f"{cannot}: {error.strerror or error}; {way_out}") from error
+        raise Unreadable(f"{error.strerror or error}; {way_out}") from error
+
+
+@contextmanager
+def refusals(name: str) -> Iterator[None]:
+    """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
+    try:
+        with unreadable_reasons():
+            yield
+    except Unreadable as error:
+        raise DatasetError(f"the file {name} cannot be used: {error}") from error
 
 
 def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
@@ -266,6 +257,5 @@ def _check_start(start: bytes) -> None:
         raise Unreadable("it is empty")
     if start.startswith((_GZIP, _ZIP)):
         raise Unreadable("it is packed twice; unpack it once and give that file")
-    for magic, what in _FOREIGN.items():
-        if start.startswith(magic):
-            raise Unreadable(f"it is {what}")
+    if start.startswith(_EXCEL):
+        raise Unreadable("it is an Excel or Word file; save the sheet as CSV")

@@ -27,8 +27,8 @@ from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import owner_of, this_process
-from ecv_core.store.people import Quota
 from ecv_core.store.plans import SELECTION, plan_behind
+from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
 

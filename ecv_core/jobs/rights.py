@@ -30,8 +30,9 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_models
 from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import Label, label_runs
-from ecv_core.store.people import Quota, introduce, lost_seconds, starters, used_by
+from ecv_core.store.people import introduce, lost_seconds, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
+from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 from ecv_core.untrusted.limits import whole_number
 

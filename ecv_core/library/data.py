@@ -154,13 +154,13 @@ def add(given: object, name: str) -> str:
     Returns: the name.
     Raises: InputError, DatasetError with what is wrong with the name or the data.
     """
-    from ecv_core.dataset.own import Corrections, add_file
+    from ecv_core.dataset.own import add_file
 
     def report(doing: str, done: int, total: int) -> None:
         """Nobody looks."""
 
     if isinstance(given, str | PathLike):
-        add_file(name, Path(given), Corrections(), report)
+        add_file(name, Path(given), {}, report)
         return name
     import pyarrow as pa
     import pyarrow.parquet
@@ -169,7 +169,7 @@ def add(given: object, name: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name if name.isidentifier() else 'data'}.parquet"
         pyarrow.parquet.write_table(pa.table(columns), path)
-        add_file(name, path, Corrections(columns={role: role for role in columns}), report)
+        add_file(name, path, {role: role for role in columns}, report)
     return name
 
 

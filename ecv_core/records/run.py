@@ -156,7 +156,7 @@ class Shared:
     that their sum over all of them is what was spent. Here is what it needs in all.
     """
 
-    configurations: int
+    configurations: Annotated[int, Ge(1), Le(10**9)]
     """That were computed together, this one among them."""
     alone_seconds: Amount
     """Of all the work that it needed: about what it would have taken on its own."""

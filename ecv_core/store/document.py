@@ -1,4 +1,4 @@
-"""The JSON document of a run, and the command line or Python call that repeats the run."""
+"""The JSON document of a run, and the command line that repeats the run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import (
     AwareDatetime,
     BaseModel,
@@ -55,7 +55,7 @@ def ends(interval: Interval | None) -> Ends | None:
     return (interval.low, interval.high) if interval else None
 
 
-Count = Annotated[int, Ge(0)]
+Count = Annotated[int, Ge(0), Le(10**12)]
 
 
 class _Part(BaseModel):
@@ -102,18 +102,9 @@ class FoldDocument(_Part):
 
     def record(self) -> FoldResult:
         """The fold that was written."""
-        return FoldResult(
-            fold=self.fold,
-            score=self.score,
-            metrics=self.metrics,
-            users=self.users,
-            inner_curve=self.inner_curve,
-            **{f"{name}_seconds": getattr(self.seconds, name) for name in Seconds.model_fields},
-            energy=self.energy,
-            reused=self.reused,
-            shared=self.shared,
-            node=self.node,
-        )
+        seconds = {f"{name}_seconds": getattr(self.seconds, name) for name in Seconds.model_fields}
+        others = type(self).model_fields.keys() - {"seconds", "host"}  # `node` has the host
+        return FoldResult(**seconds, **{name: getattr(self, name) for name in others})
 
 
 class MomentDocument(_Part):
@@ -141,18 +132,13 @@ class MomentDocument(_Part):
 
     def record(self, n: int, fold: FoldResult, usual: IntervalKind) -> Moment:
         """The moment that was written, after the n-th fold; its intervals are of the usual kind."""
+        low_high, kind = self.interval, self.interval_kind or usual
         return Moment(
             n=n,
             fold=fold.fold,
             score=fold.score,
             mean=self.mean,
-            interval=(
-                Interval(
-                    low=self.interval[0], high=self.interval[1], kind=self.interval_kind or usual
-                )
-                if self.interval
-                else None
-            ),
+            interval=low_high and Interval(low=low_high[0], high=low_high[1], kind=kind),
             decision=Decision(stop=self.stop, reason=self.reason),
             doubt=self.doubt,
         )
@@ -186,16 +172,11 @@ class RunDocument(_Part):
         """
         folds = tuple(fold.record() for fold in self.folds)
         return Run(
-            run_id=self.run_id,
-            spec=self.spec,
-            state=self.state,
             folds=folds,
             moments=self._moments(folds),
             created_at=self.created_at or written,
             finished_at=self.finished_at or written,
-            stopped_at=self.stopped_at,
-            error=self.error,
-            other_work=self.other_work,
+            **{name: getattr(self, name) for name in _PLAIN},
         )
 
     def _moments(self, folds: Sequence[FoldResult]) -> Sequence[Moment]:
@@ -204,6 +185,10 @@ class RunDocument(_Part):
         pairs = enumerate(zip(self.moments, folds, strict=True), start=1)
         usual = usual_kind(self.spec)
         return tuple(said.record(n, fold, usual) for n, (said, fold) in pairs)
+
+
+_PLAIN = ("run_id", "spec", "state", "stopped_at", "error", "other_work")
+"""Fields of a run that its document has as they are."""
 
 
 def run_document(run: Run) -> dict[str, Any]:
@@ -222,15 +207,8 @@ def run_document(run: Run) -> dict[str, Any]:
     used = scores[: run.folds_used]
     try:
         document = RunDocument(
-            run_id=run.run_id,
-            spec=run.spec,
-            state=run.state,
-            stopped_at=run.stopped_at,
+            **{name: getattr(run, name) for name in (*_PLAIN, "created_at", "finished_at")},
             mean=at.mean if at else None,
-            created_at=run.created_at,
-            finished_at=run.finished_at,
-            error=run.error,
-            other_work=run.other_work,
             folds=[FoldDocument.of(result) for result in run.folds],
             moments=[MomentDocument.of(moment) for moment in run.moments],
         ).model_dump(mode="json", exclude={"made_with"})
@@ -257,7 +235,7 @@ def run_document(run: Run) -> dict[str, Any]:
     }
 
 
-# The command line, or the Python call, that repeats a run.
+# The command line that repeats a run.
 
 
 def command_for(spec: RunSpec) -> str:
@@ -291,32 +269,6 @@ def command_for(spec: RunSpec) -> str:
             words += [str(known.option)]
             words += [] if known.kind is bool else [known.text(value)]
     return shlex.join(words)
-
-
-def track_call(spec: RunSpec) -> str:
-    """The Python call that tracks this run, and goes on with it where it was cut off."""
-    given: dict[str, object] = {"dataset": spec.dataset, "k": spec.k, "metric": spec.metric_name}
-    given |= {"rule": spec.rule, "seed": spec.seed}
-    given |= {name: value for name, value in _told(spec).items() if name != "n"} | given
-    if spec.params:
-        given["params"] = dict(spec.params)
-    if spec.rule_params:
-        given["rule_params"] = dict(spec.rule_params)
-    if spec.split_params and not spec.folds_sha256:
-        given["split_params"] = dict(spec.split_params)
-    if spec.folds_sha256:
-        given["folds_sha256"] = spec.folds_sha256
-        del given["k"]
-    said = {name: repr(value) for name, value in given.items()}
-    if _reported(spec):
-        about = dict(spec.own_metric)
-        usual = {"higher_is_better": True, "kind": "hits", "title": "", "unit": ""}
-        more = "".join(
-            f", {name}={about[name]!r}" for name, value in usual.items() if about[name] != value
-        )
-        said["metric"] = f"ecv.Metric({spec.metric!r}{more})"
-    words = ", ".join(f"{name}={text}" for name, text in said.items())
-    return f"ecv.track({spec.algorithm!r}, {words})"
 
 
 def _reported(spec: RunSpec) -> bool:

@@ -34,9 +34,7 @@ def active_owners(store: Store) -> dict[str, datetime | None]:
         .where(_ACTIVE)
         .distinct()
     )
-    with store.transaction("read") as connection:
-        found = connection.execute(query).all()
-    return {owner: _moment(beat_at) for owner, beat_at in found if owner}
+    return {owner: _moment(beat_at) for owner, beat_at in store.rows(query) if owner}
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -47,8 +45,8 @@ def _moment(text: str | None) -> datetime | None:
 
 def owner_of(store: Store, run_id: str) -> str | None:
     """Who has a run, or had it last; None where that is not known."""
-    with store.transaction("read") as connection:
-        return connection.scalar(sa.select(runs.c.owner).where(runs.c.run_id == run_id))
+    owner: str | None = store.scalar(sa.select(runs.c.owner).where(runs.c.run_id == run_id))
+    return owner
 
 
 def beat(store: Store, owner: str, *, serves: bool) -> None:
@@ -70,8 +68,7 @@ def take_over(store: Store, gone: Collection[str], *, owner: str) -> int:
     """Give what waits in the queues of dashboards that are gone to this owner; how many runs."""
     serving = sa.select(owners.c.owner).where(owners.c.owner.in_(gone), owners.c.serves)
     waiting = (runs.c.state == RunState.QUEUED, runs.c.owner.in_(serving))
-    with store.transaction("written") as connection:
-        return connection.execute(runs.update().where(*waiting).values(owner=owner)).rowcount
+    return store.write(runs.update().where(*waiting).values(owner=owner))
 
 
 def interrupt(store: Store, gone: Collection[str]) -> None:
@@ -204,9 +201,8 @@ def leases(store: Store, run_id: str) -> Mapping[int, Lease]:
 def expire(store: Store, run_id: str, fold: int | None = None) -> None:
     """Let a fold of a run, or every one, be asked for again."""
     one = sa.true() if fold is None else asked.c.fold == fold
-    with store.transaction("written") as connection:
-        mine = asked.update().where(asked.c.run_id == run_id, one)
-        connection.execute(mine.values(until=datetime.now(UTC).isoformat()))
+    mine = asked.update().where(asked.c.run_id == run_id, one)
+    store.write(mine.values(until=datetime.now(UTC).isoformat()))
 
 
 def _leases(connection: sa.Connection, run_id: str) -> dict[int, Lease]:

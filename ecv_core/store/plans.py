@@ -74,8 +74,7 @@ def keep_plan(
         "content": codec.written(PlanContent(runs=tuple(runs), terms=terms or {})),
         "started_by": started_by or None,
     }
-    with store.transaction("written") as connection:
-        connection.execute(plans.insert().values(**row))
+    store.write(plans.insert().values(**row))
     return plan_id
 
 
@@ -106,16 +105,13 @@ def stored_plans(store: Store, kind: str) -> list[PlanRecord]:
 
 def forget_plan(store: Store, plan_id: str) -> None:
     """Remove a plan from its list; its runs stay."""
-    with store.transaction("written") as connection:
-        connection.execute(plans.delete().where(plans.c.plan_id == plan_id))
+    store.write(plans.delete().where(plans.c.plan_id == plan_id))
 
 
 def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:
     """What is found; a damaged plan is as one that was removed: its runs stay."""
-    with store.transaction("read") as connection:
-        rows = connection.execute(query).all()
     found = []
-    for row in rows:
+    for row in store.rows(query):
         try:
             record = PlanRecord(
                 plan_id=row.plan_id,

@@ -117,7 +117,7 @@ def recorded_runs(folder: Path | None = None) -> list[Run]:
     """
     folder = FOLDER if folder is None else folder
     files = sorted(folder.glob("*.json"))
-    return [_read(path, path.stat().st_mtime_ns) for path in files]
+    return [_read(path) for path in files]
 
 
 def recorded_path(
@@ -167,7 +167,7 @@ def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
         spec: one of them.
     Raises: as there.
     """
-    runs = (_read(path, path.stat().st_mtime_ns) for path in _paths_of(spec, folder))
+    runs = (_read(path) for path in _paths_of(spec, folder))
     return [run for run in runs if run.spec.same_scores(spec)]
 
 
@@ -198,7 +198,7 @@ def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
     Raises: InputError for a damaged file of this name.
     """
     path = _path_of(run_id, folder)
-    return None if path is None else _read(path, path.stat().st_mtime_ns)
+    return None if path is None else _read(path)
 
 
 def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
@@ -229,7 +229,7 @@ def _path_of(name: str, folder: Path | None, spec: RunSpec | None = None) -> Pat
             return path
     for path in paths:
         with suppress(InputError):  # a damaged file is not this run's
-            if _read(path, path.stat().st_mtime_ns).run_id == name:
+            if _read(path).run_id == name:
                 return path
     return None
 
@@ -272,8 +272,12 @@ def record(
         raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None
 
 
+def _read(path: Path) -> Run:
+    return _read_once(path, path.stat().st_mtime_ns)
+
+
 @lru_cache(maxsize=1024)
-def _read(path: Path, mtime_ns: int) -> Run:
+def _read_once(path: Path, mtime_ns: int) -> Run:
     """One file, read again only when it has changed."""
     from ecv_core.store.document import RunDocument
 

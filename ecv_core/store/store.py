@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,10 +21,11 @@ from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.people import Quota, forget_spent, insist
+from ecv_core.store.quota import Quota, forget_spent, insist
 from ecv_core.store.rows import (
     AHEAD,
     OUTSIDE,
+    Rows,
     fold_row,
     held,
     moment_text,
@@ -133,10 +135,8 @@ class Store:
             .join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
             .order_by(runs.c.sequence.desc())
         )
-        with self.transaction("read") as connection:
-            rows = connection.execute(query).all()
         found = []
-        for row in rows:
+        for row in self.rows(query):
             with suppress(ValueError):  # a damaged one, of which the page Runs tells
                 found.append((RunSpec.from_json(row.spec), row.folds))
         return found
@@ -144,8 +144,7 @@ class Store:
     def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
         """Run id and fold index of the folds of these runs that have per-user scores."""
         place = user_scores.c.run_id, user_scores.c.fold
-        with self.transaction("read") as connection:
-            rows = connection.execute(sa.select(*place).where(place[0].in_(run_ids))).all()
+        rows = self.rows(sa.select(*place).where(place[0].in_(run_ids)))
         return {(row.run_id, row.fold) for row in rows}
 
     def user_scores(
@@ -158,15 +157,12 @@ class Store:
         query = user_scores.select().where(user_scores.c.run_id == run_id)
         if only is not None:
             query = query.where(user_scores.c.fold.in_(only))
-        with self.transaction("read") as connection:
-            rows = connection.execute(query).all()
-        return {row.fold: user_scores_of(row) for row in rows}
+        return {row.fold: user_scores_of(row) for row in self.rows(query)}
 
     def place_of(self, group_id: str | None) -> str:
         """Where the runs of a group are computed; empty where nobody has chosen."""
         query = sa.select(places.c.place).where(places.c.group_id == group_id)
-        with self.transaction("read") as connection:
-            return connection.scalar(query) or ""
+        return self.scalar(query) or ""
 
     def next_queued(self, owner: str) -> str | None:
         """The run id that has waited longest in this owner's queue, or None."""
@@ -176,14 +172,13 @@ class Store:
             .order_by(runs.c.queued_at, runs.c.sequence)
             .limit(1)
         )
-        with self.transaction("read") as connection:
-            return connection.scalar(query)
+        run_id: str | None = self.scalar(query)
+        return run_id
 
     def cancel_requested(self, *run_ids: str) -> bool:
         """Whether someone asked one of these runs to stop."""
         asked = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), runs.c.cancel_requested)
-        with self.transaction("read") as connection:
-            return connection.scalar(asked.limit(1)) is not None
+        return self.scalar(asked.limit(1)) is not None
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -275,14 +270,12 @@ class Store:
                 **asked,
             )
         )
-        with self.transaction("written") as connection:
-            return connection.execute(query).rowcount == 1
+        return self.write(query) == 1
 
     def ask_for(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
         """Ask for other folds of a running run, if its owner still has it."""
         mine = (runs.c.run_id == run_id, runs.c.state == RunState.RUNNING, runs.c.owner == owner)
-        with self.transaction("written") as connection:
-            connection.execute(runs.update().where(*mine).values(spec=spec.to_json()))
+        self.write(runs.update().where(*mine).values(spec=spec.to_json()))
 
     def finish(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str | None = None
@@ -306,8 +299,7 @@ class Store:
             runs.c.state == RunState.CANCELLED,
             runs.c.finished_at >= queued_at,
         )
-        with self.transaction("read") as connection:
-            return list(connection.scalars(query))
+        return [row.run_id for row in self.rows(query)]
 
     def leave_queue(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str
@@ -315,8 +307,7 @@ class Store:
         """End a run that still waits in this owner's queue, though nobody needs its fold."""
         mine = (runs.c.run_id == run_id, runs.c.owner == owner, runs.c.state == RunState.QUEUED)
         values = {"state": state, "error": error, "finished_at": now()}
-        with self.transaction("written") as connection:
-            connection.execute(runs.update().where(*mine).values(**values))
+        self.write(runs.update().where(*mine).values(**values))
 
     def add_fold(
         self,
@@ -404,8 +395,6 @@ class Store:
         """What the nodes of a cluster compute now, by their names."""
         query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
         going = query.where(runs.c.state == RunState.RUNNING).order_by(under_way.c.node)
-        with self.transaction("read") as connection:
-            rows = connection.execute(going).all()
         return [
             NodeNow(
                 node=row.node,
@@ -413,20 +402,19 @@ class Store:
                 fold=row.fold,
                 since=datetime.fromisoformat(row.since),
             )
-            for row in rows
+            for row in self.rows(going)
         ]
 
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
         mine = runs.c.run_id == run_id
         outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
-        with self.transaction("written") as connection:
-            connection.execute(runs.update().where(mine).values(cancel_requested=True))
-            connection.execute(
-                runs.update()
-                .where(mine, (runs.c.state == RunState.QUEUED) | outside)
-                .values(state=RunState.CANCELLED, finished_at=now())
-            )
+        self.write(
+            runs.update().where(mine).values(cancel_requested=True),
+            runs.update()
+            .where(mine, (runs.c.state == RunState.QUEUED) | outside)
+            .values(state=RunState.CANCELLED, finished_at=now()),
+        )
 
     def delete(self, run_id: str) -> None:
         """Forget a run and everything that belongs to it.
@@ -479,6 +467,23 @@ class Store:
         with self.transaction("read") as connection:
             rows = run_rows(connection, schema.kept(), *where)
         return rows.runs({})
+
+    def rows(self, query: sa.Select[Any]) -> Rows:
+        """What a query finds, for this package."""
+        with self.transaction("read") as connection:
+            return connection.execute(query).all()
+
+    def scalar(self, query: sa.Select[Any]) -> Any:  # noqa: ANN401  any column
+        """The first column of the first row, for this package; None where there is none."""
+        return next(iter(self.rows(query)), (None,))[0]
+
+    def write(self, *changes: sa.Insert | sa.Update | sa.Delete) -> int:
+        """Change rows in one transaction, for this package; gives how many the last one did."""
+        count = 0
+        with self.transaction("written") as connection:
+            for change in changes:
+                count = connection.execute(change).rowcount
+        return count
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `engine.transaction`."""

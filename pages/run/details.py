@@ -18,7 +18,7 @@ from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Run
-from ecv_core.store.document import command_for, run_document, track_call
+from ecv_core.store.document import command_for, run_document
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
@@ -140,8 +140,7 @@ def _document(run: Run) -> str:
 def repeat_command(run: Run) -> None:
     """The command line that gives the same scores again."""
     if run.spec.tracked:
-        st.markdown("Tracked again by your own code, in Python or on a command line:")
-        st.code(f"cv = {track_call(run.spec)}", language="python", wrap_lines=True)
+        st.markdown("Tracked again by your own code; by hand on a command line:")
     else:
         st.markdown("The same run on a command line, with the same scores:")
     try:

@@ -26,7 +26,7 @@ def shop(tmp_path, monkeypatch):
 
 
 def test_a_file_is_added_run_and_removed(shop, capsys):
-    columns = ["--user", "wer", "--item", "was", "--rating", "3", "--header", "yes"]
+    columns = ["--user", "wer", "--item", "was", "--rating", "3"]
     assert main(["add", "shop", str(shop), *columns]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == [
@@ -77,7 +77,7 @@ def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, 
         (["add", "a b", "FILE"], "'a b' cannot be the name of a dataset"),
         (["add", "ml-100k", "FILE"], "there is a dataset 'ml-100k' already"),
         (["add", "shop", "FILE", "--user", "who"], "no column is called 'who'"),
-        (["add", "shop", "FILE", "--separator", "dash"], "argument --separator"),
+        (["add", "shop", "FILE", "--time-unit", "weeks"], "argument --time-unit"),
         (
             ["add", "shop", "FILE", "--rating", "wer"],
             "has no column that looks like a user; say which one it is (--user COLUMN)",

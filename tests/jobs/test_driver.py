@@ -497,7 +497,7 @@ def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
     other = open_store(f"sqlite:///{tmp_path / 'other'}.sqlite")
     asked = spec(rule="never", metric="gini")  # which no user has one of, so that none is missed
     known = run(other, asked, computing(drawn))
-    import_run(store, RunFile(run=known, sha256="0", name="theirs.json", made_with={}))
+    import_run(store, RunFile(run=known, name="theirs.json", made_with={}))
     record(known, recorded_path(tmp_path, "synthetic", "popular"))
     counting = Counting()
     drive(RunPlan(asked), Book(store, recorded=True), Here(counting))

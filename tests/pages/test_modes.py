@@ -19,8 +19,9 @@ from ecv_core.dataset.plain import no_report
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.rights import visitor
 from ecv_core.records.run import RunState
-from ecv_core.store.people import Quota, introduce
+from ecv_core.store.people import introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
+from ecv_core.store.quota import Quota
 from pages.shared.live.acting import who
 from tests.pages.conftest import APP, fold_result
 

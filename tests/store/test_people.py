@@ -12,7 +12,8 @@ import pytest
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.people import Quota, introduce, people_names, starters, used_by
+from ecv_core.store.people import introduce, people_names, starters, used_by
+from ecv_core.store.quota import Quota
 from ecv_core.store.store import open_store
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")

@@ -101,7 +101,7 @@ def test_own_folds_are_neither_imported_nor_recorded(store: Store, folder: Path)
     store.finish(run.run_id, RunState.FINISHED)
     store.delete(run.run_id)
     brought = replace(run, run_id="elsewhere", folds=run.folds[:4], moments=run.moments[:4])
-    import_run(store, RunFile(run=brought, sha256="1", name="a.json", made_with={}))
+    import_run(store, RunFile(run=brought, name="a.json", made_with={}))
     computed(store, SPEC, 1)
     results = Results(store, folder=folder)
     assert [one.run_id for one in results.runs(SPEC)][:2] == ["recorded", "elsewhere"]

@@ -14,7 +14,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import IntervalKind, Run, RunState
 from ecv_core.store.document import run_document
-from ecv_core.store.imports import content_sha256, read_run
+from ecv_core.store.imports import read_run
 from ecv_core.untrusted import limits
 from tests.fake_folds import fold_result
 
@@ -56,7 +56,6 @@ def test_what_was_exported_comes_back_as_it_was(scores, alpha, seed, rule):
     run = finished(scores, alpha=alpha, seed=seed, rule=rule)
     found = read_run(exported(run), "run.json")
     assert found.run == run
-    assert found.sha256 == content_sha256(run)
 
 
 def test_files_without_moments_and_times_are_older_and_still_read():
@@ -117,16 +116,6 @@ def test_results_of_older_versions_that_stopped_in_an_order_of_time_are_still_re
     windows = (("first", 0.5), ("training", "growing"), ("unknown", "drop"), ("validation", 0.0))
     spec = replace(run.spec, split="temporal-windows", split_params=windows)
     assert read_run(exported(replace(run, spec=spec)), "run.json").run.spec.rule == "e-fold"
-
-
-def test_what_names_a_run_is_the_same_for_files_of_before_rules_had_parameters():
-    run = finished(SCORES)
-    document = run_document(run)
-    document["spec"] |= {"alpha": document["spec"].pop("rule_params")["alpha"], "tolerance": None}
-    older = read_run(json.dumps(document).encode(), "run.json").sha256
-    assert older == read_run(exported(run), "other.json").sha256
-    never = finished(SCORES, rule="never")
-    assert read_run(exported(never), "run.json").sha256 != older
 
 
 def test_a_dataset_of_ones_own_need_not_be_here():
@@ -206,8 +195,8 @@ def at(path, value):
         (at(["folds", 1, "fold"], -1), r"folds\[1\].fold must be at least 0, but is -1"),
         (at(["folds", 1, "score"], "0.3"), "score must be a finite number"),
         (at(["folds", 1, "score"], 0.9), "is not its ndcg@10"),
-        (at(["folds", 1, "score"], 10**400), "holds 10+, which is too large a number"),
-        (at(["folds", 1, "energy", "joules"], 10**400), "too large a number"),
+        (at(["folds", 1, "score"], 10**400), r"score must be at most 1e\+15"),
+        (at(["folds", 1, "energy", "joules"], 10**400), r"joules must be at most 1e\+15"),
         (at(["folds", 1, "metrics"], {"<b>": 1}), "cannot be the name of a metric"),
         (at(["folds", 1, "users"], 1.5), "users must be a whole number"),
         (at(["folds", 1, "seconds", "fit"], -1), "seconds.fit must be at least 0"),
@@ -258,7 +247,7 @@ def test_a_foreign_file_says_where_the_right_one_is(content):
 
 def test_a_number_that_is_none_is_named():
     text = exported(finished(SCORES)).replace(b'"score": 0.34', b'"score": NaN', 1)
-    with pytest.raises(InputError, match="it holds NaN"):
+    with pytest.raises(InputError, match=r"folds\[1\].score must be .*, but is nan"):
         read_run(text, "run.json")
 
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,8 +37,8 @@ from ecv_core.dataset._catalogue import (
     read_about,
 )
 from ecv_core.dataset._catalogue import About as About  # also for those who take it from here
-from ecv_core.dataset.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
-from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
+from ecv_core.dataset.layout import NONE, Layout, TimeUnit
+from ecv_core.dataset.own.recognise import Recognised, recognise, with_unit
 from ecv_core.dataset.plain import Plain, Report, plain_file
 from ecv_core.dataset.reading import Reading, loss, read_rows, read_samples
 from ecv_core.dataset.ready import CORE, core_rows
@@ -393,67 +393,47 @@ def _move(folder: Path, target: Path, name: str) -> None:
         raise unwritable(error) from error
 
 
-# A path and corrections to what is recognised -> a dataset under a name.
+# A path, and what of it is recognised wrongly -> a dataset under a name.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corrections:
-    """What the owner of a file knows better than `recognise`; None leaves what it found."""
+def recognised(
+    plain: Plain, columns: Mapping[str, str], unit: TimeUnit | None = None
+) -> Recognised:
+    """What a file is, corrected by what its owner knows better.
 
-    encoding: str | None = None
-    separator: str | None = None
-    header: bool | None = None
-    quotes: bool | None = None
-    unit: TimeUnit | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Role -> a column's name, or its number from 1; NONE where no column has the role."""
-
-
-def recognised(plain: Plain, asked: Corrections) -> Recognised:
-    """What a file is, with these corrections.
-
-    Raises: DatasetError for what is no table; UnknownName for a column, separator or encoding.
+    Args:
+        columns: role -> a column's name, or its number from 1; NONE where no column has the role.
+        unit: how times are written; None as recognised.
+    Raises: DatasetError for what is no table; UnknownName for a column.
     """
     found = recognise(plain)
     layout = found.layout
-    form = {
-        name: value
-        for name in ("encoding", "separator", "header", "quotes")
-        if (value := getattr(asked, name)) is not None and value != getattr(layout, name)
-    }
-    if form and layout.form is Form.PARQUET:
-        raise InputError(
-            f"the file {plain.name} is Parquet, which has no {' and no '.join(form)}; leave it out"
-        )
-    if asked.separator not in (None, *SEPARATORS):
-        raise UnknownName("separator", asked.separator or "", SEPARATORS)
-    if asked.encoding not in (None, *ENCODINGS):
-        raise UnknownName("encoding", asked.encoding or "", ENCODINGS)
-    if form:
-        found = look_again(plain, replace(layout, **form))
-        layout = found.layout
     places = {
         role: None if column == NONE and NONE not in layout.names else layout.place(column)
-        for role, column in asked.columns.items()
+        for role, column in columns.items()
     }
     if places:
         layout = layout.with_roles(places)
         if "timestamp" in places:
             layout = with_unit(layout, found.rows)
-    if asked.unit is not None:
-        layout = replace(layout, unit=asked.unit)
-    return replace(found, layout=layout)
+    return replace(found, layout=layout if unit is None else replace(layout, unit=unit))
 
 
 def add_file(
-    name: str, path: Path, asked: Corrections, report: Report, *, lossy: bool = False
+    name: str,
+    path: Path,
+    columns: Mapping[str, str],
+    report: Report,
+    *,
+    unit: TimeUnit | None = None,
+    lossy: bool = False,
 ) -> tuple[About, Recognised]:
     """Add a file as a dataset.
 
     Args:
         name: the id of the dataset.
         path: of the file.
-        asked: corrections to what is recognised.
+        columns, unit: as of `recognised`.
         report: called as it goes on; what it raises ends the reading, and nothing is kept.
         lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
     Returns: what was kept, and how the file was read.
@@ -462,7 +442,7 @@ def add_file(
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        found = recognised(plain, asked)
+        found = recognised(plain, columns, unit)
         folder = working_folder()
         try:
             about = work_out(plain, found.layout, folder, report)

@@ -33,7 +33,7 @@ from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.document import track_call
+from ecv_core.store.document import command_for
 from ecv_core.store.plans import SELECTION, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import Store
@@ -479,10 +479,14 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
             f"'{name}' was reported as one number per fold, and a selection compares users' "
             "scores; track it again, and report user -> score or recommendations"
         )
+    call = command_for(replace(spec, tracked=True, full=spec.full or bool(folds)))
+    if not folds:
+        return InputError(
+            f"no fold of '{name}' is there with these settings; track it first: {call}"
+        )
     return InputError(
-        f"'{name}' is tracked, and fold {index} of it is needed next; with these settings it has "
-        f"{len(folds)} of {spec.k}: track the others with {track_call(replace(spec, full=True))}, "
-        "then select again"
+        f"'{name}' is tracked, and fold {index} of it is needed next; it has {len(folds)} of "
+        f"{spec.k}: track the others, then select again: {call}"
     )
 
 

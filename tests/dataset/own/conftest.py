@@ -1,10 +1,12 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ecv_core.dataset.layout import Layout
-from ecv_core.dataset.own import Corrections, recognised
+from ecv_core.dataset.layout import Layout, TimeUnit
+from ecv_core.dataset.own import recognised
+from ecv_core.dataset.own.recognise import look_again
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.dataset.reading import Reading, read_rows
 from ecv_core.untrusted import bounded
@@ -35,9 +37,17 @@ def read(tmp_path: Path) -> Read:
     return reading
 
 
-def read_path(source: Path, **asked: object) -> tuple[Layout, Reading]:
+def read_path(
+    source: Path,
+    columns: Mapping[str, str] | None = None,
+    unit: TimeUnit | None = None,
+    **corrected: object,
+) -> tuple[Layout, Reading]:
     plain = plain_file(source, source.name, source.parent, no_report)
-    layout = recognised(plain, Corrections(**asked)).layout  # type: ignore[arg-type]
+    layout = recognised(plain, columns or {}, unit).layout
+    if corrected and {name: getattr(layout, name) for name in corrected} != corrected:
+        layout = look_again(plain, replace(layout, **corrected)).layout  # as on the page
+        layout = layout if unit is None else replace(layout, unit=unit)
     return layout, read_rows(plain, layout, "mine", no_report)
 
 

@@ -269,8 +269,6 @@ def test_a_column_that_gets_a_role_loses_the_one_that_it_had(read):
             InputError,
             "no column that looks like a user; .*--user",
         ),
-        ({"separator": "#"}, UnknownName, "no separator is called '#'"),
-        ({"encoding": "ebcdic"}, UnknownName, "no encoding is called 'ebcdic'"),
     ],
 )
 def test_corrections_that_cannot_be_are_one_sentence(read, asked, error, message):

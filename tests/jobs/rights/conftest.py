@@ -9,7 +9,7 @@ from ecv_core.jobs.manager import Queue
 from ecv_core.jobs.rights import Acting, Actor, Handling, Limits, Mode, PersonRole, Settings
 from ecv_core.records.run import RunState
 from ecv_core.store.engine import database_url
-from ecv_core.store.people import Quota
+from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 

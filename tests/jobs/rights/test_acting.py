@@ -29,11 +29,11 @@ def an_imported_run():
         run_id="elsewhere",
         spec=SPEC,
         state=RunState.FINISHED,
-        folds=(fold_result(0, 0.3),),
-        moments=moments(rule_for(SPEC), [fold_result(0, 0.3)], SPEC.confidence),
+        folds=(fold_result(0, 0.31),),
+        moments=moments(rule_for(SPEC), [fold_result(0, 0.31)], SPEC.confidence),
         created_at=datetime.now(UTC),
     )
-    return RunFile(run=run, sha256="0" * 64, name="run.json", made_with={})
+    return RunFile(run=run, name="run.json", made_with={})
 
 
 def everything(store):

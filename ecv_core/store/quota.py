@@ -1,0 +1,96 @@
+"""How much one person may start, decided in the very transaction that starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+
+from ecv_core.records.errors import RightsError
+from ecv_core.records.run import RunState
+from ecv_core.store.rows import now
+from ecv_core.store.schema import runs, schema, spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """How much of a quota is used."""
+
+    started: int
+    """Runs that this person has started or resumed within the last hour."""
+    waiting: int
+    """Runs in the queue, whoever started them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """How many runs one person may start within an hour, and how many may wait in all."""
+
+    runs_per_hour: int
+    waiting: int
+
+    def refusal(self, used: Used, more: int) -> str | None:
+        """Why so many runs more cannot be started now, in one sentence; None where they can."""
+        if used.started + more > self.runs_per_hour:
+            return (
+                f"you have started {used.started} of the {self.runs_per_hour} runs that one "
+                f"visitor may start or resume within an hour, and this would be {more} more; wait, "
+                "or start fewer"
+            )
+        if used.waiting + more > self.waiting:
+            return (
+                f"{used.waiting} of at most {self.waiting} runs are waiting already, and this "
+                f"would be {more} more; wait until some are done"
+            )
+        return None
+
+
+def used(connection: sa.Connection, person: str) -> Used:
+    """How much this person has started, and how much is waiting."""
+    mine = sa.select(sa.func.sum(spent.c.starts)).where(
+        spent.c.person == person, spent.c.at >= an_hour_ago()
+    )
+    waiting = sa.select(sa.func.count()).where(runs.c.state == RunState.QUEUED)
+    return Used(
+        started=connection.scalar(mine) or 0,
+        waiting=connection.scalar(waiting) or 0,
+    )
+
+
+def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collection[str]) -> None:
+    """Count runs that are started or resumed, and refuse what is beyond the quota.
+
+    Until the transaction ends nobody else can count.
+    Raises: RightsError.
+    """
+    # Writing, though nothing changes, makes whoever starts runs at the same moment wait.
+    connection.execute(schema.update().values(version=schema.c.version))
+    if why := quota.refusal(used(connection, person), len(run_ids)):
+        raise RightsError(why)
+    note_spent(connection, run_ids, person=person, starts=1)
+
+
+def forget_spent(connection: sa.Connection) -> None:
+    """Delete what counts no more: of runs that are gone, and more than an hour old."""
+    gone = spent.c.run_id.not_in(sa.select(runs.c.run_id))
+    connection.execute(spent.delete().where(gone, spent.c.at < an_hour_ago()))
+
+
+def an_hour_ago() -> str:
+    """As the tables keep times."""
+    return (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+
+
+def note_spent(
+    connection: sa.Connection,
+    run_ids: Collection[str],
+    *,
+    person: str | None = None,
+    starts: int = 0,
+    lost_seconds: float = 0.0,
+) -> None:
+    """Keep what counts in a quota besides finished folds."""
+    row = {"person": person, "at": now(), "starts": starts, "lost_seconds": lost_seconds}
+    connection.execute(spent.insert(), [row | {"run_id": run_id} for run_id in run_ids])
