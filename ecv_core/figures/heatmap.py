@@ -20,6 +20,7 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
     rank_scale,
+    stepped,
 )
 from ecv_core.figures.words import counted
 
@@ -116,7 +117,7 @@ def heatmap_steps(
     texts: Sequence[str],
     *,
     value: str,
-    label: Callable[[float], str],
+    digits: int,
     title: str,
 ) -> Steps:
     """What the cells show at each alpha of a slider.
@@ -126,9 +127,13 @@ def heatmap_steps(
         alphas: each one in the frame.
         texts: each alpha as shown.
         value: the column to show.
-        label: a number as its cell shows it.
+        digits: of the numbers below ten, after the point; others have at most one.
         title: what the numbers are, for those who do not see the figure.
     """
+
+    def label(number: float) -> str:
+        return f"{number:.{digits if number < 9.95 else min(digits, 1)}f}"
+
     datasets, algorithms, values = grid(frame, value, alphas)
     names = [f"{algorithm} on {dataset}" for dataset in datasets for algorithm in algorithms]
     patches, alts = [], []
@@ -142,6 +147,13 @@ def heatmap_steps(
             f"to {label(high)} ({most}), mean {label(mean)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def heatmap_at(frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale) -> go.Figure:
+    """The frame at one alpha, with its numbers; arguments as above."""
+    here = frame[frame["alpha"] == alpha]
+    steps = heatmap_steps(here, [alpha], [""], value=value, digits=scale.digits, title="")
+    return stepped(heatmap_figure(here, value=value, scale=scale, hover=""), steps)
 
 
 def rounded(values: NDArray[np.float64]) -> list[list[float | None]]:
@@ -345,6 +357,13 @@ def ranks_steps(
             f"k-fold ranking: {'; '.join(parts)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.Figure:
+    """Both parts at one alpha."""
+    ranks, stability = (frame[frame["alpha"] == alpha] for frame in (ranks, stability))
+    steps = ranks_steps(ranks, stability, [alpha], [""])
+    return stepped(ranks_figure(ranks, stability), steps)
 
 
 def _rank(rank: float) -> str:

@@ -228,6 +228,13 @@ class Steps:
         return json.dumps(steps, separators=(",", ":"))
 
 
+def stepped(figure: go.Figure, steps: Steps) -> go.Figure:
+    """The figure as it is at the first of its steps, in place."""
+    for trace, change in steps.patches[0].items():
+        figure.data[trace].update(change)
+    return figure
+
+
 # What colours of cells span: the same on a page and in print.
 
 

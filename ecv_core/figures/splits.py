@@ -25,6 +25,7 @@ from ecv_core.figures.palette import (
     palette,
     part_styles,
     plain_axis,
+    stepped,
 )
 
 STACK = 0.34
@@ -73,8 +74,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
             showlegend=bool((toy.marks["part"] == word).any()),
             hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
         )
-    for at, patch in _patch(toy, 0).items():
-        figure.data[at].update(patch)
+    stepped(figure, Steps(patches=[_patch(toy, 0)]))
     names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
     figure.update_xaxes(**axis("day", colours, range=[-4, DAYS + 4], dtick=28, showgrid=False))
     figure.update_yaxes(

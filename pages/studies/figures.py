@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from math import factorial, sqrt
 from typing import Any
 
@@ -161,7 +160,7 @@ def _heatmap(
             done.alphas,
             done.texts,
             value=value,
-            label=partial(_number, scale.digits),
+            digits=scale.digits,
             title=title,
         ),
         name=f"study {what}",
@@ -199,11 +198,6 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
         table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
         least_width=NAMES + _RANK_COLUMN * (done.cells["algorithm"].nunique() + 2),
     )
-
-
-def _number(digits: int, value: float) -> str:
-    """'0.81', '12.3': never more than four signs."""
-    return f"{value:.{digits if value < 9.95 else min(digits, 1)}f}"
 
 
 def made_up(done: Summary, runs: Sequence[Run]) -> None:

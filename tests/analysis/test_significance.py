@@ -13,7 +13,6 @@ from ecv_core.analysis.significance import (
     holm,
     over_folds,
     over_users,
-    signed_rank_p,
 )
 from ecv_core.records.errors import InputError
 
@@ -60,12 +59,6 @@ def test_the_fold_test_widens_the_variance_by_the_share_that_is_tested_on():
 def test_dependent_folds_are_never_surer_than_a_plain_t_test():
     first, second = [0.3, 0.32, 0.31, 0.35], [0.29, 0.30, 0.32, 0.31]
     assert over_folds(first, second, k=10).p > stats.ttest_rel(first, second).pvalue
-
-
-def test_all_five_pairs_higher_is_a_rank_p_of_two_in_thirty_two():
-    assert signed_rank_p([1, 2, 3, 4, 5]) == pytest.approx(2 / 32)
-    assert signed_rank_p([0, 1, 2, 0, 3, 4, 5]) == pytest.approx(2 / 32)
-    assert signed_rank_p([0, 0]) == 1
 
 
 def test_the_same_scores_are_no_difference_and_a_constant_one_is_no_doubt():

@@ -63,9 +63,7 @@ def test_a_grid_has_rows_and_columns_as_they_come_and_gaps(cells):
 
 
 def test_the_steps_carry_the_numbers_and_a_sentence(cells):
-    steps = heatmap_steps(
-        cells, ALPHAS, TEXTS, value="value", label=lambda v: f"{v:.0f}", title="Value"
-    )
+    steps = heatmap_steps(cells, ALPHAS, TEXTS, value="value", digits=0, title="Value")
     first, last = steps.patches
     assert first[0] == {"z": [[111, 112], [121, None]], "text": [["111", "112"], ["121", ""]]}
     assert last[0]["z"] == [[211, 212], [221, None]]

@@ -15,8 +15,9 @@ from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
-from ecv_core.figures.report.pictures import PAGE, efold_picture, inline
+from ecv_core.figures.report.pictures import PAGE, inline, printed
 from ecv_core.figures.words import (
     arithmetic,
     counted,
@@ -155,18 +156,16 @@ def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
     frame = efold_frame(moments, run.stopped_at)
     if frame.empty:
         return ""
-    draw = partial(
-        efold_picture,
+    make = partial(
+        efold_figure,
         frame,
         k=k,
         metric=label,
         stopped_at=run.stopped_at,
         confidence=run.spec.confidence,
-        width=PAGE,
-        height=2.45,
     )
     alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
-    return inline(draw, alt=alt)
+    return inline(partial(printed, make, width=PAGE, height=2.45), alt=alt)
 
 
 Table = tuple[list[str], list[list[str]], str]
