@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import DatasetEntry, own
+from ecv_core.dataset.layout import Layout
 from ecv_core.dataset.own import About
-from ecv_core.dataset.own.layout import Layout
-from ecv_core.dataset.own.plain import Plain, Report
+from ecv_core.dataset.plain import Plain, Report
 from ecv_core.fold import import_folds
 from ecv_core.jobs.cluster.choose import places
 from ecv_core.jobs.manager import RunManager

@@ -23,7 +23,7 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.jobs.rights import Action
-from ecv_core.models import computed_here, outside
+from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.document import command_for, track_call
@@ -86,8 +86,6 @@ def whose_folds(run: Run) -> str:
         if run.state.active and not run.outside:
             said += " Cancel takes effect when it reports."
         return said
-    if outside.named(name):
-        return f"Computed on the command line, where '{name}' names code of LensKit."
     return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
 
 
@@ -111,9 +109,7 @@ def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
         return ("",)
     left = counted(run.k - len(run.folds), "fold")
     if not run.spec.tracked:
-        named = outside.named(run.spec.algorithm)
-        again = "It cannot go on here; its command, below, computes it again."
-        return (again if named else "Install its package, and it can go on.",)
+        return ("Install its package, and it can go on.",)
     if run.resumable:
         said = f"To go on with the other {left}, run its own program again; its call is:"
         return said, f"cv = {track_call(run.spec)}", command_for(run.spec)

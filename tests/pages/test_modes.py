@@ -14,8 +14,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.dataset import own
-from ecv_core.dataset.own.plain import no_report
 from ecv_core.dataset.own.recognise import recognise
+from ecv_core.dataset.plain import no_report
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.rights import visitor
 from ecv_core.records.run import RunState

@@ -4,8 +4,8 @@ import pytest
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import own
-from ecv_core.dataset.own.plain import no_report
 from ecv_core.dataset.own.recognise import recognise
+from ecv_core.dataset.plain import no_report
 from ecv_core.jobs.rights import OWNER, Action
 from ecv_core.records.errors import RightsError
 from ecv_core.records.spec import Task
