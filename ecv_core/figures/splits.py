@@ -58,18 +58,15 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
         name="leak",
         **shared,
     )
-    for word, style in part_styles(colours).items():
+    for word, (colour, symbol) in part_styles(colours).items():
         figure.add_scatter(
             mode="markers",
             name=word,
             marker={
-                "symbol": style.symbol,
-                "color": style.colour,
-                "size": MARK - (1 if style.symbol == "diamond" else 0),
-                "line": {
-                    "color": colours.ground if "open" not in style.symbol else style.colour,
-                    "width": 1.5,
-                },
+                "symbol": symbol,
+                "color": colour,
+                "size": MARK - (1 if symbol == "diamond" else 0),
+                "line": {"color": colour if "open" in symbol else colours.ground, "width": 1.5},
             },
             showlegend=bool((toy.marks["part"] == word).any()),
             hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
