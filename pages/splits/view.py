@@ -18,16 +18,16 @@ from ecv_core.analysis.split_tables import (
     toy_split,
 )
 from ecv_core.figures.splits import timeline_figure, timeline_steps
-from ecv_core.figures.words import counted, dataset_title
+from ecv_core.figures.words import counted, dataset_title, titles_of
 from ecv_core.fold import folds_of, prepared
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving, strategy
+from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import link_has
+from pages.shared.address.link import label_from_link, link_has
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
@@ -36,11 +36,11 @@ from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
-    known_split,
     parameter_key,
     parameters_owner,
     setting_widget,
     split_download,
+    split_titles,
     strategy_parameters,
     strategy_select,
     usual_k,
@@ -355,16 +355,14 @@ def address_of(spec: RunSpec) -> dict[str, str]:
 MODEL = "popular"
 """A split has no model, but a spec has; this one is the cheapest."""
 
-_CHECKS = {"dataset": datasets.entry, SPLIT: strategy}
-
 
 def choose_split() -> tuple[RunSpec, bool]:
     """The picked split as a spec, and whether its dataset is ready to be used.
 
     Raises: InputError for a value that cannot work.
     """
-    _link_check()
-    known_split()
+    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
+    label_from_link(SPLIT, split_titles(), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
         split_id = strategy_select(serving(Task.TOP_N))
@@ -400,15 +398,3 @@ _K_HELP = (
     "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
     "steps back, fold 0 is the single split that papers report."
 )
-
-
-def _link_check() -> None:
-    """Say what the address asks for that is not here; the widgets show the usual instead."""
-    for name, check in _CHECKS.items():
-        for value in st.query_params.get_all(name):
-            try:
-                check(value)
-            except UnknownName as error:
-                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
-            except EcvError as error:
-                st.warning(sentence(error), icon=":material/link_off:")
