@@ -302,9 +302,6 @@ FRAME_COLUMNS = {
     "effect": "Cohen's d of the differences: mean / standard deviation",
     "over": "what is paired: users or folds",
     "pairs": "how many",
-    "wins": "pairs in which the better run is better",
-    "ties": "pairs without a difference",
-    "losses": "pairs in which it is worse",
     "folds": "the folds that both have",
 }
 """The frame's columns and what they mean."""
@@ -321,7 +318,6 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             "better": one.first,
             "worse": one.second,
             "p_holm": one.p_holm,
-            "losses": one.test.losses,
             "folds": " ".join(map(str, one.folds)),
         }
         for one in comparisons

@@ -511,8 +511,8 @@ def power_command(options: argparse.Namespace) -> None:
         curve = found.curves[name]
         print(
             f"{column_title(name):14}{curve.dp:8.3f}{curve.dp_plus_sd:10.3f}"
-            f"{100 * found.told_apart(name):10.1f} %{found.corrected[name].dp:10.3f}"
-            f"{100 * found.corrected[name].told_apart:11.1f} %"
+            f"{100 * found.told_apart(name):10.1f} %{found.dp_corrected(name):10.3f}"
+            f"{100 * found.told_apart(name, corrected=True):11.1f} %"
         )
     for parameter, values in found.dominant.items():
         best = min(values, key=values.__getitem__)

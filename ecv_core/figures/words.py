@@ -290,6 +290,11 @@ def interval_lines(run: Run) -> list[str]:
     return lines
 
 
+def interval_sentences(run: Run) -> list[str]:
+    """The same as sentences."""
+    return [f"{line[0].upper()}{line[1:]}." for line in interval_lines(run)]
+
+
 def _ends(interval: Interval) -> str:
     return f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}"
 

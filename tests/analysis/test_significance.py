@@ -33,7 +33,7 @@ def test_the_t_test_over_users_is_the_textbooks():
     assert test.difference == pytest.approx(2)
     assert test.p == pytest.approx(two_sided_p_with_two_degrees(2 * math.sqrt(3)))
     assert test.effect == pytest.approx(2)
-    assert (test.pairs, test.wins, test.ties, test.losses) == (3, 3, 0, 0)
+    assert test.pairs == 3
 
 
 def test_users_agree_with_scipys_paired_tests():
@@ -117,7 +117,6 @@ def test_swapping_the_two_only_changes_signs(scores):
         assert (first.low, first.high) == pytest.approx((-second.high, -second.low))
         assert first.p == pytest.approx(second.p)
         assert 0 <= first.p <= 1
-        assert (first.wins, first.ties) == (second.losses, second.ties)
 
 
 @pytest.mark.parametrize(

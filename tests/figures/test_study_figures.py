@@ -140,14 +140,12 @@ def _contrast(one, other):
     return (bright + 0.05) / (dim + 0.05)
 
 
-def test_a_cell_without_a_number_has_its_mark_and_why(cells, ranks, stability):
-    marks = {("two", "b"): ("†", "stopped after 3 of 10 folds")}
-    figure = heatmap_figure(cells, value="value", scale=SCALE, hover="", marks=marks)
+def test_a_cell_without_a_number_has_a_dash(cells, ranks, stability):
+    figure = heatmap_figure(cells, value="value", scale=SCALE, hover="")
     (gaps,) = [trace for trace in figure.data if trace.type == "scatter"]
     assert (gaps.x, gaps.y) == (("b",), ("two",))
-    assert gaps.text == ("†",)
-    assert gaps.customdata == ("stopped after 3 of 10 folds",)
-    figure = ranks_figure(ranks[ranks["algorithm"] == "a"], stability, marks=marks)
+    assert gaps.text == ("-",)
+    figure = ranks_figure(ranks[ranks["algorithm"] == "a"], stability)
     assert not [trace for trace in figure.data if trace.type == "scatter" and trace.text]
 
 

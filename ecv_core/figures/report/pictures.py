@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ecv_core._version import __version__
 from ecv_core.figures.palette import LIGHT
+from ecv_core.figures.report.latex import escaped
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -88,15 +89,6 @@ _STYLE: dict[str, Any] = {
     "pgf.texsystem": "pdflatex",
 }
 _IN_STYLE = Lock()
-_TEX = {sign: "\\" + sign for sign in "#$%&_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "±": r"\ensuremath{\pm}",
-    "·": r"\textperiodcentered{}",
-}
 
 
 def saved(draw: Draw, form: Form, *, title: str) -> bytes:
@@ -167,7 +159,7 @@ def _pgf(figure: Figure, title: str) -> str:
             return RendererBase.get_text_width_height_descent(self, s, prop, ismath)
 
         def draw_text(self, gc: Any, x: Any, y: Any, s: str, *more: Any, **named: Any) -> None:  # noqa: ANN401
-            super().draw_text(gc, x, y, _as_tex(s), *more, **named)
+            super().draw_text(gc, x, y, escaped(s), *more, **named)
 
     width, height = figure.get_size_inches()
     file = io.StringIO()
@@ -181,10 +173,6 @@ def _pgf(figure: Figure, title: str) -> str:
     figure.draw(WithoutTex(figure, file))
     file.write("\\end{pgfpicture}%\n\\makeatother%\n\\endgroup%\n")
     return file.getvalue()
-
-
-def _as_tex(text: str) -> str:
-    return "".join(_TEX.get(sign, sign) for sign in text)
 
 
 # A chart of the pages -> the same in print.

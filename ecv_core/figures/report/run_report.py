@@ -8,7 +8,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
@@ -25,8 +24,8 @@ from ecv_core.figures.words import (
     estimate,
     grams,
     half_named,
-    interval_lines,
     interval_said,
+    interval_sentences,
     metric_label,
     node_words,
     range_words,
@@ -37,7 +36,7 @@ from ecv_core.figures.words import (
     used_words,
     verdict,
 )
-from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import command_for
@@ -86,7 +85,6 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
             energy=_energy(run, energy),
             command=_command(run.spec),
             machine=machine_words(made_with),
-            data_key=_data_key(run.spec.dataset) or "not on this disk",
             bibtex=described.bibtex,
             made_at=datetime.now(UTC),
         )
@@ -103,8 +101,7 @@ def conclusion(run: Run) -> str:
 
 def _arithmetic(run: Run) -> str:
     """The intervals of the conclusion, each with its name, and what the rule said."""
-    lines = [f"{line[0].upper()}{line[1:]}." for line in interval_lines(run)]
-    return " ".join([*lines, arithmetic(run)]).strip()
+    return " ".join([*interval_sentences(run), arithmetic(run)]).strip()
 
 
 def _numbers(
@@ -223,17 +220,6 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
         f"Emissions are those of {intensity_words(run.spec.country)}.",
     )
     return " ".join(filter(None, said))
-
-
-def _data_key(dataset: str) -> str:
-    """64 hex digits that change with a dataset's content; empty where it is not on this disk."""
-    entry = datasets.catalogue().get(dataset)
-    if entry is None or not datasets.available(entry):
-        return ""
-    try:
-        return datasets.source_key(dataset)
-    except EcvError:  # a file that cannot be read any more has no hash
-        return ""
 
 
 def machine_words(made_with: Mapping[str, Any]) -> str:
