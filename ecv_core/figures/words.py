@@ -304,12 +304,8 @@ def arithmetic(run: Run) -> str:
     if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
     reason = run.at_stop.decision.reason
-    return reason if run.state.active else _without_go_on(reason)
-
-
-def _without_go_on(reason: str) -> str:
     said = reason.removesuffix(": go on.")
-    return reason if said == reason else f"{said}."
+    return reason if run.state.active or said == reason else f"{said}."
 
 
 def _check(mean: float, whole: float, k: int) -> str:

@@ -111,7 +111,6 @@ def _declared(algorithm: Algorithm, name: str) -> Space:
 
 
 Sampler = Literal["grid", "random", "tpe"]
-SAMPLERS: tuple[Sampler, ...] = ("grid", "random", "tpe")
 USUAL_BUDGET = 20
 """Configurations of a random or TPE search where nothing else is asked for."""
 _PATIENCE = 50

@@ -25,7 +25,6 @@ from ecv_core.figures.words import (
     grams,
     half_named,
     interval_said,
-    interval_sentences,
     metric_label,
     node_words,
     range_words,
@@ -74,7 +73,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
             under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
             origin=origin,
             conclusion=conclusion(run),
-            arithmetic=_arithmetic(run),
+            arithmetic=arithmetic(run),
             numbers=_numbers(run, moments, energy, k),
             picture=_picture(run, moments, k, label),
             fold_headers=fold_headers,
@@ -97,11 +96,6 @@ def conclusion(run: Run) -> str:
         return f"No fold of {run.k} is finished: the run is {run.state.value}."
     state = "" if run.state is RunState.FINISHED else f" The run is {run.state.value}."
     return verdict(run) + state
-
-
-def _arithmetic(run: Run) -> str:
-    """The intervals of the conclusion, each with its name, and what the rule said."""
-    return " ".join([*interval_sentences(run), arithmetic(run)]).strip()
 
 
 def _numbers(
