@@ -200,7 +200,9 @@ def _for_paper(chosen: Shown) -> None:
         )
 
     def picture() -> Figure:
-        return printed(lambda: selection_figures(_lanes(chosen, _untagged(chosen)))[-1])
+        rows = _lanes(chosen, _untagged(chosen))
+        brief = rows.assign(says=rows["state"])  # a column has no room for more
+        return printed(lambda: selection_figures(brief)[-1])
 
     on = f" on {chosen.on}" if chosen.on else ""
     for_paper(

@@ -242,7 +242,7 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     for shape in layout.get("shapes", ()):
         _shape(axes, shape)
     for note in layout.get("annotations", ()):
-        _note(axes, note, width)
+        _note(axes, note, width, layout.get("yaxis", {}).get("domain", (0, 1)))
     shown = [one for side in sides.values() for one in side.get_legend_handles_labels()[0]]
     if shown and layout.get("showlegend", True):
         longest = max(len(str(one.get_label())) for one in shown)
@@ -375,18 +375,25 @@ def _shape(axes: Axes, shape: Mapping[str, Any]) -> None:
     )
 
 
-def _note(axes: Axes, note: Mapping[str, Any], width: float) -> None:
-    """Words; those at a place on the x axis keep within it."""
+def _note(axes: Axes, note: Mapping[str, Any], width: float, domain: tuple[float, float]) -> None:
+    """Words; those at a place on the x axis keep within it.
+
+    Args:
+        width: of the figure, in inches.
+        domain: which part of the chart's height the axes had.
+    """
     text, x, side = _plain(note["text"]), note["x"], note.get("xanchor", "center")
     across = "axes fraction"
     if note.get("xref", "x") != "paper":
         half = min(len(text) * SMALL * 0.6 / 72 / (0.68 * width) / 2, 0.5)
         low, high = axes.get_xlim()
         x, side = min(max((x - low) / (high - low), half), 1 - half), "center"
-    upwards = "axes fraction" if note.get("yref") == "paper" else "data"
-    axes.annotate(
+    upwards, y = "data", note["y"]
+    if note.get("yref") == "paper":
+        upwards, y = "axes fraction", (y - domain[0]) / (domain[1] - domain[0])
+    said = axes.annotate(
         text,
-        (x, note["y"]),
+        (x, y),
         (0, note.get("yshift", 0) * 0.55),
         xycoords=(across, upwards),
         textcoords="offset points",
@@ -396,6 +403,7 @@ def _note(axes: Axes, note: Mapping[str, Any], width: float) -> None:
         color=note["font"]["color"],
         annotation_clip=False,
     )
+    said.set_in_layout(upwards == "axes fraction")  # among the marks they need no room of their own
 
 
 _ROW, _FOOT, _GAP = 0.19, 0.35, 0.35

@@ -296,3 +296,5 @@ def test_a_mean_has_its_interval_and_one_without_has_none():
     lines = [one.tolist() for one in axes.collections[0].get_segments()]
     assert lines == [[[pytest.approx(0.1), 0], [pytest.approx(0.4), 0]], [[0.4, 1], [0.4, 1]]]
     assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B"]
+    (title,) = [one for one in axes.texts if one.get_text() == "nDCG@10 of a on d"]
+    assert title.get_window_extent().y0 >= axes.get_window_extent().y1 - 1  # above all marks
