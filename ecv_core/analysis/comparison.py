@@ -124,7 +124,7 @@ def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]
     untested: list[Untested] = []
     by_users: defaultdict[Hashable, list[tuple[Run, Run]]] = defaultdict(list)
     tests: list[tuple[Run, Run, tuple[int, ...], PairedTest]] = []
-    means = _Means()
+    means = _kept()
     for one, other in combinations(runs, 2):
         folds = common_folds(one, other)
         if reason := unfair(one.spec, other.spec) or _too_little(one, other, folds, means):
@@ -175,19 +175,21 @@ def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: s
     return users, np.bincount(at, weights=values) / np.bincount(at)
 
 
-class _Means:
-    """`user_means` of each run, worked out once however many pairs it is in."""
+_Means = Callable[[Run, tuple[int, ...]], _UserMeans]
+"""`user_means` of a run over these folds."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, tuple[int, ...]], _UserMeans] = {}
 
-    def of(self, run: Run, folds: tuple[int, ...]) -> _UserMeans:
-        """Of these folds."""
+def _kept() -> _Means:
+    """Worked out once for each run, however many pairs it is in."""
+    known: dict[tuple[str, tuple[int, ...]], _UserMeans] = {}
+
+    def means(run: Run, folds: tuple[int, ...]) -> _UserMeans:
         key = run.run_id, folds
-        if key not in self._known:
-            metric = run.spec.metric_name
-            self._known[key] = user_means(_users(run), folds, metric)
-        return self._known[key]
+        if key not in known:
+            known[key] = user_means(_users(run), folds, run.spec.metric_name)
+        return known[key]
+
+    return means
 
 
 def _too_little(one: Run, other: Run, folds: tuple[int, ...], means: _Means) -> str:
@@ -199,7 +201,7 @@ def _too_little(one: Run, other: Run, folds: tuple[int, ...], means: _Means) -> 
             return (
                 f"different {one.spec.task.unit}s held out: the dataset was not the same for both"
             )
-        if len(np.intersect1d(means.of(one, folds)[0], means.of(other, folds)[0])) < 2:
+        if len(np.intersect1d(means(one, folds)[0], means(other, folds)[0])) < 2:
             return f"fewer than two {one.spec.task.unit}s in common"
         return ""
     if len(folds) < 2:
@@ -248,7 +250,7 @@ def _over_users(
     """Pairs that have the same folds, so that all can be resampled together."""
     runs = list({run.run_id: run for pair in pairs for run in pair}.values())
     rows = {run.run_id: at for at, run in enumerate(runs)}
-    known = [means.of(run, folds) for run in runs]
+    known = [means(run, folds) for run in runs]
     common = known[0][0]
     for users, _ in known[1:]:
         common = np.intersect1d(common, users, assume_unique=True)
@@ -300,9 +302,6 @@ FRAME_COLUMNS = {
     "effect": "Cohen's d of the differences: mean / standard deviation",
     "over": "what is paired: users or folds",
     "pairs": "how many",
-    "wins": "pairs in which the better run is better",
-    "ties": "pairs without a difference",
-    "losses": "pairs in which it is worse",
     "folds": "the folds that both have",
 }
 """The frame's columns and what they mean."""
@@ -319,7 +318,6 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             "better": one.first,
             "worse": one.second,
             "p_holm": one.p_holm,
-            "losses": one.test.losses,
             "folds": " ".join(map(str, one.folds)),
         }
         for one in comparisons
@@ -440,7 +438,7 @@ def names(runs: Sequence[Run], title: Callable[[str], str] = str) -> list[str]:
 
 
 _OF_NO_SCORE = tuple(SETTINGS[name].words for name in ("full", "country"))
-"""Named only where nothing else tells runs apart."""
+"""They tell runs apart by no score, so they are in no name."""
 
 
 def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
@@ -451,25 +449,15 @@ def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
     others = [
         one
         for one in differences(specs)
-        if one.differs and (one.name not in of_rule or _unsaid(one, rules))
+        if one.differs and one.name not in of_rule and one.name not in _OF_NO_SCORE
     ]
-    first = [one for one in others if one.name not in _OF_NO_SCORE]
-    for chosen in (first, others):
-        told = [
-            ", ".join(
-                ([rules[at]] if len(set(rules)) > 1 else [])
-                + [f"{one.name.split(': ')[-1]} {one.values[at]}" for one in chosen]
-            )
-            for at in range(len(specs))
-        ]
-        if len(set(told)) == len(told):
-            break
-    return told
-
-
-def _unsaid(field: Field, rules: Sequence[str]) -> bool:
-    """Whether a setting of the rule differs between runs of which the rule's words are the same."""
-    return len(set(zip(rules, field.values, strict=True))) > len(set(rules))
+    return [
+        ", ".join(
+            ([rules[at]] if len(set(rules)) > 1 else [])
+            + [f"{one.name.split(': ')[-1]} {one.values[at]}" for one in others]
+        )
+        for at in range(len(specs))
+    ]
 
 
 def _rule_in_short(spec: RunSpec) -> str:

@@ -343,18 +343,6 @@ TAUS_COLUMNS = {
     "swaps": "pairs of algorithms that are the other way round",
     "pairs": "pairs of algorithms",
 }
-PAIRS_COLUMNS = {
-    "dataset": "evaluated on",
-    "metric": "what the score is",
-    "reference": "the reference split",
-    "split": "another one",
-    "ahead": "the algorithm that is ahead under the reference",
-    "behind": "the other one",
-    "swaps": "whether the order is the other way round under the split",
-    "reference_keeps_percent": "of bootstrap samples with that order under the reference",
-    "split_keeps_percent": "of bootstrap samples with the split's own order under the split",
-    "both_percent": "of bootstrap samples with both",
-}
 """The frames' columns and what they mean."""
 
 
@@ -417,13 +405,14 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
     )
 
 
-@with_columns(PAIRS_COLUMNS)
 def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
-    """One row per pair of algorithms and split beside the reference, with the PAIRS_COLUMNS.
+    """One row per pair of algorithms and split beside the reference.
 
     Args:
         swaps: what was ranked.
         reference: one of its splits. Pairs that are equal under it have no order to lose.
+    Returns: split; ahead and behind, the algorithms under the reference; swaps, whether they are
+        the other way round under the split; both_percent of bootstrap samples with both orders.
     Raises: InputError for a reference that is not among the splits.
     """
     at = swaps.number(reference)
@@ -436,23 +425,13 @@ def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
             order = signs[at, pair]
             if split == at or order == 0:
                 continue
-            both = kept[at, :, pair] & kept[split, :, pair]
-            rows.append(
-                {
-                    "dataset": swaps.dataset,
-                    "metric": swaps.metric,
-                    "reference": reference,
-                    "split": name,
-                    "ahead": first if order > 0 else second,
-                    "behind": second if order > 0 else first,
-                    "swaps": bool(order * signs[split, pair] < 0),
-                    "reference_keeps_percent": _percent(kept[at, :, pair], known[at]),
-                    "split_keeps_percent": _percent(kept[split, :, pair], known[split]),
-                    "both_percent": _percent(both, known[at] & known[split]),
-                }
-            )
+            ahead, behind = (first, second) if order > 0 else (second, first)
+            both = (kept[at, :, pair] & kept[split, :, pair])[known[at] & known[split]]
+            percent = 100.0 * float(both.mean()) if len(both) else float("nan")
+            rows.append((name, ahead, behind, bool(order * signs[split, pair] < 0), percent))
+    columns = ["split", "ahead", "behind", "swaps", "both_percent"]
     # Without a row, a column of nothing would not be taken for yes and no.
-    return pd.DataFrame(rows, columns=list(PAIRS_COLUMNS)).astype({"swaps": bool})
+    return pd.DataFrame(rows, columns=columns).astype({"swaps": bool})
 
 
 def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -466,10 +445,6 @@ def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     if known.any():
         ends[:, known] = np.nanquantile(samples[known], [0.025, 0.975], axis=-1)
     return ends[0], ends[1]
-
-
-def _percent(yes: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
-    return 100.0 * float(yes[known].mean()) if known.any() else float("nan")
 
 
 # Pairs of algorithms under several splits -> what the ranking does, in plain sentences.

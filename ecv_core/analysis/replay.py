@@ -38,18 +38,6 @@ class Replay:
     """Folds that were planned; those that ran may be fewer."""
 
 
-def order_of(k: int, seed: int) -> list[int]:
-    """0 .. k-1 as they are for seed 0, else shuffled; the same for the same seed.
-
-    Raises: InputError for a negative seed.
-    """
-    if seed < 0:
-        raise InputError(f"the seed of an order must be 0 or more, but is {seed}")
-    if seed == 0:
-        return list(range(k))
-    return [int(fold) for fold in np.random.default_rng(seed).permutation(k)]
-
-
 def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
     """The folds once more under the spec's rule, by the code that decides live.
 
@@ -59,6 +47,8 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
         seed: 0 for the order in which they ran, else of a shuffle.
     Raises: InputError if no fold ran, or for a setting that the rule cannot work with.
     """
+    if seed < 0:
+        raise InputError(f"the seed of an order must be 0 or more, but is {seed}")
     if not folds:
         raise InputError(
             "no fold of this run is finished, so there is nothing to play; choose another run"
@@ -73,7 +63,9 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
             f"the rule '{spec.rule}' was adjusted by {', '.join(cheap)}, which cannot be "
             f"played again; play it with the rule '{PAPERS_RULE}'"
         )
-    told = [folds[at] for at in order_of(len(folds), seed)]
+    count = len(folds)
+    order = np.random.default_rng(seed).permutation(count) if seed else np.arange(count)
+    told = [folds[at] for at in order.tolist()]
     k = spec.max_folds
     played = moments(rule_for(spec), told, spec.confidence)
     return Replay(folds=tuple(told), moments=tuple(played), stopped_at=stop_of(played, k), k=k)

@@ -35,14 +35,6 @@ class PairedTest:
     effect: float | None
     """Cohen's d of the differences: mean / standard deviation. None over folds, whose spread says
     little of single users, and where all differences are the same."""
-    wins: int
-    """Pairs in which the first is higher."""
-    ties: int
-
-    @property
-    def losses(self) -> int:
-        """Pairs in which the second is higher."""
-        return self.pairs - self.wins - self.ties
 
 
 def over_users(
@@ -166,8 +158,6 @@ def _paired(
         high=interval[1],
         p=p,
         effect=middle / deviation if over == "users" and deviation > 0 else None,
-        wins=int((steps > 0).sum()),
-        ties=int((steps == 0).sum()),
     )
 
 

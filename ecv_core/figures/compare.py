@@ -410,11 +410,6 @@ def lanes_sentence(frame: pd.DataFrame) -> str:
     return f"{text} {counted(late, 'fold')} of them {AFTER}." if late else text
 
 
-def lanes_height(frame: pd.DataFrame) -> int:
-    """In pixels."""
-    return LEGEND_HEIGHT + LANE_HEIGHT * max(frame["node"].nunique(), 2)
-
-
 def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """The lanes below each other on one axis of time, a colour per run, late folds hatched.
 
@@ -453,7 +448,7 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     return lay_out(
         figure,
-        base_layout(colours, lanes_height(frame)),
+        base_layout(colours, LEGEND_HEIGHT + LANE_HEIGHT * max(frame["node"].nunique(), 2)),
         barmode="overlay",
         hovermode="closest",
         showlegend=True,

@@ -110,11 +110,6 @@ def stop_words(k: int, stopped_at: int, checked: bool) -> tuple[str, str]:
     return f"stop after {stopped_at}", f"{rest} run to check" if checked else f"{rest} saved"
 
 
-def whole_words(mean: float, k: int) -> str:
-    """'mean of all 10: 0.2970'."""
-    return f"mean of all {k}: {mean:.4f}"
-
-
 def alt_text(
     frame: pd.DataFrame, *, k: int, metric: str, stopped_at: int | None, title: str = ""
 ) -> str:

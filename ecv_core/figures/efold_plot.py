@@ -87,9 +87,18 @@ def efold_figure(
     if stopped_at is not None and stopped_at < k:
         _stop(figure, k, stopped_at, bool(len(checked)), colours)
     if stopped_at is not None and stopped_at < k == len(frame):
-        _k_fold_mean(figure, float(frame["mean"].iloc[-1]), k, colours)
+        mean = float(frame["mean"].iloc[-1])
+        figure.add_scatter(
+            x=[0.5, k + 0.5],
+            y=[mean, mean],
+            mode="lines",
+            line={"color": colours.ink, "width": 1.5},
+            name=f"mean of all {k}: {mean:.4f}",
+            hoverinfo="skip",
+        )
     if frame.empty:
-        _waiting(figure, colours)
+        middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
+        figure.add_annotation(note("waiting for the first fold", 19, colours.muted, **middle))
     lay_out(
         figure,
         base_layout(colours, height),
@@ -186,20 +195,6 @@ def _widths(figure: go.Figure, rows: pd.DataFrame, colours: Palette, opacity: fl
     )
 
 
-def _waiting(figure: go.Figure, colours: Palette) -> None:
-    figure.add_annotation(
-        note(
-            "waiting for the first fold",
-            19,
-            colours.muted,
-            x=0.5,
-            xref="paper",
-            y=0.5,
-            yref="paper",
-        )
-    )
-
-
 def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Palette) -> None:
     """The line, the shade behind it, and both said in the room that the axis has for it."""
     stop, rest = efold.stop_words(k, stopped_at, checked)
@@ -226,17 +221,6 @@ def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Pa
             yref="paper",
             xanchor=efold.side_of_stop(k, stopped_at),
         )
-    )
-
-
-def _k_fold_mean(figure: go.Figure, mean: float, k: int, colours: Palette) -> None:
-    figure.add_scatter(
-        x=[0.5, k + 0.5],
-        y=[mean, mean],
-        mode="lines",
-        line={"color": colours.ink, "width": 1.5},
-        name=efold.whole_words(mean, k),
-        hoverinfo="skip",
     )
 
 

@@ -20,6 +20,7 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
     rank_scale,
+    stepped,
 )
 from ecv_core.figures.words import counted
 
@@ -35,10 +36,6 @@ _ROOMY = 6
 _SHORT = 14
 """Pixels of numbers of at most four signs, which fit into the narrowest column."""
 
-Marks = Mapping[tuple[str, str], tuple[str, str]]
-"""(Dataset, algorithm) -> what stands in a cell without a number, and why."""
-NO_MARKS: Marks = {}
-
 
 def number_size(columns: int, least: int = 11) -> int:
     """Pixels of the numbers' type: two of them side by side must not touch.
@@ -47,11 +44,6 @@ def number_size(columns: int, least: int = 11) -> int:
         least: what many columns get; longer numbers less than short ones.
     """
     return min(16, max(least, 128 // max(1, columns)))
-
-
-def height_of(frame: pd.DataFrame) -> int:
-    """Pixels that a heatmap of this frame takes."""
-    return ABOVE + ROW_HEIGHT * int(frame["dataset"].nunique()) + BELOW
 
 
 def grid(
@@ -79,7 +71,6 @@ def heatmap_figure(
     value: str,
     scale: CellScale,
     hover: str,
-    marks: Marks = NO_MARKS,
     dark: bool = False,
 ) -> go.Figure:
     """The frame at its first alpha; a stronger colour is worse.
@@ -89,25 +80,28 @@ def heatmap_figure(
         value: the column to show.
         scale: of the colours; the same for all alphas.
         hover: what the number is, with `%{text}` for it.
-        marks: of cells without a number.
     """
-    colours = palette(dark)
     datasets, algorithms, values = grid(frame, value, [frame["alpha"].iloc[0]])
-    figure = go.Figure()
-    figure.add_trace(
-        cells_trace(
-            datasets,
-            algorithms,
-            values[0],
-            scale,
-            hover,
-            dark,
-            **legend(scale),
-            textfont={"size": number_size(len(algorithms), _SHORT), "color": colours.ink},
-        )
-    )
-    missing_cells(figure, datasets, algorithms, values[0], colours, marks)
-    return lay_out(figure, cells_layout(datasets, algorithms, colours, height_of(frame)))
+    return _heatmap(datasets, algorithms, values[0], scale, hover, dark)
+
+
+def _heatmap(
+    datasets: Sequence[str],
+    algorithms: Sequence[str],
+    values: NDArray[np.float64],
+    scale: CellScale,
+    hover: str,
+    dark: bool,
+    **more: Any,  # noqa: ANN401  any attribute of a trace
+) -> go.Figure:
+    """Cells of short numbers with their legend, and dashes where there is none."""
+    colours = palette(dark)
+    type_ = {"size": number_size(len(algorithms), _SHORT), "color": colours.ink}
+    looks = legend(scale) | {"textfont": type_} | more
+    figure = go.Figure(cells_trace(datasets, algorithms, values, scale, hover, dark, **looks))
+    missing_cells(figure, datasets, algorithms, values, colours)
+    height = ABOVE + ROW_HEIGHT * len(datasets) + BELOW
+    return lay_out(figure, cells_layout(datasets, algorithms, colours, height))
 
 
 def heatmap_steps(
@@ -116,7 +110,7 @@ def heatmap_steps(
     texts: Sequence[str],
     *,
     value: str,
-    label: Callable[[float], str],
+    digits: int,
     title: str,
 ) -> Steps:
     """What the cells show at each alpha of a slider.
@@ -126,9 +120,13 @@ def heatmap_steps(
         alphas: each one in the frame.
         texts: each alpha as shown.
         value: the column to show.
-        label: a number as its cell shows it.
+        digits: of the numbers below ten, after the point; others have at most one.
         title: what the numbers are, for those who do not see the figure.
     """
+
+    def label(number: float) -> str:
+        return f"{number:.{digits if number < 9.95 else min(digits, 1)}f}"
+
     datasets, algorithms, values = grid(frame, value, alphas)
     names = [f"{algorithm} on {dataset}" for dataset in datasets for algorithm in algorithms]
     patches, alts = [], []
@@ -142,6 +140,13 @@ def heatmap_steps(
             f"to {label(high)} ({most}), mean {label(mean)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def heatmap_at(frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale) -> go.Figure:
+    """The frame at one alpha, with its numbers; arguments as above."""
+    here = frame[frame["alpha"] == alpha]
+    steps = heatmap_steps(here, [alpha], [""], value=value, digits=scale.digits, title="")
+    return stepped(heatmap_figure(here, value=value, scale=scale, hover=""), steps)
 
 
 def rounded(values: NDArray[np.float64]) -> list[list[float | None]]:
@@ -215,19 +220,16 @@ def missing_cells(
     algorithms: Sequence[str],
     values: NDArray[np.float64],
     colours: Palette,
-    marks: Marks = NO_MARKS,
 ) -> None:
-    """A dash where there is no run, and the mark of a cell that has one."""
+    """A dash where there is no run."""
     gaps = [(datasets[row], algorithms[column]) for row, column in np.argwhere(np.isnan(values))]
-    marked = [marks.get(gap, ("-", "no complete run")) for gap in gaps]
     figure.add_scatter(
         x=[algorithm for _, algorithm in gaps],
         y=[dataset for dataset, _ in gaps],
         mode="text",
-        text=[mark for mark, _ in marked],
-        customdata=[why for _, why in marked],
+        text=["-"] * len(gaps),
         textfont={"size": number_size(len(algorithms), _SHORT), "color": colours.muted},
-        hovertemplate="%{x} on %{y}: %{customdata}<extra></extra>",
+        hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
     )
 
 
@@ -265,15 +267,12 @@ RANKS, KEPT = 0, 1
 """Numbers of the traces that move."""
 
 
-def ranks_figure(
-    ranks: pd.DataFrame, stability: pd.DataFrame, *, marks: Marks = NO_MARKS, dark: bool = False
-) -> go.Figure:
+def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Ranks as a heatmap, and beside it how often they are those of k folds.
 
     Args:
         ranks: with alpha, dataset, algorithm, rank_k_fold and rank_e_fold.
         stability: with alpha, dataset, same_order_percent and same_winner_percent.
-        marks: of cells without a rank.
     """
     colours = palette(dark)
     first = [ranks["alpha"].iloc[0]]
@@ -302,8 +301,8 @@ def ranks_figure(
             xaxis="x2",
         )
     )
-    missing_cells(figure, datasets, algorithms, values[0], colours, marks)
-    layout = cells_layout(datasets, algorithms, colours, height_of(ranks))
+    missing_cells(figure, datasets, algorithms, values[0], colours)
+    layout = cells_layout(datasets, algorithms, colours, ABOVE + ROW_HEIGHT * len(datasets) + BELOW)
     share = len(algorithms) / (len(algorithms) + len(SAME) + 0.4)
     layout["xaxis"] |= {"domain": [0, share - 0.01]}
     layout["xaxis2"] = layout["xaxis"] | {
@@ -347,6 +346,13 @@ def ranks_steps(
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
+def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.Figure:
+    """Both parts at one alpha."""
+    ranks, stability = (frame[frame["alpha"] == alpha] for frame in (ranks, stability))
+    steps = ranks_steps(ranks, stability, [alpha], [""])
+    return stepped(ranks_figure(ranks, stability), steps)
+
+
 def _rank(rank: float) -> str:
     """'2', and '2.5' for two that share the ranks 2 and 3."""
     return f"{rank:g}"
@@ -388,23 +394,18 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         at = datasets.index(row["dataset"]), algorithms.index(row["algorithm"])
         values[at] = 100 - row["of_best_percent"]
         words[at], about[at] = _cell(row), score_words(row)
-    figure = go.Figure(
-        cells_trace(
-            datasets,
-            algorithms,
-            values,
-            _SCALE,
-            "",
-            dark,
-            **legend(_SCALE),
-            text=words.tolist(),
-            customdata=about.tolist(),
-            hovertemplate="%{x} on %{y}<br>%{customdata}<extra></extra>",
-            textfont={"size": number_size(len(algorithms), 13), "color": palette(dark).ink},
-        )
+    return _heatmap(
+        datasets,
+        algorithms,
+        values,
+        _SCALE,
+        "",
+        dark,
+        text=words.tolist(),
+        customdata=about.tolist(),
+        hovertemplate="%{x} on %{y}<br>%{customdata}<extra></extra>",
+        textfont={"size": number_size(len(algorithms), 13), "color": palette(dark).ink},
     )
-    missing_cells(figure, datasets, algorithms, values, palette(dark))
-    return lay_out(figure, cells_layout(datasets, algorithms, palette(dark), height_of(scores)))
 
 
 def scores_words(scores: pd.DataFrame) -> str:

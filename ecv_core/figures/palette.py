@@ -141,25 +141,16 @@ def error_bars(
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartStyle:
-    """How a part of a split looks everywhere: colour, marker and pattern, as Plotly names them."""
-
-    colour: str
-    symbol: str
-    pattern: str
-
-
-def part_styles(colours: Palette) -> dict[str, PartStyle]:
-    """By the part's word, in the order of legends and stacks."""
+def part_styles(colours: Palette) -> dict[str, tuple[str, str]]:
+    """Part of a split, in the order of legends -> colour and marker, as Plotly names it."""
     blue, red, green, violet, _, ink = colours.series
     return {
-        "training": PartStyle(colour=blue, symbol="circle", pattern=""),
-        "fold-in": PartStyle(colour=green, symbol="square", pattern="\\"),
-        "validation": PartStyle(colour=violet, symbol="triangle-up", pattern="."),
-        "test": PartStyle(colour=red, symbol="diamond", pattern="/"),
-        "unused": PartStyle(colour=colours.muted, symbol="circle-open", pattern="-"),
-        "unknown": PartStyle(colour=ink, symbol="x", pattern="x"),
+        "training": (blue, "circle"),
+        "fold-in": (green, "square"),
+        "validation": (violet, "triangle-up"),
+        "test": (red, "diamond"),
+        "unused": (colours.muted, "circle-open"),
+        "unknown": (ink, "x"),
     }
 
 
@@ -226,6 +217,13 @@ class Steps:
         """As the figure component reads it."""
         steps = {one.name: list(getattr(self, one.name)) for one in fields(self)}
         return json.dumps(steps, separators=(",", ":"))
+
+
+def stepped(figure: go.Figure, steps: Steps) -> go.Figure:
+    """The figure as it is at the first of its steps, in place."""
+    for trace, change in steps.patches[0].items():
+        figure.data[trace].update(change)
+    return figure
 
 
 # What colours of cells span: the same on a page and in print.

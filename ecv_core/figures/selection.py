@@ -1,4 +1,4 @@
-"""Contenders as lanes, each with its distance to the leader; configurations with their scores."""
+"""Contenders as lanes, each with its distance to the leader; p values of pairs of settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -14,7 +13,6 @@ from ecv_core.figures.palette import (
     Palette,
     Steps,
     base_layout,
-    error_bars,
     lay_out,
     note,
     palette,
@@ -204,79 +202,12 @@ def _within(value: float, span: tuple[float, float]) -> float:
     return min(max(value, span[0]), span[1] - 0.02 * (span[1] - span[0]))
 
 
-# Search spaces with their scores: score by parameter, and p values by metric.
-
-
-_HEIGHT = 420
-
-
-def by_parameter_figure(
-    frame: pd.DataFrame, parameter: str, metric: str, *, dark: bool = False
-) -> go.Figure:
-    """Each configuration's score with its interval, at its value of a parameter.
-
-    Configurations with the same value stand beside each other.
-
-    Args:
-        frame: a column per parameter, and score, low, high and folds; a row per configuration.
-        parameter: the column that is one.
-        metric: as people read it.
-    """
-    colours = palette(dark)
-    values = _values(frame, parameter)
-    places = np.array([values.index(one) for one in frame[parameter]], dtype=np.float64)
-    for place in range(len(values)):
-        mine = np.flatnonzero(places == place)
-        places[mine] += np.linspace(-0.25, 0.25, len(mine)) if len(mine) > 1 else 0.0
-    figure = go.Figure(
-        go.Scatter(
-            x=places,
-            y=frame["score"],
-            error_y=error_bars(
-                frame["score"], frame["low"], frame["high"], colours.mean, thickness=2, width=4
-            ),
-            mode="markers",
-            marker={"size": 10, "color": colours.mean},
-            customdata=np.stack([_said(frame), frame["folds"].to_numpy(object)], axis=1),
-            hovertemplate="%{customdata[0]}<br>%{y:.4f}, folds: %{customdata[1]}<extra></extra>",
-        )
-    )
-    return lay_out(
-        figure,
-        base_layout(colours, _HEIGHT),
-        hovermode="closest",
-        showlegend=False,
-        xaxis=_axis(
-            parameter.replace("_", " "),
-            colours,
-            tickvals=list(range(len(values))),
-            ticktext=[value_text(one) for one in values],
-            showgrid=False,
-            range=[-0.5, len(values) - 0.5],
-        ),
-        yaxis=_axis(metric, colours, gridcolor=colours.grid),
-    )
+# Search spaces: values of parameters, and p values by metric.
 
 
 def value_text(value: object) -> str:
     """A value of a parameter as people read it: 0.00001221, and 250 for 250.0."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _values(frame: pd.DataFrame, parameter: str) -> list[Any]:
-    """In order of size, where they are numbers."""
-    return sorted(frame[parameter].unique().tolist(), key=lambda one: (isinstance(one, str), one))
-
-
-def _said(frame: pd.DataFrame) -> np.ndarray:
-    names = [str(name) for name in frame if name not in ("score", "low", "high", "folds")]
-    return np.array(
-        [
-            ", ".join(f"{name.replace('_', ' ')} {value_text(row[name])}" for name in names)
-            for row in frame.to_dict("records")
-        ],
-        dtype=object,
-    )
 
 
 def _axis(title: str, colours: Palette, **more: Any) -> dict[str, Any]:  # noqa: ANN401  of layout.xaxis

@@ -21,6 +21,7 @@ from ecv_core.figures.palette import (
     lecture_layout,
     palette,
     part_styles,
+    stepped,
 )
 
 STACK = 0.34
@@ -53,24 +54,20 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
         name="leak",
         **shared,
     )
-    for word, style in part_styles(colours).items():
+    for word, (colour, symbol) in part_styles(colours).items():
         figure.add_scatter(
             mode="markers",
             name=word,
             marker={
-                "symbol": style.symbol,
-                "color": style.colour,
-                "size": MARK - (1 if style.symbol == "diamond" else 0),
-                "line": {
-                    "color": colours.ground if "open" not in style.symbol else style.colour,
-                    "width": 1.5,
-                },
+                "symbol": symbol,
+                "color": colour,
+                "size": MARK - (1 if symbol == "diamond" else 0),
+                "line": {"color": colour if "open" in symbol else colours.ground, "width": 1.5},
             },
             showlegend=bool((toy.marks["part"] == word).any()),
             hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
         )
-    for at, patch in _patch(toy, 0).items():
-        figure.data[at].update(patch)
+    stepped(figure, Steps(patches=[_patch(toy, 0)]))
     names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
     figure.update_xaxes(**axis("day", colours, range=[-4, DAYS + 4], dtick=28, showgrid=False))
     figure.update_yaxes(

@@ -18,12 +18,13 @@ from ecv_core.figures.palette import (
     lay_out,
     palette,
     plain_axis,
+    stepped,
 )
-from ecv_core.figures.words import setting_words
+from ecv_core.figures.words import alpha_text, setting_words
 from ecv_core.stopping import BASELINE, PAPERS_RULE, RULES
 
-HERE, SYSTEMS_HERE = 0, 1
-"""Numbers of the traces that move; they are drawn in `zorder`, not in this order."""
+HERE = 0
+"""Number of the trace that moves; it is drawn in `zorder`, not in this order."""
 FINE = 20
 """Settings of a rule from which on its line has no marks."""
 
@@ -74,16 +75,6 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
         showlegend=False,
         hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>alpha picked</extra>",
     )
-    figure.add_scatter(  # SYSTEMS_HERE
-        x=[],
-        y=[],
-        text=[],
-        mode="markers",
-        marker={"size": 9, "color": colours.mean, "opacity": 0.65},
-        zorder=4,
-        showlegend=False,
-        hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>%{text}</extra>",
-    )
     if several:
         _systems(figure, systems, colours)
     _fixed(figure, fixed, colours)
@@ -112,7 +103,7 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
 
 
 def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]) -> Steps:
-    """Where the moving points are at each alpha of a slider.
+    """Where the moving point is at each alpha of a slider.
 
     Args:
         frame: from `tradeoff.tradeoff_frame`.
@@ -121,34 +112,21 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence
     """
     at = ["energy_percent", "difference_percent"]
     average = frame[frame["kind"] == AVERAGE].set_index("setting")[at]
-    rows = frame[frame["kind"] == SYSTEM]
-    names = list(rows["system"].unique())
-    several = len(names) > 1
-    xs, ys = (
-        rows.pivot(index="setting", columns="system", values=one)[names]
-        .loc[list(alphas)]
-        .to_numpy(dtype="float64")
-        .round(4)
-        for one in at
-    )
     patches, alts = [], []
-    for row, (alpha, text) in enumerate(zip(alphas, texts, strict=True)):
+    for alpha, text in zip(alphas, texts, strict=True):
         x, y = average.loc[alpha].to_numpy(dtype="float64").tolist()
-        patches.append(
-            {
-                HERE: {"x": [x], "y": [y], "text": [f"<b>alpha {text}</b>"]},
-                SYSTEMS_HERE: {
-                    "x": xs[row].tolist() if several else [],
-                    "y": ys[row].tolist() if several else [],
-                    "text": names if several else [],
-                },
-            }
-        )
+        patches.append({HERE: {"x": [x], "y": [y], "text": [f"<b>alpha {text}</b>"]}})
         alts.append(
             f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
             f"{x:.1f} % of the cost, difference {y:.2f} %. The paper reports 41.5 % and 1.81 %."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def tradeoff_at(frame: pd.DataFrame, alpha: float, *, cost: str = "energy") -> go.Figure:
+    """The trade-off at one alpha."""
+    steps = tradeoff_steps(frame, [alpha], [alpha_text(alpha)])
+    return stepped(tradeoff_figure(frame, cost=cost), steps)
 
 
 def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None:
@@ -331,6 +309,11 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
             f"average, most often after fold {folds[likely]} ({percent[likely]:.0f} % of orders)."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def stops_at(frame: pd.DataFrame, alpha: float) -> go.Figure:
+    """The bars at one alpha."""
+    return stepped(stops_figure(frame), stops_steps(frame, [alpha], [alpha_text(alpha)]))
 
 
 def _share(percent: float) -> str:

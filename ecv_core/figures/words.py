@@ -290,6 +290,11 @@ def interval_lines(run: Run) -> list[str]:
     return lines
 
 
+def interval_sentences(run: Run) -> list[str]:
+    """The same as sentences."""
+    return [f"{line[0].upper()}{line[1:]}." for line in interval_lines(run)]
+
+
 def _ends(interval: Interval) -> str:
     return f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}"
 
@@ -299,12 +304,8 @@ def arithmetic(run: Run) -> str:
     if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
     reason = run.at_stop.decision.reason
-    return reason if run.state.active else _without_go_on(reason)
-
-
-def _without_go_on(reason: str) -> str:
     said = reason.removesuffix(": go on.")
-    return reason if said == reason else f"{said}."
+    return reason if run.state.active or said == reason else f"{said}."
 
 
 def _check(mean: float, whole: float, k: int) -> str:

@@ -23,8 +23,6 @@ from ecv_core.figures.baselines import (
     board_frame,
     curves_figure,
     dimension_frame,
-    spread_figure,
-    spread_frame,
     steps_frame,
 )
 from ecv_core.figures.words import counted
@@ -175,16 +173,6 @@ def spread(dataset: str, entries: Sequence[Entry]) -> None:
         f"Plain matrix factorization by SGD, the **same method**, gets from **{low:.3f} to "
         f"{high:.3f}** with {len(found)} settings of learning rate, regularization and dimension: "
         f"{high - low:.3f} apart. All {len(newest)} published results are {inside:.3f} apart."
-    )
-    frame = spread_frame(found, reported)
-    plot(
-        lambda dark: spread_figure(frame, dark=dark),
-        version=(dataset, len(frame)),
-        key="baselines-spread",
-        alt=f"One method over its settings: RMSE {low:.3f} to {high:.3f}; published methods: "
-        f"{min(newest):.3f} to {max(newest):.3f}.",
-        name=f"spread of set-ups on {dataset}",
-        table=lambda: frame,
     )
 
 

@@ -16,7 +16,6 @@ from streamlit.typing import UploadedFile
 from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
 from ecv_core.analysis.selection import Played, Terms, play
 from ecv_core.analysis.selection.contenders import (
-    configurations_frame,
     contender_title,
     contenders_of,
     varied,
@@ -31,9 +30,8 @@ from ecv_core.analysis.selection.document import (
 )
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
-from ecv_core.figures.report.pictures import intervals_picture
+from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.selection import (
-    by_parameter_figure,
     selection_figures,
     selection_steps,
     value_text,
@@ -56,7 +54,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, results
-from pages.shared.widgets.choices import pick_one, scores_upload
+from pages.shared.widgets.choices import scores_upload
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import numbers, slider_watch
 
@@ -202,10 +200,9 @@ def _for_paper(chosen: Shown) -> None:
         )
 
     def picture() -> Figure:
-        rows = _lanes(chosen)
-        rows = rows.assign(name=rows["contender"], mean=rows["behind"])
-        last = rows[rows["step"] == rows["step"].max()]
-        return intervals_picture(last, "behind the leader, % of its mean")
+        rows = _lanes(chosen, _untagged(chosen))
+        brief = rows.assign(says=rows["state"])  # a column has no room for more
+        return printed(lambda: selection_figures(brief)[-1])
 
     on = f" on {chosen.on}" if chosen.on else ""
     for_paper(
@@ -242,8 +239,7 @@ def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
 
 def _figure(chosen: Shown, said: Sequence[str]) -> None:
     played = chosen.played
-    titles = [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
-    frame = _lanes(chosen, titles)
+    frame = _lanes(chosen, _untagged(chosen))
     steps = selection_steps(frame, said)
 
     def make(dark: bool) -> list[go.Figure]:
@@ -260,6 +256,10 @@ def _figure(chosen: Shown, said: Sequence[str]) -> None:
         name=name,
         table=lambda: frame,
     )
+
+
+def _untagged(chosen: Shown) -> list[str]:
+    return [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
 
 
 def _lanes(chosen: Shown, titles: Sequence[str] = ()) -> pd.DataFrame:
@@ -368,31 +368,16 @@ def space(chosen: Shown) -> None:
     Args:
         chosen: as far as it has come.
     """
-    metric = chosen.metric
     params = varied([one.name for one in chosen.contenders])
     if params is None:
         return
-    names = list(params[0])
-    frame = configurations_frame(chosen.contenders, params, chosen.played.folds_used)
-    version = (repr(chosen.version), repr(chosen.terms), metric)
     st.header("Parameters", anchor=False)
     spent, most = sum(chosen.played.folds_used), chosen.terms.k * len(params)
-    higher = chosen.terms.higher_is_better
-    best = params[int(frame["score"].argmax() if higher else frame["score"].argmin())]
-    shown = ", ".join(f"{_words(name)} {value_text(best[name])}" for name in names)
+    best = params[chosen.played.rounds[-1].leader]
+    shown = ", ".join(f"{_words(name)} {value_text(value)}" for name, value in best.items())
     st.caption(
-        f"{len(params)} configurations, {spent:,} of {most:,} folds. Scores are means of the folds "
-        f"that each has run; the best so far is that of {shown}.{edge_words(params, best)}"
-    )
-    picked = names[0]
-    if len(names) > 1:
-        picked = pick_one("Score by", names, "space-parameter", words=_words)
-    plot(
-        lambda dark: by_parameter_figure(frame, picked, metric, dark=dark),
-        version=(*version, picked),
-        key="space-parameter-figure",
-        alt=f"{metric} of each configuration with its 95 % interval, by {picked}.",
-        table=lambda: frame,
+        f"{len(params)} configurations, {spent:,} of {most:,} folds; the best so far is that of "
+        f"{shown}.{edge_words(params, best)}"
     )
 
 

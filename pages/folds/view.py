@@ -29,8 +29,15 @@ from ecv_core.figures.report.advice import (
     way_out_sentence,
 )
 from ecv_core.figures.report.describe import describe_advice
-from ecv_core.figures.report.pictures import stops_picture, tradeoff_picture
-from ecv_core.figures.tradeoff import stops_figure, stops_steps, tradeoff_figure, tradeoff_steps
+from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.tradeoff import (
+    stops_at,
+    stops_figure,
+    stops_steps,
+    tradeoff_at,
+    tradeoff_figure,
+    tradeoff_steps,
+)
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Run
@@ -218,13 +225,12 @@ def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[Run]) -> No
     about = names[0] if len(names) == 1 else counted(len(names), "run")
     settings = [one.outcome.setting for one in found.options if one.rule == PAPERS_RULE]
     alpha = (settings and settings[0]) or explored.usual
+    tradeoff = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
+    stops = partial(stops_at, explored.stops, alpha)
     for_paper(
         lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost),
         key="folds",
-        pictures={
-            "Trade-off": partial(tradeoff_picture, explored.frame, alpha=alpha, cost=explored.cost),
-            "Stops": partial(stops_picture, explored.stops, alpha=alpha),
-        },
+        pictures={"Trade-off": partial(printed, tradeoff), "Stops": partial(printed, stops)},
         title=f"{about}, alpha {alpha_text(alpha)}",
         specs=[run.spec for run in runs],
     )

@@ -13,7 +13,8 @@ import streamlit as st
 from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.report.pictures import efold_picture
+from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
@@ -110,13 +111,15 @@ def figure_1(shown: Run) -> Callable[[], Figure]:
 
     def draw() -> Figure:
         run = newest(shown)
-        return efold_picture(
+        make = partial(
+            efold_figure,
             so_far(run),
             k=run.k,
             metric=metric_label(run.spec),
             stopped_at=run.stopped_at,
             confidence=run.spec.confidence,
         )
+        return printed(make)
 
     return draw
 

@@ -59,7 +59,7 @@ def comparison() -> None:
         for_paper(
             lambda: describe_runs(runs, made_with(runs)),
             key="comparison",
-            pictures=means_pictures(named, best),
+            pictures=means_pictures(named),
             title=f"{counted(len(runs), 'run')} compared",
             specs=[run.spec for run in runs],
         )

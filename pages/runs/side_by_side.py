@@ -23,7 +23,7 @@ from ecv_core.analysis.comparison import (
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
-from ecv_core.figures.report.pictures import intervals_picture
+from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
 from ecv_core.records.spec import SETTINGS
@@ -59,13 +59,13 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     st.caption("A click on a mean opens its run.")
 
 
-def means_pictures(
-    runs: Sequence[NamedRun], best: Sequence[str]
-) -> dict[str, Callable[[], Figure]]:
+def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
     """For print, what `picture` shows: one for each dataset and metric."""
-    panels = compare_frame(runs, best).groupby(["dataset", "metric"], sort=False)
+    panels = compare_frame(runs).groupby(["dataset", "metric"], sort=False)
     return {
-        f"{metric} on {dataset_title(str(dataset))}": partial(intervals_picture, rows, str(metric))
+        f"{metric} on {dataset_title(str(dataset))}": partial(
+            printed, partial(compare_figure, rows)
+        )
         for (dataset, metric), rows in panels
         if rows["mean"].notna().any()
     }

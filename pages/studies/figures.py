@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from math import factorial, sqrt
 from typing import Any
 
@@ -21,12 +20,10 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.heatmap import (
     EARLY,
-    Marks,
     heatmap_figure,
     heatmap_steps,
     ranks_figure,
     ranks_steps,
-    score_words,
     scores_figure,
     scores_words,
 )
@@ -43,6 +40,7 @@ from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.tables import chart_table
 
+_CLICK = "A click on a cell opens its run."
 _COLUMN, _RANK_COLUMN = 42, 62
 """Pixels of a column that can still be read."""
 
@@ -107,7 +105,7 @@ def difference_section(done: Summary, scores: pd.DataFrame) -> None:
     st.caption(
         f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
         f"{glossary_link('k-fold-mean', 'k-fold mean')}, in percent; smaller is better. "
-        f"{_of_cells(done, scores)}"
+        f"{_CLICK * (not scores.empty)}"
     )
 
 
@@ -124,17 +122,8 @@ def stops_section(done: Summary, scores: pd.DataFrame) -> None:
     )
     st.caption(
         f"Figure 3 of the paper: the mean {glossary_link('stop')}; fewer folds, less "
-        f"{glossary_link('energy', 'energy')}. {_of_cells(done, scores)}"
+        f"{glossary_link('energy', 'energy')}. {_CLICK * (not scores.empty)}"
     )
-
-
-def _of_cells(done: Summary, scores: pd.DataFrame) -> str:
-    early = early_of(scores)
-    seen = (early["dataset"].isin(done.cells["dataset"])) & (
-        early["algorithm"].isin(done.cells["algorithm"])
-    )
-    opens = "A click on a cell opens its run." * (not scores.empty)
-    return opens + f" {EARLY_WORDS}" * bool(seen.any())
 
 
 def _heatmap(
@@ -148,9 +137,7 @@ def _heatmap(
     hover: str,
 ) -> None:
     plot(
-        lambda dark: heatmap_figure(
-            done.cells, value=value, scale=scale, hover=hover, marks=marks(scores), dark=dark
-        ),
+        lambda dark: heatmap_figure(done.cells, value=value, scale=scale, hover=hover, dark=dark),
         version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{title}, datasets by algorithms.",
@@ -160,7 +147,7 @@ def _heatmap(
             done.alphas,
             done.texts,
             value=value,
-            label=partial(_number, scale.digits),
+            digits=scale.digits,
             title=title,
         ),
         name=f"study {what}",
@@ -187,7 +174,7 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
         f"the same order, and each stops by its own scores ({known})."
     )
     plot(
-        lambda dark: ranks_figure(done.ranks, done.stability, marks=marks(scores), dark=dark),
+        lambda dark: ranks_figure(done.ranks, done.stability, dark=dark),
         version=(done.version, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
@@ -198,11 +185,6 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
         table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
         least_width=NAMES + _RANK_COLUMN * (done.cells["algorithm"].nunique() + 2),
     )
-
-
-def _number(digits: int, value: float) -> str:
-    """'0.81', '12.3': never more than four signs."""
-    return f"{value:.{digits if value < 9.95 else min(digits, 1)}f}"
 
 
 def made_up(done: Summary, runs: Sequence[Run]) -> None:
@@ -252,14 +234,6 @@ def scores_section(scores: pd.DataFrame) -> None:
 def early_of(scores: pd.DataFrame) -> pd.DataFrame:
     """The rows whose k-fold mean is not known."""
     return scores[scores["folds"] < scores["k"]]
-
-
-def marks(scores: pd.DataFrame) -> Marks:
-    """Of the cells whose k-fold mean is not known."""
-    return {
-        (str(row["dataset"]), str(row["algorithm"])): (EARLY, score_words(row))
-        for row in early_of(scores).to_dict("records")
-    }
 
 
 def addresses(scores: pd.DataFrame) -> dict[str, str]:

@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.rules import Known, by_rule
-from ecv_core.figures.palette import difference_scale, stop_scale
+from ecv_core.figures.heatmap import heatmap_at, ranks_at
+from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.report.describe import describe_study
-from ecv_core.figures.report.pictures import cells_picture, ranks_picture
+from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,
     Summary,
@@ -145,15 +146,16 @@ def _parts(done: Summary, runs: Sequence[Run], scores: pd.DataFrame, alpha: floa
 
 def _pictures(done: Summary, alpha: float) -> dict[str, Callable[[], Figure]]:
     cells = done.cells[done.cells["alpha"] == alpha]
-    off, stops = difference_scale(cells), stop_scale(done.k)
-    pictures: dict[str, Callable[[], Figure]] = {
-        "Difference": partial(cells_picture, cells, "difference_percent", scale=off),
-        "Folds used": partial(cells_picture, cells, "mean_stop", scale=stops),
+
+    def heatmap(value: str, scale: CellScale) -> Callable[[], Figure]:
+        return partial(printed, partial(heatmap_at, cells, alpha, value=value, scale=scale))
+
+    ranks = partial(ranks_at, done.ranks, done.stability, alpha)
+    pictures = {
+        "Difference": heatmap("difference_percent", difference_scale(cells)),
+        "Folds used": heatmap("mean_stop", stop_scale(done.k)),
     }
-    if not done.ranks.empty:
-        ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
-        pictures["Ranks"] = partial(ranks_picture, ranks, kept)
-    return pictures
+    return pictures | ({} if done.ranks.empty else {"Ranks": partial(printed, ranks)})
 
 
 def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:

@@ -22,7 +22,6 @@ from ecv_core.figures.baselines import (
     board_figure,
     board_frame,
     dimension_frame,
-    spread_frame,
     steps_frame,
 )
 from ecv_core.fold.spec import make_spec
@@ -125,7 +124,6 @@ def test_frames_have_a_row_per_result_dimension_and_step(a_rating_run):
     frame = dimension_frame(runs, ["bayesian-mf"])
     assert frame[["dimension", "rmse"]].to_numpy().tolist() == [[8, 0.95], [16, 0.9]]
     assert steps_frame(runs[:1])["rmse"].tolist() == [1.0, 0.9]
-    assert spread_frame([0.9, 1.0], [entry("a", 0.8)])["rmse"].tolist() == [0.9, 1.0, 0.8]
 
 
 def test_recorded_runs_are_of_models_that_predict_ratings_and_agree_with_their_folds():

@@ -87,6 +87,7 @@ def moments_of(scores):
     return moments
 
 
+@settings(max_examples=25)
 @given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
 def test_the_score_axis_only_grows_and_always_holds_every_fold(scores):
     moments = moments_of(scores)

@@ -63,9 +63,7 @@ def test_a_grid_has_rows_and_columns_as_they_come_and_gaps(cells):
 
 
 def test_the_steps_carry_the_numbers_and_a_sentence(cells):
-    steps = heatmap_steps(
-        cells, ALPHAS, TEXTS, value="value", label=lambda v: f"{v:.0f}", title="Value"
-    )
+    steps = heatmap_steps(cells, ALPHAS, TEXTS, value="value", digits=0, title="Value")
     first, last = steps.patches
     assert first[0] == {"z": [[111, 112], [121, None]], "text": [["111", "112"], ["121", ""]]}
     assert last[0]["z"] == [[211, 212], [221, None]]
@@ -142,14 +140,12 @@ def _contrast(one, other):
     return (bright + 0.05) / (dim + 0.05)
 
 
-def test_a_cell_without_a_number_has_its_mark_and_why(cells, ranks, stability):
-    marks = {("two", "b"): ("†", "stopped after 3 of 10 folds")}
-    figure = heatmap_figure(cells, value="value", scale=SCALE, hover="", marks=marks)
+def test_a_cell_without_a_number_has_a_dash(cells, ranks, stability):
+    figure = heatmap_figure(cells, value="value", scale=SCALE, hover="")
     (gaps,) = [trace for trace in figure.data if trace.type == "scatter"]
     assert (gaps.x, gaps.y) == (("b",), ("two",))
-    assert gaps.text == ("†",)
-    assert gaps.customdata == ("stopped after 3 of 10 folds",)
-    figure = ranks_figure(ranks[ranks["algorithm"] == "a"], stability, marks=marks)
+    assert gaps.text == ("-",)
+    figure = ranks_figure(ranks[ranks["algorithm"] == "a"], stability)
     assert not [trace for trace in figure.data if trace.type == "scatter" and trace.text]
 
 

@@ -215,8 +215,6 @@ def comparison(p):
             high=0.014,
             p=0.0005,
             effect=0.3,
-            wins=500,
-            ties=43,
         ),
         p_holm=p,
     )

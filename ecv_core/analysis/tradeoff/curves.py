@@ -190,13 +190,7 @@ class Ranking:
     same_winner: NDArray[np.float64]
     """Share of orders in which the best one is the best under k folds; shape (alphas,)."""
     orders: int
-    exact: bool
-    """True where these are all orders, False for a sample."""
-
-    def standard_errors(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of `same_order` or `same_winner`; 0 where every order was counted."""
-        errors: NDArray[np.float64] = np.sqrt(shares * (1 - shares) / self.orders)
-        return np.zeros_like(shares) if self.exact else errors
+    """How many were counted: all of them, or a sample."""
 
 
 def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
@@ -248,7 +242,6 @@ def _ranking(dataset: str, systems: Sequence[Scores], alphas: NDArray[np.float64
         same_order=same_order,
         same_winner=same_winner,
         orders=len(orders),
-        exact=k <= ALL_ORDERS_K,
     )
 
 

@@ -138,9 +138,7 @@ STABILITY_COLUMNS = {
     "dataset": "ranked on",
     "algorithms": "how many are ranked",
     "same_order_percent": "of orders in which the algorithms rank exactly as under k folds",
-    "same_order_error": "its standard error; 0 where all orders were counted",
     "same_winner_percent": "of orders in which the best one is the best under k folds",
-    "same_winner_error": "its standard error",
     "orders": "how many orders were counted",
 }
 HEADLINE_COLUMNS = {
@@ -148,7 +146,6 @@ HEADLINE_COLUMNS = {
     "difference_percent": "mean over runs of the expected difference to the k-fold mean",
     "mean_stop": "mean over runs of the expected folds used",
     "energy_percent": "mean over runs of the energy used, of all k folds",
-    "folds_percent": "the same by fold count",
     "processor_percent": "of the sum of the runs' processor seconds; empty where none is known",
     "processor_runs": "runs in that sum; of recorded ones, one fold tells what each fold costs",
     "joules_percent": "of the sum of the runs' joules; empty where some have no energy",
@@ -203,9 +200,7 @@ def stability_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
                 "dataset": one.dataset,
                 "algorithms": len(one.algorithms),
                 "same_order_percent": 100 * one.same_order,
-                "same_order_error": 100 * one.standard_errors(one.same_order),
                 "same_winner_percent": 100 * one.same_winner,
-                "same_winner_error": 100 * one.standard_errors(one.same_winner),
                 "orders": one.orders,
             }
         )
@@ -239,7 +234,6 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "difference_percent": average.mean_difference_percent[rows],
             "mean_stop": average.mean_stop[rows],
             "energy_percent": average.cost_percent[rows],
-            "folds_percent": 100 * shares.mean(axis=0),
             "processor_percent": 100 * seconds @ shares / seconds.sum() if timed else np.nan,
             "processor_runs": timed,
             "joules_percent": bill,

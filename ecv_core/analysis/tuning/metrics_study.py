@@ -45,15 +45,6 @@ SIGNIFICANT = 0.05
 """Below this p a pair counts as told apart, where pairs are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
-    """Of one metric, by p values corrected for the number of pairs."""
-
-    dp: float
-    told_apart: float
-    """Share of pairs, averaged over folds, with such a p value below SIGNIFICANT."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MetricsStudy:
     """What the scores of a tuning say of metrics and parameters."""
@@ -73,19 +64,19 @@ class MetricsStudy:
         """The metrics, most discriminative first."""
         return sorted(self.curves, key=lambda name: self.curves[name].dp)
 
-    def told_apart(self, metric: str) -> float:
-        """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
-        return float((self.p_values[metric] < SIGNIFICANT).mean())
-
     @cached_property
-    def corrected(self) -> Mapping[str, Corrected]:
-        """Metric -> the same with the p values of a fold corrected for the number of pairs."""
-        found = {}
-        for name, p_values in self.p_values.items():
-            holm = holm_corrected(p_values)
-            dp = len(self.curves[name].p_values) * float(holm.mean())
-            found[name] = Corrected(dp=dp, told_apart=float((holm < SIGNIFICANT).mean()))
-        return found
+    def corrected(self) -> Mapping[str, Floats]:
+        """`p_values` with those of a fold corrected for the number of pairs."""
+        return {name: holm_corrected(p_values) for name, p_values in self.p_values.items()}
+
+    def told_apart(self, metric: str, *, corrected: bool = False) -> float:
+        """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
+        p_values = (self.corrected if corrected else self.p_values)[metric]
+        return float((p_values < SIGNIFICANT).mean())
+
+    def dp_corrected(self, metric: str) -> float:
+        """DP of the corrected p values."""
+        return len(self.curves[metric].p_values) * float(self.corrected[metric].mean())
 
     def sentence(self) -> str:
         """The answer: which metric to tune by, which one not, and the dominant parameter."""
@@ -96,8 +87,8 @@ class MetricsStudy:
             f"in {_percent(self.told_apart(best))} of the pairs of a fold with the one, in "
             f"{_percent(self.told_apart(worst))} with the other."
         )
-        after = min(self.corrected, key=lambda name: self.corrected[name].dp)
-        shares = [_percent(self.corrected[name].told_apart) for name in (after, worst)]
+        after = min(self.corrected, key=self.dp_corrected)
+        shares = [_percent(self.told_apart(name, corrected=True)) for name in (after, worst)]
         text += (
             f" Corrected for so many pairs (Holm), {column_title(after)} is "
             f"{'still' if after == best else 'the'} best: {shares[0]}, and {shares[1]} with "
@@ -178,7 +169,7 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
             name: {
                 "dp": curve.dp,
                 "dp_plus_sd": curve.dp_plus_sd,
-                "dp_corrected": study.corrected[name].dp,
+                "dp_corrected": study.dp_corrected(name),
                 "p_values": curve.p_values.tolist(),
             }
             for name, curve in study.curves.items()
@@ -230,8 +221,8 @@ def powers_frame(study: MetricsStudy) -> pd.DataFrame:
                 "dp": study.curves[name].dp,
                 "dp_plus_sd": study.curves[name].dp_plus_sd,
                 "told_apart_percent": 100 * study.told_apart(name),
-                "dp_corrected": study.corrected[name].dp,
-                "told_apart_corrected_percent": 100 * study.corrected[name].told_apart,
+                "dp_corrected": study.dp_corrected(name),
+                "told_apart_corrected_percent": 100 * study.told_apart(name, corrected=True),
             }
             for name in study.ranked
         ]

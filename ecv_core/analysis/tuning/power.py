@@ -127,15 +127,9 @@ def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
     return np.sort(rng.permutation(pairs)[:drawn])
 
 
-def drawn_curve(p_values: Floats, places: NDArray[np.intp] | None = None) -> PValueCurve:
-    """The curve of some pairs, as in the paper.
-
-    Args:
-        p_values: shape (folds, pairs).
-        places: of the pairs; all by default.
-    """
-    chosen = p_values if places is None else p_values[:, places]
-    return _curve(-np.sort(-chosen, axis=1))
+def drawn_curve(p_values: Floats) -> PValueCurve:
+    """The curve of these pairs, as in the paper; `p_values` of shape (folds, pairs)."""
+    return _curve(-np.sort(-p_values, axis=1))
 
 
 def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:

@@ -111,7 +111,6 @@ def _declared(algorithm: Algorithm, name: str) -> Space:
 
 
 Sampler = Literal["grid", "random", "tpe"]
-SAMPLERS: tuple[Sampler, ...] = ("grid", "random", "tpe")
 USUAL_BUDGET = 20
 """Configurations of a random or TPE search where nothing else is asked for."""
 _PATIENCE = 50
@@ -159,8 +158,15 @@ def sampled(
         for values in itertools.product(*space.values()):
             yield dict(zip(space, values, strict=True))
         return
-    study = quiet_study(_sampler(space, sampler, seed), maximize=higher_is_better)
-    places = places_of(space)
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    study = _quiet_study(_sampler(space, sampler, seed), maximize=higher_is_better)
+    places: dict[str, BaseDistribution] = {
+        name: IntDistribution(0, len(values) - 1)
+        if all(isinstance(value, int | float) for value in values)
+        else CategoricalDistribution(range(len(values)))
+        for name, values in space.items()
+    }
     seen: dict[tuple[ParamValue, ...], float] = {}
     again = 0
     while len(seen) < budget and (sampler != "tpe" or again < _PATIENCE):
@@ -174,19 +180,7 @@ def sampled(
         study.tell(trial, seen[key])
 
 
-def places_of(space: Space) -> dict[str, BaseDistribution]:
-    """What Optuna is told of a space: the places of values, in order where they are numbers."""
-    from optuna.distributions import CategoricalDistribution, IntDistribution
-
-    return {
-        name: IntDistribution(0, len(values) - 1)
-        if all(isinstance(value, int | float) for value in values)
-        else CategoricalDistribution(range(len(values)))
-        for name, values in space.items()
-    }
-
-
-def quiet_study(sampler: BaseSampler | None = None, *, maximize: bool = True) -> Study:
+def _quiet_study(sampler: BaseSampler, *, maximize: bool) -> Study:
     """A study of Optuna in memory, made without a word in the log."""
     import optuna
 

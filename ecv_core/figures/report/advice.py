@@ -30,7 +30,8 @@ def decision_sentence(
     head = f"{whose}, {promise_words(found)}"
     if found.best.rule == ALL_FOLDS:
         return f"{head}: all {found.k} folds. No rule keeps this with fewer."
-    return f"{head}: {option_words(found.best, found.k)} ({_cost(found.best, cost)})."
+    spent = f"{found.best.outcome.cost_percent:.0f} % of the {cost}"
+    return f"{head}: {option_words(found.best, found.k)} ({spent})."
 
 
 def option_words(one: Option, k: int) -> str:
@@ -87,7 +88,10 @@ def checked_sentence(found: FoldsAdvice) -> str:
     if not best.checks:
         return f"{tuned}. There is one dataset, so how it does on other data is not known."
     few = "" if len(best.checks) > 2 else " (two datasets say little)"
-    return f"{tuned}. {_left_out_sentence(best.checks)}{few}."
+    return (
+        f"{tuned}. Checked on data left out: chosen on the other datasets, the setting keeps the "
+        f"promise on {kept_words(best.checks)}{few}."
+    )
 
 
 def kept_words(checks: tuple[CarryOver, ...]) -> str:
@@ -118,15 +122,3 @@ def options_frame(found: FoldsAdvice) -> pd.DataFrame:
             for one in found.options
         ]
     )
-
-
-def _left_out_sentence(checks: tuple[CarryOver, ...]) -> str:
-    kept = sum(one.kept for one in checks)
-    return (
-        f"Checked on data left out: chosen on the other datasets, the setting keeps the promise "
-        f"on {kept} of {len(checks)} datasets"
-    )
-
-
-def _cost(one: Option, cost: str) -> str:
-    return f"{one.outcome.cost_percent:.0f} % of the {cost}"

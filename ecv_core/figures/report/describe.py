@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 import ecv_core.dataset as datasets
-from ecv_core import models, stopping
+from ecv_core import models
 from ecv_core.analysis.selection import Played, Terms
 from ecv_core.analysis.selection.document import methods_sentence, winner_mean
 from ecv_core.analysis.selection.rounds import Verdict
@@ -42,12 +42,14 @@ from ecv_core.figures.words import (
     counted,
     dataset_title,
     grams,
+    interval_sentences,
     joined,
     metric_label,
     rule_words,
     run_title,
     uncertainty,
     uncertainty_after_stop,
+    verdict,
     watt_hours,
     watt_hours_range,
 )
@@ -357,7 +359,7 @@ def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Descript
         runs: at least one, in the order of the table.
         made_with: versions, as `store.environment.environment` gives them.
     """
-    results = [_result(run) for run in runs] if len(runs) == 1 else []
+    results = [verdict(runs[0]), *interval_sentences(runs[0])] if len(runs) == 1 else []
     specs = [run.spec for run in runs]
     text = [
         *_setup(specs),
@@ -392,21 +394,15 @@ def describe_study(
         _complete_energy_sentence(runs),
         version_sentence(made_with, software(), specs),
     ]
-    rows = [
-        [
-            dataset_title(str(row["dataset"])),
-            algorithm_title(str(row["algorithm"])),
-            f"{row['k_fold_mean']:.4f}",
-            f"{row['mean_stop']:.2f}",
-            f"{row['difference_percent']:.2f}",
-            f"{row['energy_percent']:.1f}",
-        ]
-        for row in at.to_dict("records")
-    ]
+    titled = at.assign(
+        dataset=at["dataset"].map(dataset_title), algorithm=at["algorithm"].map(algorithm_title)
+    )
+    numbers = {"mean_stop": ".2f", "difference_percent": ".2f", "energy_percent": ".1f"}
+    forms = {"dataset": "", "algorithm": "", "k_fold_mean": ".4f"} | numbers
     label = metric_label(specs[0]) if len({metric_label(one) for one in specs}) == 1 else "score"
     table = latex_table(
         ["Dataset", "Algorithm", label, "Folds", "Difference (%)", "Energy (%)"],
-        rows,
+        _rows(titled, forms),
         caption=f"e-fold cross-validation at alpha = {alpha_text(alpha)}: mean score of all folds, "
         "expected folds used, difference to the mean of all folds and energy, over every order of "
         "the folds.",
@@ -438,18 +434,8 @@ def describe_advice(
         *([_complete_energy_sentence(runs)] if specs and cost == "energy" else []),
         version_sentence(made_with, software(), specs),
     ]
-    frame = options_frame(found)
-    rows = [
-        [
-            str(row["rule"]),
-            str(row["setting"]),
-            f"{row['folds']:.1f}",
-            f"{row['cost']:.0f}",
-            f"{row['risk']:.1f}",
-            str(row["kept on data left out"]),
-        ]
-        for row in frame.to_dict("records")
-    ]
+    numbers = {"folds": ".1f", "cost": ".0f", "risk": ".1f"}
+    forms = {"rule": "", "setting": ""} | numbers | {"kept on data left out": ""}
     table = latex_table(
         [
             "Rule",
@@ -459,7 +445,7 @@ def describe_advice(
             "Risk (%)",
             "Kept on data left out",
         ],
-        rows,
+        _rows(options_frame(found), forms),
         caption=f"Options that end {promise_words(found)}, cheapest first. Risk: share of orders "
         "that end further away.",
         label="folds-needed",
@@ -546,6 +532,12 @@ def _setup(specs: Sequence[RunSpec]) -> list[str]:
     ]
 
 
+def _rows(frame: pd.DataFrame, forms: Mapping[str, str]) -> list[list[str]]:
+    """Some columns as text, each in its format."""
+    rows = frame.to_dict("records")
+    return [[format(row[name], form) for name, form in forms.items()] for row in rows]
+
+
 def _described(sentences: Sequence[str], table: str) -> Description:
     marked = " ".join(sentences)
     own = (PAPER.strip(), software().strip())
@@ -568,33 +560,6 @@ def _complete_energy_sentence(runs: Sequence[Run]) -> str:
     """Of runs whose stop is imagined, what all folds cost."""
     sentence = energy_sentence(runs)
     return sentence.partition(" Stopping saves ")[0]
-
-
-def _result(run: Run) -> str:
-    at, k, e = run.at_stop, run.k, run.stopped_at
-    if at is None:
-        return f"No fold of {k} was finished."
-    interval = ""
-    if plain := uncertainty(run):
-        level = f"{100 * run.spec.confidence:g} %"
-        interval = f"{level} confidence interval {plain.low:.4f} to {plain.high:.4f}"
-        if wide := uncertainty_after_stop(run):
-            interval += (
-                f"; {wide.low:.4f} to {wide.high:.4f} where it allows for the rule's repeated looks"
-            )
-        interval = f" ({interval})"
-    score = f"a mean {metric_label(run.spec)} of {at.mean:.4f}{interval}"
-    if e is None:
-        return f"After {len(run.folds)} of {k} folds the run had {score}."
-    text = f"The evaluation used {e} of {counted(k, 'fold')} and gave {score}."
-    whole = run.k_fold_mean
-    if run.stopped_early and whole is not None:
-        off = stopping.difference_percent(at.mean, whole)
-        text += (
-            f" The other folds were run to check: the mean of all {k} is {whole:.4f}, a difference "
-            f"of {off:.2f} %."
-        )
-    return text
 
 
 def moment_numbers(moment: Moment) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ecv_core.analysis.baselines import recorded
 from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
@@ -18,12 +17,15 @@ from ecv_core.analysis.tradeoff.frames import (
 )
 from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
-from ecv_core.figures.baselines import dimension_frame, steps_frame
+from ecv_core.figures.baselines import curves_figure, dimension_frame, steps_frame
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
-from ecv_core.figures.report import pictures
-from ecv_core.figures.report.pictures import FORMS, Draw, Form, saved
+from ecv_core.figures.report.pictures import FORMS, Form, Make, printed, saved
+from ecv_core.figures.selection import p_values_figure
 from ecv_core.figures.study_summary import WITHIN_PERCENT, recorded_study, systems_of
+from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, in_order, metric_label, rule_words, run_title
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Run
@@ -39,17 +41,10 @@ from ecv_core.store.recorded import (
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
-CURVES = {
-    "p-values": ("rank", "p", "metric"),
-    "dimensions": ("dimension", "rmse", "algorithm"),
-    "steps": ("step", "rmse", "algorithm"),
-}
-"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions: their columns."""
+CURVES = ("p-values", "dimensions", "steps")
+"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions."""
 KINDS = sorted({*OF_A_RUN, *OF_A_STUDY, *CURVES})
 
 
@@ -77,8 +72,7 @@ def write_figure(
     if kind not in KINDS:
         raise UnknownName("kind of figure", str(kind), KINDS)
     if kind in CURVES:
-        curves = partial(pictures.curves_picture, _curves(str(run), kind), *CURVES[kind])
-        return _written(curves, form, path, f"{kind} of {run}")
+        return _written(_curves(str(run), kind), form, path, f"{kind} of {run}")
     if run == STUDY:
         runs, one = _recorded(folder), None
     else:
@@ -89,14 +83,14 @@ def write_figure(
         what = "a study" if one is None else "a single run"
         raise InputError(f"--kind {kind} is no figure of {what}; choose one of: {', '.join(kinds)}")
     if one is not None and kind == "efold":
-        draw, title = _efold(one)
+        make, title = _efold(one)
     else:
-        draw, title = _over_orders(kind, runs, wanted, folder, one)
-    return _written(draw, form, path, title)
+        make, title = _over_orders(kind, runs, wanted, folder, one)
+    return _written(make, form, path, title)
 
 
-def _written(draw: Draw, form: Form, path: Path, title: str) -> str:
-    content = saved(draw, form, title=title)
+def _written(make: Make, form: Form, path: Path, title: str) -> str:
+    content = saved(partial(printed, make), form, title=title)
     try:
         path.write_bytes(content)
     except OSError as error:
@@ -115,19 +109,22 @@ def _form(path: Path) -> Form:
     )
 
 
-def _curves(name: str, kind: str) -> pd.DataFrame:
-    """The points of a kind of CURVES."""
+def _curves(name: str, kind: str) -> Make:
+    """A kind of CURVES."""
     if kind == "p-values":
         if name not in (known := configuration_names(TUNINGS)):
             raise UnknownName("recorded tuning", name, known)
-        return curves_frame(study_metrics(read_configurations(TUNINGS / f"{name}.json")))
+        study = study_metrics(read_configurations(TUNINGS / f"{name}.json"))
+        return lambda: p_values_figure(curves_frame(study))
     runs = [run for run in recorded(name) if "dimension" in dict(run.spec.params)]
     if not runs:
         raise UnknownName("dataset with recorded rating predictions", name, ["ml-100k", "ml-1m"])
     if kind == "dimensions":
-        return dimension_frame(runs, [run.spec.algorithm for run in runs])
+        sizes = dimension_frame(runs, [run.spec.algorithm for run in runs])
+        return lambda: curves_figure(sizes, across="dimension")
     largest = max(int(dict(run.spec.params)["dimension"]) for run in runs)
-    return steps_frame([run for run in runs if dict(run.spec.params)["dimension"] == largest])
+    steps = steps_frame([run for run in runs if dict(run.spec.params)["dimension"] == largest])
+    return lambda: curves_figure(steps, across="step")
 
 
 def _recorded(folder: Path) -> list[Run]:
@@ -140,23 +137,23 @@ def _recorded(folder: Path) -> list[Run]:
     )
 
 
-def _efold(run: Run) -> tuple[Draw, str]:
+def _efold(run: Run) -> tuple[Make, str]:
     if not run.folds:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
-    draw = partial(
-        pictures.efold_picture,
+    make = partial(
+        efold_figure,
         efold_frame(run.moments, run.stopped_at),
         k=run.k,
         metric=metric_label(run.spec),
         stopped_at=run.stopped_at,
         confidence=run.spec.confidence,
     )
-    return draw, f"{run_title(run)}, {rule_words(run.spec)}"
+    return make, f"{run_title(run)}, {rule_words(run.spec)}"
 
 
 def _over_orders(
     kind: str, runs: Sequence[Run], wanted: float, folder: Path, one: Run | None
-) -> tuple[Draw, str]:
+) -> tuple[Make, str]:
     """What every order of the folds says, at one alpha."""
     if one is not None and not one.whole:
         raise InputError(
@@ -173,23 +170,22 @@ def _over_orders(
     title = f"{run_title(one) if one else f'{len(runs)} recorded runs'}, alpha {alpha_text(alpha)}"
     match kind:
         case "stops" if one is not None:
-            frame = stops_frame(found.average)
-            return partial(pictures.stops_picture, frame, alpha=alpha), title
+            return partial(stops_at, stops_frame(found.average), alpha), title
         case "tradeoff":
             frame = tradeoff_frame(found, _others(runs, folder))
             cost = "folds" if any(one.source == "none" for one in systems) else "energy"
-            return partial(pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
+            return partial(tradeoff_at, frame, alpha, cost=cost), title
         case "ranks":
             ranked = rankings(systems, [alpha])
             if not ranked:
                 raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
-            ranks, kept = ranks_frame(ranked), stability_frame(ranked)
-            return partial(pictures.ranks_picture, ranks, kept), title
+            frames = ranks_frame(ranked), stability_frame(ranked)
+            return partial(ranks_at, *frames, alpha), title
     cells = cells_frame(found, [alpha])
-    value, scale = ("mean_stop", stop_scale(found.average.k))
+    value, scale = "mean_stop", stop_scale(found.average.k)
     if kind == "difference":
-        value, scale = ("difference_percent", difference_scale(cells))
-    return partial(pictures.cells_picture, cells, value, scale=scale), title
+        value, scale = "difference_percent", difference_scale(cells)
+    return partial(heatmap_at, cells, alpha, value=value, scale=scale), title
 
 
 def _others(runs: Sequence[Run], folder: Path) -> list[RuleCurve]:

@@ -23,6 +23,7 @@ _SIGNS = {
     "|": r"\textbar{}",
     "\u00a0": "~",
     "±": r"$\pm$",
+    "·": r"\textperiodcentered{}",
 }
 
 

@@ -8,15 +8,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy.load import memory_words
 from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
-from ecv_core.figures.report.pictures import PAGE, efold_picture, inline
+from ecv_core.figures.report.pictures import PAGE, inline, printed
 from ecv_core.figures.words import (
     arithmetic,
     counted,
@@ -24,7 +24,6 @@ from ecv_core.figures.words import (
     estimate,
     grams,
     half_named,
-    interval_lines,
     interval_said,
     metric_label,
     node_words,
@@ -36,7 +35,7 @@ from ecv_core.figures.words import (
     used_words,
     verdict,
 )
-from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import command_for
@@ -74,7 +73,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
             under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
             origin=origin,
             conclusion=conclusion(run),
-            arithmetic=_arithmetic(run),
+            arithmetic=arithmetic(run),
             numbers=_numbers(run, moments, energy, k),
             picture=_picture(run, moments, k, label),
             fold_headers=fold_headers,
@@ -85,7 +84,6 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
             energy=_energy(run, energy),
             command=_command(run.spec),
             machine=machine_words(made_with),
-            data_key=_data_key(run.spec.dataset) or "not on this disk",
             bibtex=described.bibtex,
             made_at=datetime.now(UTC),
         )
@@ -98,12 +96,6 @@ def conclusion(run: Run) -> str:
         return f"No fold of {run.k} is finished: the run is {run.state.value}."
     state = "" if run.state is RunState.FINISHED else f" The run is {run.state.value}."
     return verdict(run) + state
-
-
-def _arithmetic(run: Run) -> str:
-    """The intervals of the conclusion, each with its name, and what the rule said."""
-    lines = [f"{line[0].upper()}{line[1:]}." for line in interval_lines(run)]
-    return " ".join([*lines, arithmetic(run)]).strip()
 
 
 def _numbers(
@@ -154,18 +146,16 @@ def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
     frame = efold_frame(moments, run.stopped_at)
     if frame.empty:
         return ""
-    draw = partial(
-        efold_picture,
+    make = partial(
+        efold_figure,
         frame,
         k=k,
         metric=label,
         stopped_at=run.stopped_at,
         confidence=run.spec.confidence,
-        width=PAGE,
-        height=2.45,
     )
     alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
-    return inline(draw, alt=alt)
+    return inline(partial(printed, make, width=PAGE, height=2.45), alt=alt)
 
 
 Table = tuple[list[str], list[list[str]], str]
@@ -224,17 +214,6 @@ def _energy(run: Run, energy: EnergyFacts) -> str:
         f"Emissions are those of {intensity_words(run.spec.country)}.",
     )
     return " ".join(filter(None, said))
-
-
-def _data_key(dataset: str) -> str:
-    """64 hex digits that change with a dataset's content; empty where it is not on this disk."""
-    entry = datasets.catalogue().get(dataset)
-    if entry is None or not datasets.available(entry):
-        return ""
-    try:
-        return datasets.source_key(dataset)
-    except EcvError:  # a file that cannot be read any more has no hash
-        return ""
 
 
 def machine_words(made_with: Mapping[str, Any]) -> str:

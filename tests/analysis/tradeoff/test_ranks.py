@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -59,6 +59,7 @@ def brute_force(table, alpha):
     return np.mean(found, axis=0), np.mean(same), np.mean(won)
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.lists(st.integers(0, 60), min_size=5, max_size=5, unique=True),
@@ -76,12 +77,10 @@ def test_few_folds_are_counted_over_every_order(table, alpha):
     systems = [system(f"a{row}", scores) for row, scores in enumerate(table)]
     (found,) = rankings(systems, [alpha])
     ranks, same, won = brute_force(table, alpha)
-    assert found.exact
     assert found.orders == 120
     assert found.stopped[0] == pytest.approx(ranks)
     assert found.same_order[0] == pytest.approx(same)
     assert found.same_winner[0] == pytest.approx(won)
-    assert found.standard_errors(found.same_order)[0] == 0
 
 
 def test_many_folds_are_sampled_within_their_standard_error():
@@ -96,10 +95,8 @@ def test_many_folds_are_sampled_within_their_standard_error():
         ranks_of([stopped_mean([row[f] for f in order], 3e-4) for row in table]) for order in orders
     ]
     share = np.mean([(r == whole).all() for r in ranks])
-    error = found.standard_errors(found.same_order)[0]
-    assert not found.exact
+    error = math.sqrt(found.same_order[0] * (1 - found.same_order[0]) / 5000)
     assert found.orders == 5000
-    assert error == pytest.approx(math.sqrt(found.same_order[0] * (1 - found.same_order[0]) / 5000))
     assert abs(found.same_order[0] - share) < 4 * error * math.sqrt(1 + 5000 / len(orders))
     assert 0.05 < share < 0.95  # or nothing was checked
 

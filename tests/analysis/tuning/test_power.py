@@ -68,7 +68,7 @@ def test_the_curve_is_sorted_within_each_fold_before_it_is_averaged() -> None:
 
 def test_the_expected_curve_is_the_mean_over_all_draws_counted_out() -> None:
     p_values = np.random.default_rng(3).random((2, 7))
-    draws = [drawn_curve(p_values, np.array(one)).p_values for one in combinations(range(7), 3)]
+    draws = [drawn_curve(p_values[:, one]).p_values for one in combinations(range(7), 3)]
     curve = expected_curve(p_values, drawn=3)
     assert curve.p_values == pytest.approx(np.mean(draws, axis=0))
     assert curve.dp == pytest.approx(3 * p_values.mean())

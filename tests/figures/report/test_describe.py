@@ -39,8 +39,9 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         "c_n * |c_(n-1) - c_n| <= alpha with alpha = 1e-4",
         "(Student's t with n - 1 degrees of freedom); this is e-fold cross-validation "
         "(Baumgart et al., 2024)",
-        "used 3 of 10 folds and gave a mean nDCG@10 of 0.3200 (95 % confidence interval 0.2703 "
-        "to 0.3697; 0.2157 to 0.4243 where it allows for the rule's repeated looks)",
+        "Stopped after 3 of 10 folds: the mean, 0.3200, ",
+        "95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)",
+        "95 % interval that allows for the stop: 0.2157 to 0.4243",
         # 3 folds of 36 J are 30 mWh; 7 saved ones 70 mWh of 100, 31 of them
         # the processor's, less 15 % or more.
         "used 30 mWh (estimated from processor load",
@@ -56,7 +57,7 @@ def test_a_run_that_went_on_says_how_far_the_stop_was_from_the_end(a_run):
     run = a_run((0.3, 0.32, 0.34, 0.36), stopped_at=3, k=4, full=True)
     text = describe_runs([run], MADE_WITH).methods
     # 0.32 against 0.33: 0.01 / 0.325 = 3.08 %
-    assert "the mean of all 4 is 0.3300, a difference of 3.08 %" in text
+    assert "the mean of all 4 folds is 0.3300, a difference of 3.08 %" in text
     assert (
         "Stopping saves 4.4 to 10 mWh (25 % of all folds), the energy that the folds after" in text
     )

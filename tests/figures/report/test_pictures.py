@@ -14,21 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core.analysis.tradeoff.frames import TRADEOFF_COLUMNS
+from ecv_core.figures.compare import compare_figure
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale
 from ecv_core.figures.report.pictures import (
     FORMS,
     SMALL,
     _styled,
-    cells_picture,
-    efold_picture,
     inline,
-    intervals_picture,
-    ranks_picture,
+    printed,
     saved,
-    stops_picture,
-    tradeoff_picture,
 )
+from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.records.run import Decision, Interval, Moment
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -52,17 +51,18 @@ def moments(scores):
 
 def efold(scores, *, k=10, stopped_at=None, metric="nDCG@10"):
     frame = efold_frame(moments(scores), stopped_at)
-    return partial(efold_picture, frame, k=k, metric=metric, stopped_at=stopped_at)
+    return partial(printed, partial(efold_figure, frame, k=k, metric=metric, stopped_at=stopped_at))
 
 
 def cells(algorithms=("x", "y")):
     table = pd.DataFrame(
-        [(d, a, 10 * row + place) for row, d in enumerate("ab") for place, a in
+        [(1e-4, d, a, 10 * row + place) for row, d in enumerate("ab") for place, a in
          enumerate(algorithms)],
-        columns=["dataset", "algorithm", "value"],
-    ).iloc[:-1]  # fmt: skip
+        columns=["alpha", "dataset", "algorithm", "value"],
+    )  # fmt: skip
+    table.loc[table.index[-1], "value"] = math.nan
     scale = CellScale(best=0, worst=10, best_words="none", worst_words="ten", digits=1)
-    return partial(cells_picture, table, "value", scale=scale)
+    return partial(printed, partial(heatmap_at, table, 1e-4, value="value", scale=scale))
 
 
 def ranks():
@@ -74,30 +74,31 @@ def ranks():
             ("two", "b", 1.5, 1.5),
         ],
         columns=["dataset", "algorithm", "rank_k_fold", "rank_e_fold"],
-    )  # fmt: skip
+    ).assign(alpha=1e-4)  # fmt: skip
     kept = pd.DataFrame(
         {"dataset": ["two", "one"], "same_order_percent": [40.0, 75.2],
          "same_winner_percent": [45.0, 80.0]}
-    )  # fmt: skip
-    return partial(ranks_picture, table, kept)
+    ).assign(alpha=1e-4)  # fmt: skip
+    return partial(printed, partial(ranks_at, table, kept, 1e-4))
 
 
 def stops():
     frame = pd.DataFrame({"alpha": [1e-4] * 3 + [1e-3] * 3, "n": [1, 2, 3] * 2,
                           "percent": [0, 25, 75, 0, 100, 0]})  # fmt: skip
-    return partial(stops_picture, frame, alpha=1e-4)
+    return partial(printed, partial(stops_at, frame, 1e-4))
 
 
 def tradeoff():
     rows = [
         ("average", "", 1e-5, 80.0, 0.5), ("average", "", 1e-4, 40.0, 1.0),
+        ("system", "p", 1e-5, 85.0, 0.2), ("system", "q", 1e-5, 75.0, 0.1),
         ("system", "p", 1e-4, 45.0, 1.5), ("system", "q", 1e-4, 35.0, 0.5),
         ("fixed e", "", 3, 30.0, 1.2), ("rule", "precision", 0.03, 50.0, 0.8),
         ("paper", "", math.nan, 41.5, 1.81),
     ]  # fmt: skip
     columns = ["kind", "system", "setting", "energy_percent", "difference_percent"]
     frame = pd.DataFrame(rows, columns=columns).reindex(columns=list(TRADEOFF_COLUMNS))
-    return partial(tradeoff_picture, frame, alpha=1e-4)
+    return partial(printed, partial(tradeoff_at, frame, 1e-4))
 
 
 PICTURES = {
@@ -265,9 +266,10 @@ def test_the_bars_are_those_of_the_alpha_asked_for():
 
 def test_the_alpha_asked_for_is_marked_on_the_curve():
     figure = drawn(tradeoff())
+    assert "alpha 1e-4" in words(tradeoff())
+    points = [(list(line.get_xdata()), list(line.get_ydata())) for line in figure.axes[0].lines]
+    assert ([40], [1]) in points
     lines = {line.get_label(): line for line in figure.axes[0].lines}
-    here = lines["alpha 1e-4"]
-    assert (list(here.get_xdata()), list(here.get_ydata())) == ([40], [1])
     assert list(lines["precision rule"].get_xdata()) == [50]
     dashes = {(line.get_linestyle(), line.get_marker()) for line in lines.values()}
     assert len(dashes) >= 5  # told apart without colour
@@ -283,13 +285,16 @@ def test_nothing_of_matplotlib_or_jinja_is_loaded_before_it_is_used():
     assert found.stdout.strip() == "[]"
 
 
-def test_an_interval_with_an_open_end_reaches_the_frame_and_none_is_no_line():
-    nan, inf = float("nan"), float("inf")
-    rows = {"name": ["A", "B", "C"], "mean": [0.0, 2.0, 4.0]}
-    frame = pd.DataFrame(rows | {"low": [0.0, -inf, nan], "high": [0.0, 3.0, nan]})
-    (axes,) = intervals_picture(frame, "behind").axes
+def test_a_mean_has_its_interval_and_one_without_has_none():
+    nan = float("nan")
+    rows = {"name": ["A", "B"], "mean": [0.2, 0.4], "low": [0.1, nan], "high": [0.4, nan]}
+    frame = pd.DataFrame(rows).assign(
+        dataset="d", algorithm="a", metric="nDCG@10", best=False, interval=["95 %", ""],
+        k_fold_mean=nan, folds_used=3, k=10,
+    )  # fmt: skip
+    axes = drawn(partial(printed, partial(compare_figure, frame))).axes[0]
     lines = [one.tolist() for one in axes.collections[0].get_segments()]
-    # 0 to 4, and a twentieth of that as room on either side
-    assert axes.get_xlim() == pytest.approx((-0.2, 4.2))
-    assert lines[:2] == [[[0.0, 0], [0.0, 0]], [[pytest.approx(-0.2), 1], [3.0, 1]]]
-    assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B", "C"]
+    assert lines == [[[pytest.approx(0.1), 0], [pytest.approx(0.4), 0]], [[0.4, 1], [0.4, 1]]]
+    assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B"]
+    (title,) = [one for one in axes.texts if one.get_text() == "nDCG@10 of a on d"]
+    assert title.get_window_extent().y0 >= axes.get_window_extent().y1 - 1  # above all marks
