@@ -1,9 +1,8 @@
-"""Splits: on a timeline, their parts over time, and what they do to the ranks of algorithms."""
+"""Splits: on a timeline, and what they do to the ranks of algorithms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.split_tables import DAYS, ToySplit
-from ecv_core.figures.heatmap import ABOVE, BELOW, ROW_HEIGHT, cells_layout, cells_trace, legend
+from ecv_core.figures.heatmap import ABOVE, ROW_HEIGHT, cells_layout, cells_trace
 from ecv_core.figures.palette import (
     LABEL,
     TEXT,
@@ -128,96 +127,6 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
     return patch
 
 
-HEADROOM = 1.2
-"""Of the highest bar, where the cut's label stands above the bars."""
-_LATEST = 9_000_000_000  # the year 2255; own files may have any numbers for times
-
-
-def spread_figure(frame: pd.DataFrame, *, cut: int | None = None, dark: bool = False) -> go.Figure:
-    """Stacked bars over time: how many interactions of each part are when.
-
-    Args:
-        frame: columns part, low, high, count: one row per part and bin.
-        cut: the point in time from which on is held out, in Unix seconds.
-    """
-    colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, 400) | {"barmode": "stack", "bargap": 0.1})
-    dated = frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
-    for word, style in part_styles(colours).items():
-        rows = frame[frame["part"] == word]
-        if rows.empty:
-            continue
-        figure.add_bar(
-            x=_middles(rows, dated),
-            y=rows["count"].tolist(),
-            name=word,
-            marker={
-                "color": style.colour,
-                "line": {"width": 0},
-                "pattern": {
-                    "shape": style.pattern,
-                    "fillmode": "overlay",
-                    "fgcolor": colours.ground,
-                    "size": 7,
-                    "solidity": 0.25,
-                },
-            },
-            customdata=[
-                f"{_moment(low):%Y-%m-%d} to {_moment(high):%Y-%m-%d}"
-                if dated
-                else f"{low:,.0f} to {high:,.0f}"
-                for low, high in zip(rows["low"], rows["high"], strict=True)
-            ],
-            hovertemplate="%{customdata}<br>%{y:,}<extra>" + word + "</extra>",
-        )
-    figure.update_layout(legend_traceorder="normal")
-    title, kind = ("", "date") if dated else ("time", "linear")
-    figure.update_xaxes(**axis(title, colours, showgrid=False, type=kind))
-    figure.update_yaxes(**axis("interactions", colours, rangemode="tozero", nticks=6))
-    if cut is not None:
-        highest = float(frame.groupby("low")["count"].sum().max())
-        figure.update_yaxes(range=[0, HEADROOM * highest])
-        _line(figure, _moment(cut) if dated else float(cut), colours.ink)
-    return figure
-
-
-def _line(figure: go.Figure, at: datetime | float, ink: str) -> None:
-    figure.add_shape(
-        type="line",
-        x0=at,
-        x1=at,
-        y0=0,
-        y1=1,
-        yref="paper",
-        line={"color": ink, "width": 3, "dash": "dash"},
-    )
-    figure.add_annotation(
-        note(
-            "point in time",
-            LABEL,
-            ink,
-            x=at,
-            y=1,
-            yref="paper",
-            xanchor="right",
-            yanchor="top",
-            xshift=-6,
-        )
-    )
-
-
-def _middles(rows: pd.DataFrame, dated: bool) -> list[object]:
-    middles = (rows["low"] + rows["high"]) / 2
-    return [_moment(one) for one in middles] if dated else middles.tolist()
-
-
-def _moment(seconds: float | np.floating) -> datetime:
-    return datetime.fromtimestamp(float(seconds), UTC).replace(tzinfo=None)
-
-
-# Ranks under several splits: the table with arrows (table 3 of Meng et al.), and Kendall's tau.
-
-
 # Scores under two splits -> one point per algorithm, as figure 2 of Meng et al. (2020).
 
 
@@ -311,6 +220,9 @@ def _range(points: pd.DataFrame, which: str) -> list[float]:
     return [low - room, high + room]
 
 
+# Ranks under several splits: the table with arrows (table 3 of Meng et al.).
+
+
 # Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
 _LIGHT = [[0.0, "#F4B183"], [0.5, "#F1F5F7"], [1.0, "#7FBCE6"]]
 _DARK = [[0.0, "#8A4A20"], [0.5, "#1C2833"], [1.0, "#1B6699"]]
@@ -369,56 +281,6 @@ def rank_table_words(ranks: pd.DataFrame) -> str:
     return f"Ranks by {ranks['metric'].iloc[0]}. Under {splits[0]}, best first: {order}. {rest}"
 
 
-def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
-    """Kendall's tau between every two splits, with its interval, as a triangle.
-
-    Args:
-        taus: as `rank_swaps.taus_frame` makes it.
-    """
-    columns, rows = list(taus["split"].unique()), list(taus["other"].unique())
-    wide = (
-        taus.pivot(index="other", columns="split", values="tau")
-        .reindex(index=rows, columns=columns)
-        .to_numpy(dtype=np.float64)
-    )
-    words = {(row["other"], row["split"]): _tau_cell(row) for _, row in taus.iterrows()}
-    about = {
-        (row["other"], row["split"]): f"{row['swaps']} of {row['pairs']} pairs swap"
-        for _, row in taus.iterrows()
-    }
-    least = min(0.0, float(taus["tau"].min(skipna=True)))
-    scale = CellScale(best=1.0, worst=least, best_words="same ranks", worst_words=f"{least:.2g}")
-    figure = go.Figure(
-        cells_trace(
-            rows,
-            columns,
-            wide,
-            scale,
-            "",
-            dark,
-            **legend(scale),
-            text=[[words.get((row, column), "") for column in columns] for row in rows],
-            customdata=[[about.get((row, column), "") for column in columns] for row in rows],
-            hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
-        )
-    )
-    height = ABOVE + 20 + ROW_HEIGHT * len(rows) + BELOW
-    return lay_out(figure, cells_layout(rows, columns, palette(dark), height))
-
-
-def tau_words(taus: pd.DataFrame) -> str:
-    """What the triangle shows, in a sentence."""
-    of_pairs = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
-    if of_pairs.empty:
-        return "Kendall's tau is not defined between any two splits: they rank all alike."
-    low, high = of_pairs.iloc[0], of_pairs.iloc[-1]
-    return (
-        f"Kendall's tau between {len(of_pairs)} pairs of splits: from {low['tau']:.2f} "
-        f"({low['split']} and {low['other']}) to {high['tau']:.2f} ({high['split']} and "
-        f"{high['other']})."
-    )
-
-
 def tau_text(row: pd.Series[float]) -> str:
     """'0.80, interval 0.60 to 1.00'; 'not defined' where one split ranks all alike."""
     if pd.isna(row["tau"]):
@@ -437,13 +299,6 @@ def _score_words(row: pd.Series[float]) -> str:
     has_interval = pd.notna(row["low"])
     about = f", interval {_ends(row, '.4f')}" if has_interval else ", users' scores are not known"
     return f"{row['metric']} {row['score']:.4f}{about}"
-
-
-def _tau_cell(row: pd.Series[float]) -> str:
-    if pd.isna(row["tau"]):
-        return "-"
-    has_interval = pd.notna(row["low"])
-    return f"<b>{row['tau']:.2f}</b>" + (f"<br>{_small(_ends(row, '.2f'))}" if has_interval else "")
 
 
 def _ends(row: pd.Series[float], digits: str) -> str:

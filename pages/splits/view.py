@@ -13,25 +13,21 @@ import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables import (
     Leak,
-    Period,
     ToySplit,
     parts_frame,
-    period,
-    roles,
-    spread,
     toy_split,
 )
-from ecv_core.figures.splits import spread_figure, timeline_figure, timeline_steps
-from ecv_core.figures.words import counted, dataset_title
+from ecv_core.figures.splits import timeline_figure, timeline_steps
+from ecv_core.figures.words import counted, dataset_title, titles_of
 from ecv_core.fold import folds_of, prepared
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving, strategy
+from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import link_has
+from pages.shared.address.link import label_from_link, link_has
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
@@ -40,11 +36,11 @@ from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
-    known_split,
     parameter_key,
     parameters_owner,
     setting_widget,
     split_download,
+    split_titles,
     strategy_parameters,
     strategy_select,
     usual_k,
@@ -61,22 +57,6 @@ def toy_of(spec: RunSpec) -> ToySplit:
     params = dict(spec.split_params)
     params.pop("time_point", None)  # the toy has another calendar
     return toy_split(spec.split, spec.k, spec.seed, params)
-
-
-@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def spread_of(content: str, spec: RunSpec, fold: int) -> pd.DataFrame:
-    """When the interactions of each part of a fold were; of a dataset with timestamps."""
-    interactions = prepared(spec.dataset)
-    found = roles(splits.strategy(spec.split), interactions, _folds(content, spec), fold)
-    return spread(interactions, found)
-
-
-@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def period_of(content: str, spec: RunSpec, fold: int) -> Period | None:
-    """From when on a fold holds out; None without a common point in time."""
-    return period(
-        prepared(spec.dataset), spec.split, spec.k, spec.seed, dict(spec.split_params), fold
-    )
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
@@ -186,25 +166,9 @@ def _leak_words(toy: ToySplit, leak: Leak) -> str:
 
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
-    """Heading, sentence, and the parts over time where the dataset has timestamps."""
+    """Heading and sentence."""
     st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
-    words = _sentence(content, spec, fold)
-    st.markdown(words)
-    if prepared(spec.dataset).timestamps is None:
-        st.caption(f"{escaped(spec.dataset)} has no timestamps, so there is no picture over time.")
-        return
-    frame = spread_of(content, spec, fold)
-    found = period_of(content, spec, fold)
-    plot(
-        lambda dark: spread_figure(
-            frame, cut=None if found is None else found.test_from, dark=dark
-        ),
-        version=(content, spec.to_json(), fold),
-        key="split-spread",
-        alt=f"Over time: {words.replace('**', '')}",
-        name=f"{spec.split} on {spec.dataset}, fold {fold}, time",
-        table=lambda: frame,
-    )
+    st.markdown(_sentence(content, spec, fold))
 
 
 def _sentence(content: str, spec: RunSpec, fold: int) -> str:
@@ -391,16 +355,14 @@ def address_of(spec: RunSpec) -> dict[str, str]:
 MODEL = "popular"
 """A split has no model, but a spec has; this one is the cheapest."""
 
-_CHECKS = {"dataset": datasets.entry, SPLIT: strategy}
-
 
 def choose_split() -> tuple[RunSpec, bool]:
     """The picked split as a spec, and whether its dataset is ready to be used.
 
     Raises: InputError for a value that cannot work.
     """
-    _link_check()
-    known_split()
+    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
+    label_from_link(SPLIT, split_titles(), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
         split_id = strategy_select(serving(Task.TOP_N))
@@ -436,15 +398,3 @@ _K_HELP = (
     "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
     "steps back, fold 0 is the single split that papers report."
 )
-
-
-def _link_check() -> None:
-    """Say what the address asks for that is not here; the widgets show the usual instead."""
-    for name, check in _CHECKS.items():
-        for value in st.query_params.get_all(name):
-            try:
-                check(value)
-            except UnknownName as error:
-                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
-            except EcvError as error:
-                st.warning(sentence(error), icon=":material/link_off:")

@@ -1,4 +1,4 @@
-"""Ranks under several splits: the choice, the table with arrows, tau, two splits, swapped pairs."""
+"""Ranks under several splits: the choice, the table with arrows, two splits, swapped pairs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ from ecv_core.figures.splits import (
     rank_scatter_words,
     rank_table_figure,
     rank_table_words,
-    tau_figure,
     tau_text,
-    tau_words,
 )
 from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titles_of
 from ecv_core.models import ALGORITHMS
@@ -230,7 +228,6 @@ def _show(compared: Compared) -> None:
             f"{escaped(compared.metric)} of every user is not kept there."
         )
     rank_table(compared)
-    tau_triangle(compared)
     scatter(compared)
     pairs_table(compared)
     with st.expander("How this is worked out", icon=":material/calculate:"):
@@ -258,25 +255,6 @@ def rank_table(compared: Compared) -> None:
     )
 
 
-def tau_triangle(compared: Compared) -> None:
-    """Kendall's tau between every two splits, with intervals."""
-    st.header("How alike do two splits rank? Kendall's tau", anchor=False)
-    st.caption(
-        f"{glossary_link('kendalls-tau')} is 1 for the same ranking, 0 where pairs agree as often "
-        f"as not, -1 for the reverse. Below it the 95 % {glossary_link('bootstrap')} interval over "
-        f"{glossary_link('user', 'users')}."
-    )
-    plot(
-        lambda dark: tau_figure(compared.taus, dark=dark),
-        version=compared.version,
-        key="swaps-tau",
-        alt=tau_words(compared.taus),
-        name=f"{compared.name} tau",
-        table=lambda: compared.taus,
-        least_width=_NAMES + _COLUMN * (len(compared.swaps.splits) - 1),
-    )
-
-
 def scatter(compared: Compared) -> None:
     """Figure 2 of the paper for two splits: one point per algorithm."""
     st.header("Two splits against each other", anchor=False)
@@ -288,9 +266,11 @@ def scatter(compared: Compared) -> None:
         upwards = pick_one("Upwards", others, _UPWARDS, usual=least)
     st.caption(
         "One point per algorithm, with its rank under both. Along one rising line the ranking is "
-        "the same; a point below and to the right of another has swapped with it. Bars are 95 % "
-        "bootstrap intervals over users: algorithms share the users, so two of them can differ for "
-        "sure although their bars overlap."
+        "the same; a point below and to the right of another has swapped with it. "
+        f"{glossary_link('kendalls-tau')} is 1 for the same ranking, -1 for the reverse. Bars are "
+        f"95 % {glossary_link('bootstrap')} intervals over {glossary_link('user', 'users')}: "
+        "algorithms share the users, so two of them can differ for sure although their bars "
+        "overlap."
     )
     points = points_frame(compared.ranks, across, upwards)
     taus = compared.taus

@@ -197,7 +197,23 @@ K_OF = "k-of"
 
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
-    return st.selectbox(options=options, **about(SPLIT)) or options[0]
+    if st.session_state.get(SPLIT, options[0]) not in options:  # of another page or task
+        del st.session_state[SPLIT]
+    titles = split_titles()
+    picked = st.selectbox(options=options, format_func=titles.__getitem__, **about(SPLIT))
+    return picked or options[0]
+
+
+def split_titles() -> dict[str, str]:
+    """Id -> title of every split."""
+    return {name: known.title for name, known in SPLITS.items()}
+
+
+def asked_split() -> str:
+    """As picked, or as the address has it; the first one where neither says."""
+    asked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
+    ids = (name for name, title in split_titles().items() if asked in (name, title))
+    return next(ids, next(iter(SPLITS)))
 
 
 def usual_k(split_id: str) -> None:
@@ -232,12 +248,6 @@ def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
 def parameters_owner(split_id: str) -> str:
     """What `parameter_key` knows a strategy's parameters by."""
     return f"split-{split_id}"
-
-
-def known_split() -> None:
-    """Call before `strategy_select` where a fold file cannot be picked, as on the form of Run."""
-    if st.session_state.get(SPLIT, "") not in SPLITS:
-        st.session_state.pop(SPLIT, None)
 
 
 _HELP = {
