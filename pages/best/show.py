@@ -22,8 +22,6 @@ from ecv_core.analysis.selection.contenders import (
     varied,
 )
 from ecv_core.analysis.selection.document import (
-    Cost,
-    costs,
     lanes,
     step_sentences,
     verdict_sentence,
@@ -124,10 +122,6 @@ class Shown:
         """Whether the answer is there."""
         return self.played.rounds[-1].decided
 
-    def cost(self) -> list[Cost]:
-        """At each step."""
-        return costs(self.contenders, self.played.rounds, self.played.joules_of_all_folds)
-
 
 def show(
     chosen: Shown,
@@ -225,7 +219,7 @@ def _slider(count: int) -> None:
 
 def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
     """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-    played, cost = chosen.played, chosen.cost()[-1]
+    played, whole = chosen.played, chosen.played.joules_of_all_folds
     leader = chosen.contenders[played.rounds[-1].leader]
     return verdict_sentence(
         chosen.titles,
@@ -235,7 +229,7 @@ def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
         played.folds_used,
         mean=winner_mean(leader, played.rounds, played.rounds[-1].leader),
         on=chosen.on,
-        energy=None if cost.joules is None else cost.share,
+        energy=None if played.joules is None or not whole else played.joules / whole,
         brief=brief,
     )
 
