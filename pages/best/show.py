@@ -14,7 +14,6 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
-from ecv_core.analysis.selection import Played, Terms, play
 from ecv_core.analysis.selection.contenders import (
     configurations_frame,
     contender_title,
@@ -27,6 +26,8 @@ from ecv_core.analysis.selection.document import (
     verdict_sentence,
     winner_mean,
 )
+from ecv_core.analysis.selection.replay import Played, play
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import intervals_picture

@@ -119,10 +119,7 @@ def test_fold_means_that_differ_more_than_users_explain_are_told():
     decision = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(shifted)
     # fold means 0.51 and 0.49: variance 0.0004 / 3, over 0.1^2 / 2000
     assert "; fold means vary 26." in decision.reason
-    assert (
-        "times as much as single scores explain: the training is unstable"
-        in decision.reason
-    )
+    assert "times as much as single scores explain: the training is unstable" in decision.reason
     calm = results_of(many([0, 0, 0, 0]))
     said = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(calm).reason
     assert "explain" not in said

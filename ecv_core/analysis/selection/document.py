@@ -113,14 +113,8 @@ def _finite(value: float) -> float | None:
 
 def orders_document(over: OverOrders) -> dict[str, Any]:
     """What `select --orders --json` writes instead of one selection's rounds."""
-    return {
-        "orders": over.orders,
-        "folds_share": over.folds_share,
-        "joules_share": over.joules_share,
-        "right": over.right,
-        "mean_loss_percent": over.mean_loss_percent,
-        "p95_loss_percent": over.p95_loss_percent,
-    }
+    told = ("orders", "folds_share", "joules_share", "right", "mean_loss_percent")
+    return {name: getattr(over, name) for name in (*told, "p95_loss_percent")}
 
 
 def _round(one: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
@@ -181,7 +175,7 @@ def verdict_sentence(
     after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
     rest = _behind(names, rounds, verdict, mean)
     if not brief:
-        rest += _shown(names, verdict, terms.certain) + _lucky(verdict, mean)
+        rest += _shown(names, verdict) + _lucky(verdict, mean)
     if not terms.certain:
         within = f" within {terms.budget.text}" if terms.budget else ""
         asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""
@@ -221,24 +215,16 @@ def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mea
     return f"; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
 
 
-def _shown(names: Sequence[str], verdict: Verdict, certain: bool) -> str:
+def _shown(names: Sequence[str], verdict: Verdict) -> str:
     """Of whom it may be claimed that they are worse, and of whom not."""
     others = [one for one in verdict.order if one != verdict.winner]
     alike = [names[one] for one in others if one not in verdict.worse]
     if not alike:
         worse = "all others are" if others[1:] else "it is"
         return f" It is shown on new data too that {worse} worse."
-    shown = len(others) - len(alike)
-    why = "cannot win on these folds" if certain else "hardly gain by more folds"
-    if len(alike) <= _NAMED and certain:
-        text = f" No difference on new data is shown to {listed(alike)}"
-        return f"{text}; the others are worse there too." if shown else f"{text}."
-    if not shown:
-        return (
-            f" None of the others is shown to be worse on new data: they are out, for they {why}."
-        )
-    text = f" {shown} of {len(others)} others {'is' if shown == 1 else 'are'}"
-    return f"{text} shown to be worse on new data: the rest are out, for they {why}."
+    rest = "; the others are worse there too" if len(alike) < len(others) else ""
+    some = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} others"
+    return f" No difference on new data is shown to {some}{rest}."
 
 
 def _lucky(verdict: Verdict, mean: float) -> str:

@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import Terms, play, play_orders
 from ecv_core.analysis.selection.evidence import level_of_looks
-from ecv_core.analysis.selection.rounds import Budget
+from ecv_core.analysis.selection.replay import play, play_orders
+from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from tests.analysis.selection.conftest import made

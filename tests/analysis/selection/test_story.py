@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import Gap, Played, Round, Terms, Verdict
 from ecv_core.analysis.selection.contenders import contender_name, contender_title
 from ecv_core.analysis.selection.document import (
     lanes,
@@ -13,7 +12,8 @@ from ecv_core.analysis.selection.document import (
     step_sentences,
     verdict_sentence,
 )
-from ecv_core.analysis.selection.rounds import Budget
+from ecv_core.analysis.selection.replay import Played
+from ecv_core.analysis.selection.rounds import Budget, Gap, Round, Terms, Verdict
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
