@@ -410,12 +410,11 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
     users, freedom = moments.variance_of(np.ones((len(chosen), 1)))
     sizes = chosen.sum(axis=1)
     hits = samples = None
-    if np.isin(scores[~np.isnan(scores)], (0, 1)).all():
+    there = ~np.isnan(scores)
+    if (~there | (scores == 0) | (scores == 1)).all():
         once = np.where((sizes > 1) & (moments.freedom_within == 0), 1.0, np.nan)
-        hits, samples = (
-            once * (chosen @ counts)
-            for counts in (np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1))
-        )
+        hits = once * (chosen @ np.nansum(scores, axis=1))
+        samples = once * (chosen @ there.sum(axis=1))
     return FoldVariance(
         sizes=sizes,
         hits=hits,
