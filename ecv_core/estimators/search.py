@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
-from ecv_core.analysis.selection.evidence import Difference
+from ecv_core.analysis.selection.evidence import Difference, folds_in
 from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
 from ecv_core.evaluation.scoring import Scoring, Told
@@ -340,7 +340,7 @@ class SampleDifferences:
         self._known: dict[tuple[int, int, int], Difference] = {}
 
     def mean(self, one: int, folds: int) -> float:
-        return float(np.mean([self._found[one][at].score for at in _bits(folds)]))
+        return float(np.mean([self._found[one][at].score for at in folds_in(folds)]))
 
     def alike(self, one: int, other: int) -> bool:
         return self._kinds[one] == self._kinds[other]
@@ -348,7 +348,7 @@ class SampleDifferences:
     def between(self, one: int, other: int, folds: int) -> Difference:
         key = (one, other, folds)
         if key not in self._known:
-            rows, a, b = _bits(folds), self._found[one], self._found[other]
+            rows, a, b = folds_in(folds), self._found[one], self._found[other]
             apart = np.array([a[at].score - b[at].score for at in rows])
             self._known[key] = Difference(
                 mean=float(apart.mean()),
@@ -383,10 +383,6 @@ class SampleDifferences:
             total = 0.5
         with np.errstate(invalid="ignore", divide="ignore"):
             return float(total / np.maximum(people - 1, 0).sum() / people.mean())
-
-
-def _bits(folds: int) -> list[int]:
-    return [at for at in range(folds.bit_length()) if folds >> at & 1]
 
 
 def _candidates(

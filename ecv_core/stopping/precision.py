@@ -209,16 +209,11 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
     """
     scores = []
     for result in results:
-        if result.user_scores is None:
+        if result.user_scores is None or metric not in result.user_scores.metrics:
             raise InputError(
                 "the precision rule needs the score of every user, or sample, but fold "
-                f"{result.fold} was recorded without; run it again or pick another rule"
-            )
-        if metric not in result.user_scores.metrics:
-            raise InputError(
-                "the precision rule needs the score of every user, or sample, but fold "
-                f"{result.fold} has none of {metric}; choose a metric that each of them has a "
-                "value of, such as ndcg or accuracy, or another rule"
+                f"{result.fold} has none of {metric}; run it again, by a metric that each of them "
+                "has a value of, such as ndcg or accuracy, or pick another rule"
             )
         scores.append(result.user_scores)
     _, values = user_table(scores, metric)

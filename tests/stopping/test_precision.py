@@ -173,7 +173,7 @@ def test_precision_waits_for_the_minimum():
 
 def test_precision_needs_every_users_score():
     bare = [replace(result, user_scores=None) for result in results_of(TWO)]
-    with pytest.raises(InputError, match="every user, or sample, but fold 0 was recorded"):
+    with pytest.raises(InputError, match="every user, or sample, but fold 0 has none of ndcg@10"):
         Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(bare)
 
 

@@ -87,13 +87,13 @@ class PairedScores:
         return self._levels[key]
 
     def mean(self, one: int, folds: int) -> float:
-        return float(self._contenders[one].folds[_indices(folds)].mean())
+        return float(self._contenders[one].folds[folds_in(folds)].mean())
 
     def alike(self, one: int, other: int) -> bool:
         return _algorithm(self._contenders[one]) == _algorithm(self._contenders[other])
 
     def _computed(self, one: int, other: int, folds: int) -> Difference:
-        a, b, rows = self._contenders[one], self._contenders[other], _indices(folds)
+        a, b, rows = self._contenders[one], self._contenders[other], folds_in(folds)
         by_fold = a.folds[rows] - b.folds[rows]
         users = np.nan
         if a.users is not None and b.users is not None:
@@ -142,7 +142,8 @@ class EverySubset(PairedScores):
         return mean, user_variance(a.users - b.users, chosen)[0], observed
 
 
-def _indices(folds: int) -> list[int]:
+def folds_in(folds: int) -> list[int]:
+    """The folds of these bits, ascending."""
     return [row for row in range(folds.bit_length()) if folds >> row & 1]
 
 
