@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from ecv_core.analysis.selection import EverySubset, Selection, Terms, rounds
+from ecv_core.analysis.selection import rounds
 from ecv_core.analysis.selection.contenders import recorded_contenders
 from ecv_core.analysis.selection.evidence import (
+    EverySubset,
     PairedScores,
     Prior,
     expected_excess,
@@ -39,6 +40,7 @@ from ecv_core.analysis.selection.evidence import (
 )
 from ecv_core.analysis.selection.pruner import FoldPruner
 from ecv_core.analysis.selection.replay import follow, joules_of
+from ecv_core.analysis.selection.rounds import Selection, Terms
 from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold

@@ -26,7 +26,6 @@ from scipy.stats import rankdata
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.subsets import FoldSubsets
-from ecv_core.analysis.selection import Terms
 from ecv_core.analysis.selection.evidence import (
     ANY_NOISE,
     NO_NOISE,
@@ -36,6 +35,7 @@ from ecv_core.analysis.selection.evidence import (
     moderated,
 )
 from ecv_core.analysis.selection.replay import follow
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.estimators.folds import Scored
 from ecv_core.estimators.search import SampleDifferences
 from ecv_core.evaluation.scoring import Told

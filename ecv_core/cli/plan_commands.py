@@ -13,15 +13,15 @@ from tqdm import tqdm
 import ecv_core.dataset as datasets
 from ecv_core import models, splits, stopping
 from ecv_core.analysis.score_files import read_contenders
-from ecv_core.analysis.selection import Terms, check_contenders, play, play_orders
-from ecv_core.analysis.selection.contenders import recorded_contenders
+from ecv_core.analysis.selection.contenders import check_contenders, recorded_contenders
 from ecv_core.analysis.selection.document import (
     orders_document,
     selection_document,
     verdict_sentence,
     winner_mean,
 )
-from ecv_core.analysis.selection.rounds import Budget
+from ecv_core.analysis.selection.replay import play, play_orders
+from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.analysis.tuning.metrics_study import (
     dominance_frame,
     find_tuning,

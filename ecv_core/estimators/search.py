@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
-from ecv_core.analysis.selection.evidence import Difference
+from ecv_core.analysis.selection.evidence import Difference, folds_in
 from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
-from ecv_core.evaluation.scoring import Scoring
+from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.jobs.metering import meter_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
@@ -338,10 +338,9 @@ class SampleDifferences:
     ) -> None:
         self._found, self._kinds, self._apart = found, kinds, apart
         self._known: dict[tuple[int, int, int], Difference] = {}
-        self._squares: dict[tuple[int, int, int], tuple[float, float, bool]] = {}
 
     def mean(self, one: int, folds: int) -> float:
-        return float(np.mean([self._found[one][at].score for at in _bits(folds)]))
+        return float(np.mean([self._found[one][at].score for at in folds_in(folds)]))
 
     def alike(self, one: int, other: int) -> bool:
         return self._kinds[one] == self._kinds[other]
@@ -349,7 +348,7 @@ class SampleDifferences:
     def between(self, one: int, other: int, folds: int) -> Difference:
         key = (one, other, folds)
         if key not in self._known:
-            rows, a, b = _bits(folds), self._found[one], self._found[other]
+            rows, a, b = folds_in(folds), self._found[one], self._found[other]
             apart = np.array([a[at].score - b[at].score for at in rows])
             self._known[key] = Difference(
                 mean=float(apart.mean()),
@@ -361,45 +360,29 @@ class SampleDifferences:
 
     def _explained(self, one: int, other: int, rows: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
-        if self._apart:  # nobody comes twice: each fold's spread is all there is to know
-            known = [self._spread(one, other, at) for at in rows]
-            squares, people, counted = (np.array(part) for part in zip(*known, strict=True))
+        pairs = [(self._found[one][at].told, self._found[other][at].told) for at in rows]
+        apart: list[Told] = []
+        for mine, theirs in pairs:
+            if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
+                return np.nan
+            apart.append(Told(units=mine.units, values=mine.values - theirs.values))
+        if not self._apart:
+            everybody = np.unique(np.concatenate([fold.units for fold in apart]))
+            values = np.full((len(rows), len(everybody)), np.nan)
+            for row, fold in zip(values, apart, strict=True):
+                row[np.searchsorted(everybody, fold.units)] = fold.values
+            return float(user_variance(values, np.ones((1, len(rows)), np.bool_))[0][0])
+        # Nobody comes twice: each fold's spread is all there is to know.
+        people = np.array([float(len(fold.values)) for fold in apart])
+        total = np.array([((one.values - one.values.mean()) ** 2).sum() for one in apart]).sum()
+        if not total and all(
+            np.isin(told.values, (0, 1)).all() for two in pairs for told in two if told
+        ):
             # Of right and wrong, not even one difference yet is no proof that there will be none:
             # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
-            total = squares.sum() if squares.any() or not counted.all() else 0.5
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return float(total / np.maximum(people - 1, 0).sum() / people.mean())
-        both = [[self._found[each][at].told for at in rows] for each in (one, other)]
-        if any(told is None for each in both for told in each):
-            return np.nan
-        everybody = np.unique(np.concatenate([told.units for told in both[0] if told]))
-        tables = []
-        for each in both:
-            values = np.full((len(rows), len(everybody)), np.nan)
-            for row, told in zip(values, each, strict=True):
-                assert told is not None
-                row[np.searchsorted(everybody, told.units)] = told.values
-            tables.append(values)
-        every = np.ones((1, len(rows)), np.bool_)
-        return float(user_variance(tables[0] - tables[1], every)[0][0])
-
-    def _spread(self, one: int, other: int, at: int) -> tuple[float, float, bool]:
-        """Of the samples' differences in a fold: the sum of squares about their mean, how many they
-        are, and whether each sample is right or wrong. NaN where samples tell nothing."""
-        key = (min(one, other), max(one, other), at)
-        if key not in self._squares:
-            self._squares[key] = np.nan, np.nan, False
-            mine, theirs = self._found[one][at].told, self._found[other][at].told
-            if mine is not None and theirs is not None and np.array_equal(mine.units, theirs.units):
-                apart = mine.values - theirs.values
-                counted = np.isin((mine.values, theirs.values), (0, 1)).all()
-                squares = float(((apart - apart.mean()) ** 2).sum())
-                self._squares[key] = squares, float(len(apart)), bool(counted)
-        return self._squares[key]
-
-
-def _bits(folds: int) -> list[int]:
-    return [at for at in range(folds.bit_length()) if folds >> at & 1]
+            total = 0.5
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(total / np.maximum(people - 1, 0).sum() / people.mean())
 
 
 def _candidates(

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 from scipy.stats import rankdata
 
 Values = NDArray[np.float64]
@@ -112,25 +111,14 @@ def _mean_of(of_samples: Callable[[Held], NDArray[Any]]) -> Statistic:
     return lambda held: held.mean(of_samples(held))
 
 
-def _root_of(of_samples: Callable[[Held], NDArray[Any]]) -> Statistic:
+def _rmse(held: Held) -> tuple[float, Values]:
     """The root of a mean: its influence is that of the mean over twice the root."""
-
-    def root(held: Held) -> tuple[float, Values]:
-        mean, influence = held.mean(of_samples(held))
-        return float(np.sqrt(mean)), influence / (2 * np.sqrt(mean)) if mean else influence
-
-    return root
+    mean, influence = held.mean(_squares(held))
+    return float(np.sqrt(mean)), influence / (2 * np.sqrt(mean)) if mean else influence
 
 
 def _squares(held: Held) -> Values:
     squares: Values = (held.difference() ** 2).mean(axis=1)
-    return squares
-
-
-def _log_squares(held: Held) -> Values:
-    n = len(held.truth)
-    apart = np.log1p(np.reshape(held.truth, (n, -1))) - np.log1p(np.reshape(held.told, (n, -1)))
-    squares: Values = (apart**2).mean(axis=1)
     return squares
 
 
@@ -143,14 +131,6 @@ def _relative(held: Held) -> Values:
 def _pinball(held: Held) -> Values:
     alpha, apart = float(held.options.get("alpha", 0.5)), held.difference()
     return np.asarray(np.maximum(alpha * apart, (alpha - 1) * apart).mean(axis=1))
-
-
-def _poisson(held: Held) -> Values:
-    return np.asarray(2 * (xlogy(held.truth, held.truth / held.told) - held.difference()[:, 0]))
-
-
-def _gamma(held: Held) -> Values:
-    return np.asarray(2 * (np.log(held.told / held.truth) + held.truth / held.told - 1))
 
 
 def _brier(held: Held) -> Values:
@@ -285,18 +265,14 @@ _MEANS: dict[str, Statistic] = {
     "brier_score_loss": _mean_of(_brier),
     "mean_absolute_error": _mean_of(lambda held: np.abs(held.difference()).mean(axis=1)),
     "mean_squared_error": _mean_of(_squares),
-    "mean_squared_log_error": _mean_of(_log_squares),
     "mean_absolute_percentage_error": _mean_of(_relative),
     "mean_pinball_loss": _mean_of(_pinball),
-    "mean_poisson_deviance": _mean_of(_poisson),
-    "mean_gamma_deviance": _mean_of(_gamma),
 }
 OWN_SCORES = frozenset(_MEANS)
 """Of these each sample has a score of its own."""
 STATISTICS: dict[str, Statistic] = _MEANS | {
     "balanced_accuracy_score": _balanced,
-    "root_mean_squared_error": _root_of(_squares),
-    "root_mean_squared_log_error": _root_of(_log_squares),
+    "root_mean_squared_error": _rmse,
     "r2_score": _r2,
     "roc_auc_score": _roc_auc,
     "average_precision_score": _average_precision,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Moment, Run
-from ecv_core.stopping import EFold, moments, stop_of
-from ecv_core.stopping.efold import products
+from ecv_core.stopping import EFold, moments
 from ecv_core.store.recorded import recorded_runs
 
 GUIDE = ("hetrec-lastfm", "user-knn")
@@ -51,10 +50,7 @@ MAX_ROUND = 9999
 FIRST_VOTE = 3
 """The first fold after which the rule can stop."""
 _TRIES = 400
-_ALPHAS = np.array([a * 10.0**b for b in range(-8, -1) for a in (1, 2, 3, 5, 7)])
-NEAR = (1.3, 10.0)
-"""Width x change and alpha differ by a factor in this range where a vote is neither impossible
-nor obvious for one who works it out in the head."""
+_ALPHAS = np.array([float(f"{a}e{b}") for b in range(-8, -1) for a in (1, 2, 3, 5, 7)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +75,7 @@ def round_of(runs: Sequence[Run], number: int) -> GameRound:
     """The round with this number: the same for the same runs.
 
     The fold to stop at is drawn first, each as likely as any other, and then an alpha that stops
-    there: otherwise most rounds would end at fold 3, and one would learn to say stop. At the first
-    vote and at the stop the product is NEAR alpha, if any run and order have such an alpha.
+    there: otherwise most rounds would end at fold 3, and one would learn to say stop.
 
     Args:
         runs: with all their folds, at least 4 each.
@@ -91,43 +86,13 @@ def round_of(runs: Sequence[Run], number: int) -> GameRound:
         raise InputError(f"rounds are numbered from 1 to {MAX_ROUND}, but this is {number}")
     rng = np.random.default_rng([number])
     wanted = int(rng.integers(FIRST_VOTE, max(len(run.folds) for run in runs) + 1))
-    for at in range(_TRIES):
-        if at >= _TRIES // 2:  # these runs have no such round
-            wanted = int(rng.integers(FIRST_VOTE, len(runs[0].folds) + 1))
+    for _ in range(_TRIES):
         run = runs[int(rng.integers(len(runs)))]
-        k = len(run.folds)
-        order = [int(fold) for fold in rng.permutation(k)]
-        target = min(wanted, k)
-        alpha = _alpha_for(run, order, target, rng, near=at < _TRIES // 2)
-        if alpha is not None:
-            by_fold = {fold.fold: fold for fold in run.folds}
+        order = [int(fold) for fold in rng.permutation(len(run.folds))]
+        stop = min(wanted, len(order))
+        fitting = _ALPHAS[stops_at(replayed(scores_of(run), order, CONFIDENCE), _ALPHAS) == stop]
+        if len(fitting):
+            alpha, by_fold = float(rng.choice(fitting)), {fold.fold: fold for fold in run.folds}
             played = moments(EFold(alpha=alpha), [by_fold[fold] for fold in order], CONFIDENCE)
-            stop = stop_of(played, k)
-            assert stop is not None  # all k folds are in
             return GameRound(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)
     raise InputError(f"no recorded run makes round {number}; try another number")
-
-
-def _alpha_for(
-    run: Run, order: Sequence[int], target: int, rng: np.random.Generator, *, near: bool
-) -> float | None:
-    """An alpha at which the run stops after `target` folds; None where no round one does.
-
-    Args:
-        run: with all its folds.
-        order: of the folds.
-        target: the stop.
-        rng: draws among several.
-        near: whether only an alpha NEAR the product of the first vote and of the stop will do.
-    """
-    played = replayed(scores_of(run), order, CONFIDENCE)
-    fitting = _ALPHAS[stops_at(played, _ALPHAS) == target]
-    if near:
-        widths = np.array(products(played), dtype=np.float64)  # NaN before the third fold
-        last = widths[target - 1] if target < len(widths) else np.nanmin(widths)
-        votes = np.array([widths[FIRST_VOTE - 1], last])
-        ratio = np.maximum(votes / fitting[:, None], fitting[:, None] / np.maximum(votes, 1e-300))
-        fitting = fitting[((ratio >= NEAR[0]) & (ratio <= NEAR[1])).all(axis=1)]
-    if not len(fitting):
-        return None
-    return float(f"{rng.choice(fitting):.0e}")

@@ -104,7 +104,8 @@ def register_rule(
     """
     found = rule if isinstance(rule, Rule) else record_of(rule, id, title, help)
     known = RULES.get(found.id)
-    if known is not None and not _is_again(known, found):
+    # A notebook's cell that is run again makes the same class anew.
+    if known is not None and _class_name(known) != _class_name(found):
         raise InputError(
             f"there is a stopping rule '{found.id}' already ({known.title}); give another id"
         )
@@ -112,12 +113,8 @@ def register_rule(
     return found
 
 
-def _is_again(known: Rule, new: Rule) -> bool:
-    """Whether this is the rule of before, as a notebook's cell makes it when it is run again."""
-    if known is new:
-        return True
-    one, other = known.kind, new.kind
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+def _class_name(rule: Rule) -> tuple[str, str]:
+    return rule.kind.__module__, rule.kind.__qualname__
 
 
 def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
@@ -273,9 +270,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
         if moment.decision.stop:
             return moment.n
     return k if len(moments) >= k else None
-
-
-# A run whose moments were not recorded, as before version 0.1 -> what its rule said then.
 
 
 def usual_kind(spec: RunSpec) -> IntervalKind:

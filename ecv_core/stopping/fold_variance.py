@@ -310,6 +310,11 @@ class FoldVariance:
     """Degrees of freedom of that part."""
     observed: NDArray[np.float64]
     """The variance of the fold means, n-1 in the denominator; NaN for one fold."""
+    hits: NDArray[np.float64] | None = None
+    """Ones among scores that are all 0 or 1, in sets of several folds of which nobody has two; NaN
+    for other sets, None where there are none."""
+    samples: NDArray[np.float64] | None = None
+    """How many such scores there are."""
 
     @property
     def p_values(self) -> NDArray[np.float64]:
@@ -346,8 +351,11 @@ class FoldVariance:
         ratios = self.ratios
         many = scipy.special.ndtri(error / 2)
         few = scipy.special.stdtrit(self.users_freedom, error / 2) / (many or -1)
-        half = few * reach(np.nan_to_num(ratios, posinf=0), self.sizes, error)
-        half = half * np.sqrt(self.users * left)
+        reaches = reach(np.nan_to_num(ratios, posinf=0), self.sizes, error)
+        half = few * reaches * np.sqrt(self.users * left)
+        if self.hits is not None and self.samples is not None:
+            share = share_distance(self.hits, self.samples, k / self.sizes, -many)
+            half = np.where(np.isnan(share), half, share / (-many or 1) * reaches)
         # Beyond the largest effect of the prior only the fold means are left to go by.
         beyond = ratios > _EFFECTS[-1]
         alone = -scipy.special.stdtrit(np.maximum(self.sizes - 1, 1), error / 2) * np.sqrt(
@@ -356,6 +364,37 @@ class FoldVariance:
         half = np.where(beyond, np.fmax(half, alone), half)
         half[self.sizes == k] = 0.0
         return half
+
+
+def share_distance(
+    hits: NDArray[np.float64],
+    samples: NDArray[np.float64],
+    times: NDArray[np.float64],
+    errors: float,
+) -> NDArray[np.float64]:
+    """How far the share of ones among some samples can be from that among all of them.
+
+    A share's own variance is the less certain the fewer zeros, or ones, were seen, and least where
+    the share was lucky. So the share of all takes its place: the shares S are sought from which the
+    one seen is no farther than so many of their standard errors, S (1 - S) being the variance.
+
+    Args:
+        hits: ones seen.
+        samples: how many were seen, n.
+        times: how many there are in all, N, in those seen; at least 1.
+        errors: standard errors to each side.
+    Source: score interval, Wilson (1927), with the continuity correction of Blyth and Still (1983)
+        and the variance of a finite population (N / n - 1) / (N - 1) (Cochran 1977, section 3.2).
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = errors**2 * (times - 1) / (samples * times - 1)
+        farthest = np.zeros(len(hits))
+        for few in (hits, samples - hits):  # upwards from the ones, then from the zeros
+            nearly = np.minimum((few + 0.5) / samples, 1)
+            root = np.sqrt(squares**2 + 4 * squares * nearly * (1 - nearly))
+            most = (2 * nearly + squares + root) / (2 * (1 + squares))
+            farthest = np.maximum(farthest, most - few / samples)
+    return farthest
 
 
 def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> FoldVariance:
@@ -367,9 +406,19 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
         chosen: the folds of each set, at least one; shape (sets, folds).
     """
     scores: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-    users, freedom = user_variance(scores, chosen)
+    moments = user_moments(scores[None], chosen)
+    users, freedom = moments.variance_of(np.ones((len(chosen), 1)))
+    sizes = chosen.sum(axis=1)
+    hits = samples = None
+    there = ~np.isnan(scores)
+    if (~there | (scores == 0) | (scores == 1)).all():
+        once = np.where((sizes > 1) & (moments.freedom_within == 0), 1.0, np.nan)
+        hits = once * (chosen @ np.nansum(scores, axis=1))
+        samples = once * (chosen @ there.sum(axis=1))
     return FoldVariance(
-        sizes=chosen.sum(axis=1),
+        sizes=sizes,
+        hits=hits,
+        samples=samples,
         users=users,
         users_freedom=freedom,
         observed=_observed(scores, chosen),

@@ -130,25 +130,16 @@ class Precision:
                 "the precision rule needs the score of every user, or sample, which these folds "
                 "come without; use a recorded run that has them, or another rule"
             )
-        if k > MAX_SETS_K:
+        most = MAX_SETS_K if sets.aids is None else MAX_ADJUSTED_K
+        if k > most:
             raise InputError(
-                f"the precision rule is explored for up to {MAX_SETS_K} folds, but there are {k}; "
+                f"the precision rule is explored for up to {most} folds, but there are {k}; "
                 "use fewer folds"
             )
         values = np.asarray(sets.users, dtype=np.float64)
-        if len(values) != k:
-            raise InputError(
-                f"there are {k} folds, but scores of users, or samples, of {len(values)}"
-            )
-        corrected = None
-        chosen = sets.chosen()[1:]
+        corrected, chosen = None, sets.chosen()[1:]
         if sets.aids is None:
             variance = fold_variance(values, chosen)
-        elif k > MAX_ADJUSTED_K:
-            raise InputError(
-                f"means corrected by cheap models are explored for up to {MAX_ADJUSTED_K} folds, "
-                f"but there are {k}; use fewer folds"
-            )
         else:
             sharper = adjusted(sets.folds, values, sets.aids, chosen)
             variance = sharper.variance
@@ -202,17 +193,12 @@ class Precision:
             return " (one fold cannot show how far folds differ, so much is allowed)"
         if variance.p_values[0] < UNSTABLE:
             times = float(variance.observed[0] / variance.users[0])
-            times_text = f"{times:.1f} times" if times < 1000 else "over 1,000 times"
+            said = f"{times:.1f} times" if times < 1000 else "over 1,000 times"
             return (
-                f"; fold means vary {times_text} as much as single scores "
-                f"explain (p {_p_text(float(variance.p_values[0]))}): the training is unstable, or "
-                "something else sets folds apart, and is allowed for"
+                f"; fold means vary {said} as much as single scores explain: the training is "
+                "unstable, or something else sets folds apart, and is allowed for"
             )
         return ""
-
-
-def _p_text(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
@@ -223,16 +209,11 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
     """
     scores = []
     for result in results:
-        if result.user_scores is None:
+        if result.user_scores is None or metric not in result.user_scores.metrics:
             raise InputError(
                 "the precision rule needs the score of every user, or sample, but fold "
-                f"{result.fold} was recorded without; run it again or pick another rule"
-            )
-        if metric not in result.user_scores.metrics:
-            raise InputError(
-                "the precision rule needs the score of every user, or sample, but fold "
-                f"{result.fold} has none of {metric}; choose a metric that each of them has a "
-                "value of, such as ndcg or accuracy, or another rule"
+                f"{result.fold} has none of {metric}; run it again, by a metric that each of them "
+                "has a value of, such as ndcg or accuracy, or pick another rule"
             )
         scores.append(result.user_scores)
     _, values = user_table(scores, metric)

@@ -14,20 +14,19 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
-from ecv_core.analysis.selection import Played, Terms, play
 from ecv_core.analysis.selection.contenders import (
     contender_title,
     contenders_of,
     varied,
 )
 from ecv_core.analysis.selection.document import (
-    Cost,
-    costs,
     lanes,
     step_sentences,
     verdict_sentence,
     winner_mean,
 )
+from ecv_core.analysis.selection.replay import Played, play
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
@@ -121,10 +120,6 @@ class Shown:
     def decided(self) -> bool:
         """Whether the answer is there."""
         return self.played.rounds[-1].decided
-
-    def cost(self) -> list[Cost]:
-        """At each step."""
-        return costs(self.contenders, self.played.rounds, self.played.joules_of_all_folds)
 
 
 def show(
@@ -222,7 +217,7 @@ def _slider(count: int) -> None:
 
 def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
     """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-    played, cost = chosen.played, chosen.cost()[-1]
+    played, whole = chosen.played, chosen.played.joules_of_all_folds
     leader = chosen.contenders[played.rounds[-1].leader]
     return verdict_sentence(
         chosen.titles,
@@ -232,7 +227,7 @@ def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
         played.folds_used,
         mean=winner_mean(leader, played.rounds, played.rounds[-1].leader),
         on=chosen.on,
-        energy=None if cost.joules is None else cost.share,
+        energy=None if played.joules is None or not whole else played.joules / whole,
         brief=brief,
     )
 

@@ -21,10 +21,10 @@ def show() -> None:
     best, second = chosen.played.verdict.order[0], chosen.played.verdict.order[1]
     one, other = chosen.contenders[best].users, chosen.contenders[second].users
     if one is not None and other is not None:
-        found = sureness(one[0], other[0])
+        mean, difference = sureness(one[0], other[0])
         takeaway(
-            f"One fold knows the mean of **{chosen.titles[best]}** to ± {found.mean:.1f} %, but "
-            f"its distance to **{chosen.titles[second]}** to ± {found.difference:.1f} %: what "
+            f"One fold knows the mean of **{chosen.titles[best]}** to ± {mean:.1f} %, but "
+            f"its distance to **{chosen.titles[second]}** to ± {difference:.1f} %: what "
             "makes a fold or a user easy is the same for both, and cancels."
         )
     st.caption(

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import Terms
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import book
 from ecv_core.jobs.book import Book, Says

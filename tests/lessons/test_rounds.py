@@ -42,19 +42,6 @@ def test_no_fold_is_the_safe_bet(runs):
     assert max(stops.values()) < 50
 
 
-def test_the_first_vote_is_neither_obvious_nor_impossible():
-    runs = complete_runs()
-    for number in range(1, 16):
-        found = round_of(runs, number)
-        scores = [found.run.folds_in_order[one.fold].score for one in found.moments]
-        before, width = (
-            2 * stats.t.ppf(0.975, n - 1) * np.std(scores[:n], ddof=1) / np.sqrt(n) for n in (2, 3)
-        )
-        product = width * abs(before - width)
-        factor = max(product / found.alpha, found.alpha / product)
-        assert 1.3 <= factor <= 10
-
-
 @pytest.mark.parametrize("number", [0, -1, MAX_ROUND + 1])
 def test_rounds_out_of_range_are_refused(runs, number):
     with pytest.raises(InputError, match=f"from 1 to {MAX_ROUND}"):

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import ADVERSARIES, faced, levels, over_orders, recorded
+from ecv_core.analysis.exploration import outcome
+from ecv_core.figures.estimators import estimators_scores
 from ecv_core.lessons.stops import at_the_stop
-from ecv_core.stopping import mean_interval
+from ecv_core.stopping import Precision, mean_interval
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.interval import look_level, stop_interval
 from ecv_core.store.recorded import FOLDER
@@ -70,6 +72,14 @@ def test_unstable_trainings_keep_93_percent_of_their_orders():
     assert len(runs) == 3
     for name, scores in runs.items():
         assert min(kept for kept, _ in over_orders(scores)) >= 0.93, name
+
+
+def test_accuracy_within_1_percent_is_kept_in_every_cell_of_the_hardest_tables():
+    recorded = estimators_scores()
+    rule = Precision(0.01, metric="score")
+    for table in ("letter", "twonorm", "wdbc", "wine"):
+        kept = [outcome(one, rule, within_percent=1).within for one in recorded[table]]
+        assert min(kept) >= 0.95, table
 
 
 def test_t_at_the_stop_is_too_narrow_and_what_allows_for_looks_is_not():

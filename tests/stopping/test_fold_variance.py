@@ -12,6 +12,7 @@ from ecv_core.stopping.fold_variance import (
     FoldVariance,
     fold_variance,
     look_error,
+    share_distance,
     tails,
     user_variance,
 )
@@ -218,3 +219,51 @@ def test_differences_of_two_models_are_values_like_any_other():
     assert paired.p_values[0] > 0.05
     truth = 2 * 0.1**2 / 400
     assert paired.users[0] == pytest.approx(truth, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("hits", "samples", "low", "high"),
+    # Newcombe (1998), table I, method 4: score intervals at 95 % with continuity correction.
+    [
+        (81, 263, 0.2535, 0.3682),
+        (15, 148, 0.0598, 0.1644),
+        (0, 20, 0, 0.2005),
+        (1, 29, 0.0018, 0.1963),
+    ],
+)
+def test_a_share_of_endlessly_many_samples_has_the_published_interval(hits, samples, low, high):
+    found = share_distance(
+        np.array([hits, samples - hits]), np.array([samples] * 2), np.array([1e9] * 2), 1.959964
+    )
+    seen = hits / samples
+    assert found == pytest.approx(max(seen - low, high - seen), abs=6e-5)  # of zeros or of ones
+
+
+@pytest.mark.parametrize(("seen", "whole"), [(9, 10), (4, 10), (1, 5)])
+def test_a_share_of_some_folds_is_as_near_as_said_to_that_of_all_of_them(seen, whole):
+    samples, every = 18 * seen, 18 * whole
+    hits = np.arange(samples + 1)
+    distance = share_distance(
+        hits, np.full(len(hits), samples), np.full(len(hits), whole / seen), 1.959964
+    )
+    for ones in range(every + 1):  # whatever the truth is: exactly, without replacement
+        near = np.abs(hits / samples - ones / every) <= distance + 1e-12
+        assert stats.hypergeom.pmf(hits, every, ones, samples) @ near >= 0.95 - 0.01
+
+
+def test_counts_of_samples_held_out_once_take_the_place_of_their_variance():
+    rng = np.random.default_rng(0)
+    right = np.full((10, 500), np.nan)
+    right[np.arange(500) % 10, np.arange(500)] = rng.random(500) < 0.97
+    chosen = np.tri(10, dtype=np.bool_)
+    counted = fold_variance(right, chosen)
+    assert counted.samples is not None
+    assert counted.samples[1:].tolist() == [50 * folds for folds in range(2, 11)]
+    plain = fold_variance(right * 2, chosen)  # no count: their scale is another one
+    assert plain.hits is None
+    found, other = counted.half_widths(10, 0.95), plain.half_widths(10, 0.95) / 2
+    assert (found > 1.02 * other)[1:-1].all()  # few errors: their variance is hardly known
+    assert found[-1] == 0
+    assert found[0] == other[0]  # with one fold nobody knows whether samples come twice
+    back = np.where(np.isnan(right), right[::-1], right)  # each sample comes twice
+    assert np.isnan(fold_variance(back, chosen).hits[-1])

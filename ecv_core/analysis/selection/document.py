@@ -113,14 +113,8 @@ def _finite(value: float) -> float | None:
 
 def orders_document(over: OverOrders) -> dict[str, Any]:
     """What `select --orders --json` writes instead of one selection's rounds."""
-    return {
-        "orders": over.orders,
-        "folds_share": over.folds_share,
-        "joules_share": over.joules_share,
-        "right": over.right,
-        "mean_loss_percent": over.mean_loss_percent,
-        "p95_loss_percent": over.p95_loss_percent,
-    }
+    told = ("orders", "folds_share", "joules_share", "right", "mean_loss_percent")
+    return {name: getattr(over, name) for name in (*told, "p95_loss_percent")}
 
 
 def _round(one: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
@@ -174,17 +168,14 @@ def verdict_sentence(
         count = len(last.left) - 1
         others = f"{count} other{'s' if count != 1 else ''}"
         still = f"{others} can still win" if terms.certain else f"{others} may be better"
-        return (
-            f"{names[last.leader]} leads{where} after {folds_text(last.n)}; "
-            f"{still}.{_nearest(names, last, mean)}"
-        )
+        return f"{names[last.leader]} leads{where} after {folds_text(last.n)}; {still}."
     cost = f"{_percent(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
     if energy is not None:
         cost = f"{_percent(energy)} of the energy"
     after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
     rest = _behind(names, rounds, verdict, mean)
     if not brief:
-        rest += _shown(names, verdict, terms.certain) + _lucky(verdict, mean)
+        rest += _shown(names, verdict) + _lucky(verdict, mean)
     if not terms.certain:
         within = f" within {terms.budget.text}" if terms.budget else ""
         asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""
@@ -211,11 +202,12 @@ def verdict_sentence(
 
 
 def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mean: float) -> str:
-    """Who is next, with its interval, and the full stop."""
-    if (behind := _next(rounds, verdict)) is None or not mean:
+    """Who is second, with its last interval to the winner, and the full stop."""
+    place = next(one for one in verdict.order if one != verdict.winner)
+    gaps = [one.gaps[place] for one in rounds if one.leader == verdict.winner and place in one.gaps]
+    if not gaps or not mean:
         return "."
-    place, gap = behind
-    low, high = (100 * end / abs(mean) for end in (gap.low, gap.high))
+    low, high = (100 * end / abs(mean) for end in (gaps[-1].low, gaps[-1].high))
     if not math.isfinite(high):
         return f"; {names[place]} is next."
     if low < 0:
@@ -223,24 +215,16 @@ def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mea
     return f"; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
 
 
-def _shown(names: Sequence[str], verdict: Verdict, certain: bool) -> str:
+def _shown(names: Sequence[str], verdict: Verdict) -> str:
     """Of whom it may be claimed that they are worse, and of whom not."""
     others = [one for one in verdict.order if one != verdict.winner]
     alike = [names[one] for one in others if one not in verdict.worse]
     if not alike:
         worse = "all others are" if others[1:] else "it is"
         return f" It is shown on new data too that {worse} worse."
-    shown = len(others) - len(alike)
-    why = "cannot win on these folds" if certain else "hardly gain by more folds"
-    if len(alike) <= _NAMED and certain:
-        text = f" No difference on new data is shown to {listed(alike)}"
-        return f"{text}; the others are worse there too." if shown else f"{text}."
-    if not shown:
-        return (
-            f" None of the others is shown to be worse on new data: they are out, for they {why}."
-        )
-    text = f" {shown} of {len(others)} others {'is' if shown == 1 else 'are'}"
-    return f"{text} shown to be worse on new data: the rest are out, for they {why}."
+    rest = "; the others are worse there too" if len(alike) < len(others) else ""
+    some = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} others"
+    return f" No difference on new data is shown to {some}{rest}."
 
 
 def _lucky(verdict: Verdict, mean: float) -> str:
@@ -255,32 +239,11 @@ def _lucky(verdict: Verdict, mean: float) -> str:
     )
 
 
-def _nearest(names: Sequence[str], last: Round, mean: float) -> str:
-    """Who can come nearest to the leader, with its interval; empty where none is known."""
-    gaps = [(gap, place) for place, gap in last.gaps.items() if place in last.left]
-    if not gaps or not mean:
-        return ""
-    gap, place = min(gaps, key=lambda one: (one[0].low, one[1]))
-    if not math.isfinite(gap.low):
-        return ""
-    low, high = (100 * end / abs(mean) for end in (gap.low, gap.high))
-    return f" {names[place]} may be {side_of(low)} to {side_of(high)}."
-
-
 def side_of(percent: float) -> str:
     """'3.1 % behind', or '0.4 % ahead' for a negative number."""
     size = abs(percent)
     text = f"{size:.1f}" if size >= 0.1 or not size else f"{size:.1g}"
     return f"{text} % {'behind' if percent >= 0 else 'ahead'}"
-
-
-def _next(rounds: Sequence[Round], verdict: Verdict) -> tuple[int, Gap] | None:
-    """Who is second, with its last gap to the winner."""
-    place = next(one for one in verdict.order if one != verdict.winner)
-    for one in reversed(rounds):
-        if one.leader == verdict.winner and place in one.gaps:
-            return place, one.gaps[place]
-    return None
 
 
 def folds_text(n: int) -> str:
@@ -312,23 +275,6 @@ used and it is behind; cannot win here, or not by enough; shown to be worse on n
 place in the ranking is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """What a selection has taken after some rounds, and what all folds would."""
-
-    folds: int
-    all_folds: int
-    joules: float | None
-    all_joules: float | None
-
-    @property
-    def share(self) -> float:
-        """Of the energy; of the folds where it is not known."""
-        if self.joules is None or not self.all_joules:
-            return self.folds / self.all_folds
-        return self.joules / self.all_joules
-
-
 def lanes(
     contenders: Sequence[Scores],
     titles: Sequence[str],
@@ -352,46 +298,21 @@ def lanes(
     import pandas as pd
 
     now = [_Lane() for _ in contenders]
-    rows: list[tuple[int, int, _Lane]] = [(0, place, lane) for place, lane in enumerate(now)]
-    for step in range(1, len(rounds) + 1):
-        known = verdict if rounds[step - 1].decided else None
-        now = _after(now, contenders, titles, terms, rounds[:step], known)
+    rows = [(0, place, lane) for place, lane in enumerate(now)]
+    for step, one in enumerate(rounds, start=1):
+        known = verdict if one.decided else None
+        ran = [each.fold for each in rounds[:step]]
+        mean = abs(float(contenders[one.leader].folds[ran].mean()))
+        now = [
+            _lane(lane, place, titles, terms, one, known, mean) for place, lane in enumerate(now)
+        ]
         rows += [(step, place, lane) for place, lane in enumerate(now)]
-    order = sorted(range(len(contenders)), key=lambda place: _rank(now[place], place))
-    at = {place: rank for rank, place in enumerate(order)}
-    rows.sort(key=lambda row: (row[0], at[row[1]]))
+    # Best first: the leader, then by how far behind each was last.
+    far = [math.inf if math.isnan(lane.behind) else lane.behind for lane in now]
+    rows.sort(key=lambda row: (row[0], now[row[1]].state != "leader", far[row[1]], row[1]))
     return pd.DataFrame(
         [{"step": step, "contender": titles[place], **asdict(lane)} for step, place, lane in rows]
     )
-
-
-def costs(
-    contenders: Sequence[Scores], rounds: Sequence[Round], all_joules: float | None
-) -> list[Cost]:
-    """What each step has taken, from step 0 on.
-
-    Args:
-        contenders: with at least the folds of the rounds.
-        rounds: so far.
-        all_joules: of all folds of all contenders; None where it is not known.
-    """
-    k = contenders[0].k
-    folds, joules = 0, 0.0
-    found = [(folds, joules)]
-    for one in rounds:
-        folds += len(one.ran)
-        joules += sum(float(contenders[place].fold_joules[fold]) for place, fold in one.ran)
-        found.append((folds, joules))
-    known = all_joules is not None and not math.isnan(found[-1][1])
-    return [
-        Cost(
-            folds=folds,
-            all_folds=k * len(contenders),
-            joules=joules if known else None,
-            all_joules=all_joules if known else None,
-        )
-        for folds, joules in found
-    ]
 
 
 def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round]) -> list[str]:
@@ -438,43 +359,28 @@ class _Lane:
     says: str = "has not run yet"
 
 
-def _after(
-    before: Sequence[_Lane],
-    contenders: Sequence[Scores],
+def _lane(
+    before: _Lane,
+    place: int,
     titles: Sequence[str],
     terms: Terms,
-    rounds: Sequence[Round],
+    one: Round,
     verdict: Verdict | None,
-) -> list[_Lane]:
-    """The lanes after the last of these rounds; `verdict` if it decided the selection."""
-    one = rounds[-1]
-    leader = titles[one.leader]
-    mean = abs(float(contenders[one.leader].folds[[each.fold for each in rounds]].mean()))
-    found = []
-    for place, lane in enumerate(before):
-        if place == one.leader:
-            says = "is best" if terms.certain else "is the one to use"
-            says = "leads" if verdict is None else says
-            found.append(
-                _Lane(state="leader", folds=one.n, behind=0.0, low=0.0, high=0.0, says=says)
-            )
-        elif lane.state in ("out", "placed") and place not in one.left:
-            found.append(_final(lane, place, verdict))
-        elif place in one.gaps:
-            gap = one.gaps[place]
-            behind, low, high = (
-                100 * part / mean if mean else math.nan for part in (gap.behind, gap.low, gap.high)
-            )
-            new = _Lane(folds=gap.folds, behind=behind, low=low, high=high)
-            state, says = _state(place, new, one, terms, verdict, leader)
-            found.append(_final(replace(new, state=state, says=says), place, verdict))
-        else:
-            found.append(lane)
-    return found
-
-
-def _final(lane: _Lane, place: int, verdict: Verdict | None) -> _Lane:
-    """Of whoever is out, once it is decided: worse on new data too, or no difference shown."""
+    mean: float,
+) -> _Lane:
+    """A contender's lane after a round; `mean` is the leader's, `verdict` if that decided it."""
+    if place == one.leader:
+        says = "leads" if verdict is None else f"is {'best' if terms.certain else 'the one to use'}"
+        return _Lane(state="leader", folds=one.n, behind=0.0, low=0.0, high=0.0, says=says)
+    lane = before
+    if place in one.gaps and (place in one.left or before.state not in ("out", "placed")):
+        gap = one.gaps[place]
+        behind, low, high = (
+            100 * part / mean if mean else math.nan for part in (gap.behind, gap.low, gap.high)
+        )
+        lane = _Lane(folds=gap.folds, behind=behind, low=low, high=high)
+        state, says = _state(place, lane, one, terms, verdict, titles[one.leader])
+        lane = replace(lane, state=state, says=says)
     if verdict is None or lane.state != "out":
         return lane
     if place in verdict.worse:
@@ -502,10 +408,3 @@ def _state(
     if math.isinf(lane.high):
         return "in", f"{side_of(lane.behind)} so far; how sure, the next fold says"
     return "in", f"{side_of(lane.low)} to {side_of(lane.high)}"
-
-
-def _rank(lane: _Lane, place: int) -> tuple[int, float, int]:
-    """Best first, by how far behind each was last."""
-    if lane.state == "leader":
-        return (0, 0.0, place)
-    return (1, math.inf if math.isnan(lane.behind) else lane.behind, place)

@@ -87,13 +87,13 @@ class PairedScores:
         return self._levels[key]
 
     def mean(self, one: int, folds: int) -> float:
-        return float(self._contenders[one].folds[_indices(folds)].mean())
+        return float(self._contenders[one].folds[folds_in(folds)].mean())
 
     def alike(self, one: int, other: int) -> bool:
         return _algorithm(self._contenders[one]) == _algorithm(self._contenders[other])
 
     def _computed(self, one: int, other: int, folds: int) -> Difference:
-        a, b, rows = self._contenders[one], self._contenders[other], _indices(folds)
+        a, b, rows = self._contenders[one], self._contenders[other], folds_in(folds)
         by_fold = a.folds[rows] - b.folds[rows]
         users = np.nan
         if a.users is not None and b.users is not None:
@@ -104,37 +104,30 @@ class PairedScores:
         return Difference(mean=mean, users=users, observed=observed, folds=len(rows))
 
 
-class EverySubset:
+class EverySubset(PairedScores):
     """Differences over any set of the k folds, for replaying many orders of complete contenders.
 
     A pair's variances over all 2^k - 1 sets of folds are worked out when it is first asked for.
     """
 
     def __init__(self, contenders: Sequence[Scores]) -> None:
-        self._contenders = contenders
-        self._k = contenders[0].k
-        sets = np.arange(1, 2**self._k)
-        self._chosen = ((sets[:, None] >> np.arange(self._k)) & 1).astype(np.bool_)
+        super().__init__(contenders)
+        k = contenders[0].k
+        self._chosen = ((np.arange(1, 2**k)[:, None] >> np.arange(k)) & 1).astype(np.bool_)
         self._pairs: dict[tuple[int, int], tuple[NDArray[np.float64], ...]] = {}
         size = self._chosen.sum(axis=1)
         self._means = [self._chosen @ one.folds / size for one in contenders]
 
-    def between(self, one: int, other: int, folds: int) -> Difference:
-        sign = 1.0
-        if one > other:
-            one, other, sign = other, one, -1.0
-        if (one, other) not in self._pairs:
-            self._pairs[one, other] = self._computed(one, other)
-        mean, users, observed = (float(part[folds - 1]) for part in self._pairs[one, other])
-        return Difference(mean=sign * mean, users=users, observed=observed, folds=folds.bit_count())
-
     def mean(self, one: int, folds: int) -> float:
         return float(self._means[one][folds - 1])
 
-    def alike(self, one: int, other: int) -> bool:
-        return _algorithm(self._contenders[one]) == _algorithm(self._contenders[other])
+    def _computed(self, one: int, other: int, folds: int) -> Difference:
+        if (one, other) not in self._pairs:
+            self._pairs[one, other] = self._of_pair(one, other)
+        mean, users, observed = (float(part[folds - 1]) for part in self._pairs[one, other])
+        return Difference(mean=mean, users=users, observed=observed, folds=folds.bit_count())
 
-    def _computed(self, one: int, other: int) -> tuple[NDArray[np.float64], ...]:
+    def _of_pair(self, one: int, other: int) -> tuple[NDArray[np.float64], ...]:
         a, b, chosen = self._contenders[one], self._contenders[other], self._chosen
         by_fold = a.folds - b.folds
         more = chosen.sum(axis=1) - 1.0
@@ -149,7 +142,8 @@ class EverySubset:
         return mean, user_variance(a.users - b.users, chosen)[0], observed
 
 
-def _indices(folds: int) -> list[int]:
+def folds_in(folds: int) -> list[int]:
+    """The folds of these bits, ascending."""
     return [row for row in range(folds.bit_length()) if folds >> row & 1]
 
 

@@ -44,8 +44,6 @@ class OverOrders:
     """Likewise of the joules; None where not all are known."""
     right: float
     """Share of orders in which the winner is the best over all folds, or tied with it."""
-    right_order: float
-    """Share in which the whole ranking is that over all folds, but for ties."""
     losses_percent: NDArray[np.float64]
     """How far the winner's k-fold mean is below the best, percent; shape (orders,)."""
 
@@ -99,7 +97,7 @@ def play_orders(
     sign = 1.0 if terms.higher_is_better else -1.0
     means = np.array([one.folds.mean() for one in contenders])
     best = float((sign * means).max())
-    folds, joules, right, ranked = 0, 0.0, 0, 0
+    folds, joules, right = 0, 0.0, 0
     losses = np.empty(orders)
     for at in range(orders):
         found = _played(contenders, rng.permutation(terms.k).tolist(), terms, differences)
@@ -110,14 +108,12 @@ def play_orders(
         losses[at] = 100 * lost / abs(best) if best else 0.0
         near = {winner, *found.verdict.tied}
         right += any(sign * means[one] >= best for one in near)
-        ranked += _agrees(found.verdict, sign * means)
     whole = _total([one.fold_joules for one in contenders])
     return OverOrders(
         orders=orders,
         folds_share=folds / (orders * terms.k * len(contenders)),
         joules_share=None if whole is None or np.isnan(joules) else joules / orders / whole,
         right=right / orders,
-        right_order=ranked / orders,
         losses_percent=losses,
     )
 
@@ -239,17 +235,6 @@ def joules_of(contenders: Sequence[Scores], ran: Sequence[Sequence[int]]) -> flo
 def _total(joules: Sequence[NDArray[np.float64]]) -> float | None:
     total = float(sum(one.sum() for one in joules))
     return None if np.isnan(total) else total
-
-
-def _agrees(verdict: Verdict, means: NDArray[np.float64]) -> bool:
-    """Whether the ranking is that of these means (more is better), but for ties that it names."""
-    tied = {frozenset(pair) for pair in verdict.ties}
-    places = verdict.order
-    return all(
-        means[one] >= means[other] or frozenset((one, other)) in tied
-        for at, one in enumerate(places)
-        for other in places[at + 1 :]
-    )
 
 
 def _check_complete(contenders: Sequence[Scores]) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -295,7 +295,9 @@ class Selection:
             self.decided = n == self._terms.k or not waiting
             self.wanted = dict.fromkeys(waiting, n + 1)
         else:
-            passed = self._passed(gaps, gains, mean)
+            passed = [one for one, gap in gaps.items() if gap.low > 0]
+            if not self._terms.certain:
+                passed = _affordable(others, gains, (self._terms.expected_loss or 0.0) * mean)
             full = {one for one in others if gaps[one].folds == self._terms.k}
             out = {one for one in others if one in passed and one not in full}
             rest = sorted(set(others) - out, key=lambda one: gaps[one].behind)
@@ -354,14 +356,6 @@ class Selection:
         found = [between(leader, one, folds[leader] & folds[one]) for one in others]
         alike = [self._differences.alike(leader, one) for one in others]
         return spread_of(found, alike, prior, self._sign)
-
-    def _passed(
-        self, gaps: Mapping[int, Gap], gains: NDArray[np.float64], mean: float
-    ) -> Collection[int]:
-        """Who need not be run as far as is known now."""
-        if self._terms.certain:
-            return [one for one, gap in gaps.items() if gap.low > 0]
-        return _affordable(list(gaps), gains, (self._terms.expected_loss or 0.0) * mean)
 
     def _next(
         self, leader: int, waiting: list[int], counts: Sequence[int], gaps: Mapping[int, Gap]

@@ -12,9 +12,9 @@ import pandas as pd
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.analysis.selection import Played, Terms
 from ecv_core.analysis.selection.document import methods_sentence, winner_mean
-from ecv_core.analysis.selection.rounds import Verdict
+from ecv_core.analysis.selection.replay import Played
+from ecv_core.analysis.selection.rounds import Terms, Verdict
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import Terms, play
+from ecv_core.analysis.selection.replay import play
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.records.run import Scores
 from tests.analysis.selection.conftest import made
 

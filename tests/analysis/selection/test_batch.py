@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.selection import Batch, K, made_batch, many
-from ecv_core.analysis.selection import Selection, Terms
 from ecv_core.analysis.selection.evidence import Difference
+from ecv_core.analysis.selection.rounds import Selection, Terms
 
 
 class OfBatch:

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import EverySubset, PairedScores
+from ecv_core.analysis.selection.evidence import EverySubset, PairedScores
 from ecv_core.records.run import Scores
 from tests.analysis.selection.conftest import made
 

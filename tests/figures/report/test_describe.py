@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.selection import Terms, play
+from ecv_core.analysis.selection.replay import play
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.analysis.tradeoff.decision import decide, fixed_folds
 from ecv_core.figures.report.advice import (
     checked_sentence,

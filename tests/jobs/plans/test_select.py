@@ -9,8 +9,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import Terms, play
 from ecv_core.analysis.selection.contenders import parse_contender
+from ecv_core.analysis.selection.replay import play
+from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
