@@ -39,7 +39,6 @@ from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from pages.run.settings import (
     ALGORITHM_LABELS,
-    CHOICES,
     DEFAULT,
     FULL,
     NEGATIVES,
@@ -84,7 +83,7 @@ def link_check() -> None:
             elif not one.ids:
                 _check(key, one.parse)
     for key, labels in {
-        "metric": {name: METRICS[name].title for name in CHOICES},
+        "metric": {name: known.title for name, known in METRICS.items()},
         "dataset": titles_of(datasets.catalogue(), dataset_title),
         "algorithm": ALGORITHM_LABELS,
         "rule": rule_titles(),
