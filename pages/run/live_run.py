@@ -357,15 +357,16 @@ def _go_on(run: Run) -> None:
 
 
 def _look_back(run: Run) -> None:
-    """Ways to see the run told again, or raced against k-fold while it goes on."""
-    if run.folds and not run.state.active:
-        st.page_link(
-            "replay/replay.py",
-            label="Replay",
-            icon=":material/replay:",
-            query_params={"run": run.run_id},
-        )
-    if run.spec.full and (run.folds or run.state.active):
+    """Ways to see a run that is over told again, or raced against k-fold."""
+    if not run.folds or run.state.active:
+        return
+    st.page_link(
+        "replay/replay.py",
+        label="Replay",
+        icon=":material/replay:",
+        query_params={"run": run.run_id},
+    )
+    if run.spec.full:
         st.page_link(
             "replay/replay.py",
             label="Race",

@@ -109,9 +109,6 @@ def parameter_settings(names: list[str]) -> Chosen:
             algorithm = ALGORITHMS[name]
             if algorithm.parameters:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
-                if paper := algorithm.paper_default:
-                    words = ", ".join(f"{name} {value}" for name, value in dict(paper).items())
-                    st.caption(f"In the paper: {words.replace('_', ' ')}.")
                 with st.container(horizontal=True):
                     chosen[name] = parameter_widgets(name, algorithm.parameters)
     return chosen

@@ -24,7 +24,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving
+from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import label_from_link, link_has
@@ -75,11 +75,6 @@ def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
 def _folds(content: str, spec: RunSpec) -> Folds:
     """Some megabytes for a million interactions, so only the newest few are kept."""
     return folds_of(spec)
-
-
-def check_split(content: str, spec: RunSpec) -> None:
-    """Raises: FoldsError with the reason why the dataset cannot be split so, if it cannot."""
-    _folds(content, spec)
 
 
 SLIDER = "split-fold"
@@ -238,8 +233,9 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
     found = leakage_of(content, spec, fold)
     if found is None:
         st.info(
-            escaped(spec.dataset) + " has neither timestamps nor any other order, so it is not "
-            "known what came later; pick a dataset with timestamps, such as synthetic or ml-1m.",
+            escaped(dataset_title(spec.dataset))
+            + " has neither timestamps nor any other order, so "
+            "it is not known what came later; pick a dataset with timestamps, such as Synthetic.",
             icon=":material/schedule:",
         )
         return
@@ -305,7 +301,7 @@ def how_it_splits() -> None:
     content = datasets.source_key(spec.dataset)
     try:
         with st.spinner("Splitting ..."):
-            check_split(content, spec)
+            _folds(content, spec)
     except EcvError as error:
         st.warning(sentence(error), icon=":material/block:")
         return
@@ -328,7 +324,6 @@ def take_along(spec: RunSpec) -> None:
             help="Opens the Run page in a new tab, with this dataset and split filled in.",
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
-        split_download(spec, key="split-recbole", label="ZIP for RecBole", form="recbole")
         link_has(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
@@ -367,7 +362,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         entry, ready = dataset_picker()
         split_id = strategy_select(serving(Task.TOP_N))
         known = SPLITS[split_id]
-        st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
+        st.caption(f"`{known.id}`: {escaped(known.help)}")
         params = strategy_parameters(known)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
@@ -375,7 +370,8 @@ def choose_split() -> tuple[RunSpec, bool]:
         k = 1
         if not known.single:
             k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
-        _more(known)
+        st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
+        st.caption(f"*Source.* {escaped(known.source)}.")
     spec = make_spec(
         dataset=entry.id,
         algorithm=MODEL,
@@ -386,11 +382,6 @@ def choose_split() -> tuple[RunSpec, bool]:
         rule=NEVER_STOPS,
     )
     return spec, ready
-
-
-def _more(known: Strategy) -> None:
-    st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
-    st.caption(f"*Source.* {escaped(known.source)}.")
 
 
 _SEED_HELP = "Fixes every random choice of the split: same seed, same split."

@@ -242,31 +242,22 @@ def parameters_owner(split_id: str) -> str:
     return f"split-{split_id}"
 
 
-_HELP = {
-    "csv": "What is learnt from and what is held out, as CSV, with a README that says how it was "
-    "made; another e-fold can import it.",
-    "recbole": "A folder per fold with RecBole's benchmark files, and a README that says which "
-    "settings to use.",
-}
-
-
-def split_download(spec: RunSpec, *, key: str, label: str, form: str = "csv") -> None:
+def split_download(spec: RunSpec, *, key: str, label: str) -> None:
     """The button; the archive is made when it is pressed.
 
     Args:
         spec: whose split it is; the dataset must be on disk.
         key: of the button.
         label: on it.
-        form: one of `ecv_core.splits.FORMS`.
     """
-    ending = "" if form == "csv" else f"-{form}"
     st.download_button(
         label,
-        partial(split_archive, spec, form),
-        file_name=f"{spec.dataset}-{spec.split}-seed{spec.seed}{ending}.zip",
+        partial(split_archive, spec),
+        file_name=f"{spec.dataset}-{spec.split}-seed{spec.seed}.zip",
         mime="application/zip",
         icon=":material/download:",
         key=key,
         on_click="ignore",
-        help=_HELP[form],
+        help="What is learnt from and what is held out, as CSV, with a README that says how it was "
+        "made; another e-fold can import it.",
     )
