@@ -33,8 +33,7 @@ def doors() -> None:
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
         live,
-        f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data: half a minute, where "
-        "nothing else runs.",
+        f"{algorithm_title(_ALGORITHM)}, ten folds: half a minute, where nothing else runs.",
     ):
         _try_it()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
