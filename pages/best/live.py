@@ -127,7 +127,6 @@ def _follow(selection_id: str, titles: Sequence[str], before: _Where, drawn: flo
                 ):
                     act_and_rerun(lambda: _cancel([run for _, run in active]))
             elif _goes_on(runs):
-                st.badge("live", icon=":material/sensors:", color="blue")
                 st.markdown("Looking which fold comes next.", width="content")
             else:
                 _stopped(selection_id, titles, runs)
@@ -145,12 +144,12 @@ def _doing(title: str, run: Run) -> str:
 
 
 def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
+    """Why nothing is computed, and how it goes on."""
+    said = "Nothing has been computed yet."
     if runs:
         place, run = max(runs, key=lambda one: one[1].finished_at or one[1].created_at)
         said = f"Stopped at **{escaped(titles[place])}**, whose run is {run.state.value}"
         said += f": {escaped(run.error)}" if run.error else ". Finished folds are kept."
-    else:
-        said = "Nothing has been computed yet."
     st.markdown(said, width="content")
     record = stored_plan(store(), SELECTION, selection_id)
     scores = results_of(store(), record)
@@ -159,8 +158,7 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
         name, spec = now.named[now.needed[0]]
         said = sentence(missing(name, spec, now.needed[1], scores.folds(spec)))
         st.info(f"{said} It is used as soon as it is there.", icon=":material/terminal:")
-        return
-    if acting().may(Action.START_MANY, record.started_by) and st.button(
+    elif acting().may(Action.START_MANY, record.started_by) and st.button(
         "Resume", icon=":material/resume:", type="primary", key="resume-selection"
     ):
         act_and_rerun(lambda: acting().go_on_with_selection(selection_id))
@@ -174,7 +172,6 @@ def _cancel(runs: Sequence[Run]) -> None:
 def _below(record: PlanRecord, now: Standing) -> None:
     """What was asked, and the way out of the list."""
     terms, spec = now.terms, now.named[0][1]
-    going = any(run.state.active for _, run in _runs(record.plan_id))
     until = "the winner is known" if terms.until == "winner" else "the whole order is known"
     sure = f"confidence {100 * terms.confidence:g} %, indifference {100 * terms.indifference:g} %"
     if not terms.certain:
@@ -186,17 +183,14 @@ def _below(record: PlanRecord, now: Standing) -> None:
             f"Goes on until {until}; {escaped(metric_label(spec))}, {terms.k} folds, {sure}.",
             width="content",
         )
-        theirs = acting().may(Action.FORGET, record.started_by)
-        if (
-            theirs
-            and not going
-            and st.button(
-                "Remove from the list",
-                icon=":material/playlist_remove:",
-                key="forget-selection",
-                type="tertiary",
-                help="Its runs stay on the page Runs.",
-            )
+        going = any(run.state.active for _, run in _runs(record.plan_id))
+        mine = acting().may(Action.FORGET, record.started_by) and not going
+        if mine and st.button(
+            "Remove from the list",
+            icon=":material/playlist_remove:",
+            key="forget-selection",
+            type="tertiary",
+            help="Its runs stay on the page Runs.",
         ):
             act_and_rerun(lambda: _forget(record.plan_id))
 

@@ -15,7 +15,7 @@ from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
 from pages.shared.address.link import keep_link_warnings
-from pages.shared.charts.precision_curves import curves_of_users, is_worked_out
+from pages.shared.charts.precision_curves import curves_of_users
 from pages.shared.widgets.sliders import usual_alpha
 
 _AT_ONCE = 4
@@ -64,9 +64,8 @@ def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
     """
     contents = tuple(system.content for system in systems)
     found = _walked(contents, within_percent, systems)
-    waiting = sum(not is_worked_out(system, within_percent) for system in systems)
     asked = (contents, within_percent, tuple(RULES))
-    complete = waiting <= _AT_ONCE and (len(systems) <= _AT_ONCE or asked in _asked())
+    complete = len(systems) <= _AT_ONCE or asked in _asked()
     return _explored(contents, within_percent, tuple(RULES), complete, found)
 
 
@@ -79,8 +78,6 @@ def add_precision(explored: Explored) -> None:
         return
     with st.spinner("Adding the other rules to the chart ..."):
         systems = explored.tradeoff.systems
-        for system in systems:
-            curves_of_users(system, explored.within_percent)
         asked = (tuple(one.content for one in systems), explored.within_percent, tuple(RULES))
         _others(*asked, list(systems))
         _asked().add(asked)

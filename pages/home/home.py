@@ -26,26 +26,6 @@ _ALGORITHM = "multi-vae"
 """On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
 
 
-def shown_words() -> str:
-    """Which run races, and when it stopped."""
-    run = recorded_run(_RUN)
-    if run is None:  # this installation has no recorded runs
-        return ""
-    return (
-        f"Here **{run_title(run)}**, stopped after **{run.stopped_at} of {run.k} folds**, races "
-        "against all of them, as recorded."
-    )
-
-
-def shown_race() -> None:
-    """The race as two lanes; what they say at the end is what stopping saved."""
-    if run := recorded_run(_RUN):
-        with st.container(key="presented-race"):
-            if presenting():
-                st.markdown(f"**{escaped(run_title(run))}**")
-            play_race(run, autoplay=True)
-
-
 def doors() -> None:
     """A box for each, side by side where there is room."""
     learn, live, data, scores = st.columns(4, gap="small")
@@ -53,8 +33,7 @@ def doors() -> None:
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
         live,
-        f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data: half a minute, where "
-        "nothing else runs.",
+        f"{algorithm_title(_ALGORITHM)}, ten folds: half a minute, where nothing else runs.",
     ):
         _try_it()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
@@ -93,6 +72,7 @@ def _try_it() -> None:
 
 
 with page():
+    raced = recorded_run(_RUN)
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
@@ -102,8 +82,18 @@ with page():
         f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
         f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "
         "cross-validation, but stops as soon as the score is trustworthy, and so "
-        f"{glossary_link('energy-saved', 'saves energy')}. {shown_words()}"
+        f"{glossary_link('energy-saved', 'saves energy')}."
+        + (
+            f" Here **{run_title(raced)}**, stopped after **{raced.stopped_at} of {raced.k} "
+            "folds**, races against all of them, as recorded."
+            if raced
+            else ""
+        )
     )
-    shown_race()
+    if raced:  # which every installation has that has recorded runs
+        with st.container(key="presented-race"):
+            if presenting():
+                st.markdown(f"**{escaped(run_title(raced))}**")
+            play_race(raced, autoplay=True)
     doors()
     manager()  # the worker is ready before anybody presses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
@@ -42,17 +42,7 @@ from pages.shared.widgets.glossary import explained, metric_term
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
 _LINK = re.compile(r"(?<!\\)\[([^\]]*)\]\(([^)\s]*)\)")
-_ICONS = {
-    "info": "M11 7h2v2h-2zm0 4h2v6h-2z",
-    "success": "M16.6 7.6 10 14.2l-3.6-3.6L5 12l5 5 8-8z",
-    "warning": "M11 7h2v6h-2zm0 8h2v2h-2z",
-    "error": "M11 7h2v6h-2zm0 8h2v2h-2z",
-}
-_CIRCLE = "M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zm0 18a8 8 0 1 1 0-16 8 8 0 0 1 0 16z"
-_QUESTION = (
-    "M11 16h2v2h-2zm1-10a4 4 0 0 0-4 4h2a2 2 0 1 1 4 0c0 2-3 1.8-3 5h2c0-2.2 3-2.5 3-5a4 4 0 0 0"
-    "-4-4z"
-)
+_SIGNS = {"info": "i", "success": "\u2713", "warning": "!", "error": "!"}
 
 _told = component(
     __file__,
@@ -73,13 +63,8 @@ def box(kind: str, lines: list[str]) -> str:
     """A sentence in a box, 'info', 'success', 'warning' or 'error', and more in small type."""
     first, *small = map(escape, lines)
     said = f"<p>{first}</p>" + "".join(f"<p><small>{line}</small></p>" for line in small)
-    return (
-        f'<div class="ecv-box ecv-{kind}" role="alert">{_icon(_ICONS[kind])}<div>{said}</div></div>'
-    )
-
-
-def _icon(path: str) -> str:
-    return f'<svg viewBox="0 0 24 24" aria-hidden="true"><path d="{_CIRCLE}{path}"/></svg>'
+    sign = f'<i class="ecv-sign" aria-hidden="true">{_SIGNS[kind]}</i>'
+    return f'<div class="ecv-box ecv-{kind}" role="alert">{sign}<div>{said}</div></div>'
 
 
 def _text(markdown: str) -> str:
@@ -90,12 +75,8 @@ def _text(markdown: str) -> str:
     return re.sub(r"\\(&\w+;|\W)", r"\1", linked)
 
 
-def _caption(markdown: str) -> str:
-    return f'<p class="ecv-caption">{_text(markdown)}</p>'
-
-
-def _captions(texts: Iterable[str]) -> str:
-    return "".join(map(_caption, filter(None, texts)))
+def _captions(*texts: str) -> str:
+    return "".join(f'<p class="ecv-caption">{_text(one)}</p>' for one in texts if one)
 
 
 def _row(*metrics: str) -> str:
@@ -117,7 +98,7 @@ def _metric(
     if explains:
         told = "".join(f"<p>{_text(line)}</p>" for line in explains.split("\n\n"))
         help = (
-            f'<button type="button" aria-label="Help for {escape(label)}">{_icon(_QUESTION)}'
+            f'<button type="button" class="ecv-sign" aria-label="Help for {escape(label)}">?'
             f'</button><div role="tooltip">{told}</div>'
         )
     size = f' style="width: {width}px"' if width else ""
@@ -169,7 +150,7 @@ def _score(run: Run) -> str:
         explains="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
     score = _row(_metric(f"Mean {metric_label(run.spec)}", mean, explains=help))
-    return f"{score}{_caption(said)}{_row(folds, time)}"
+    return f"{score}{_captions(said)}{_row(folds, time)}"
 
 
 def _processor(run: Run, facts: EnergyFacts) -> str:
@@ -200,7 +181,7 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
     processor = _processor(run, facts)
     if facts.source == "none" and run.folds:
         row = [_metric(f"Energy {word}", "-", width=_HALF) for word in ("used", "saved")]
-        return processor + _row(*row) + _caption(source_sentence("none"))
+        return processor + _row(*row) + _captions(source_sentence("none"))
     used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
     if run.folds:
         used, emitted = used_words(facts), grams(facts.grams_co2e)
@@ -227,11 +208,12 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
     if not run.folds:
         return rows
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
-    above = [source_sentence(facts.source), shared_words(run), node_words(run)]
-    below = [made_up_of, reused_words(run), "" if run.state.active else _cheap_models(run)]
+    above = _captions(source_sentence(facts.source), shared_words(run), node_words(run))
+    beside = "" if run.state.active else _cheap_models(run)
+    below = _captions(made_up_of, reused_words(run), beside)
     steps = "".join(f"<p>{escape(line)}</p>" for line in why(run))
     reason = f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'
-    return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}{reason * bool(steps)}"
+    return f"{rows}{above}<div>{bar}</div>{below}{reason * bool(steps)}"
 
 
 def _cheap_models(run: Run) -> str:

@@ -132,22 +132,15 @@ FULL, SAMPLED = "full ranking", "sampled negatives"
 NEGATIVES = 100
 """As many as most work that samples."""
 
-CHOICES = list(METRICS)
-"""Metrics that some algorithm here has a value of."""
-
-SYMBOLS = (
-    r"$H$: the user's held-out items; $C$: candidates; $i_r$: the item at rank $r$; $rel_r$: 1 if "
-    r"it is held out; $s$: scores; $p$: probabilities."
-)
-
-SYMBOLS_OF_RATINGS = (
-    r"$H$: the held-out pairs of user and item; $r$: the rating given; $\hat{r}$: the rating "
-    "predicted, clipped to the scale."
-)
-SYMBOLS_OF_SAMPLES = (
+_SYMBOLS = {
+    Task.TOP_N: r"$H$: the user's held-out items; $C$: candidates; $i_r$: the item at rank $r$; "
+    r"$rel_r$: 1 if it is held out; $s$: scores; $p$: probabilities.",
+    Task.RATINGS: r"$H$: the held-out pairs of user and item; $r$: the rating given; $\hat{r}$: "
+    "the rating predicted, clipped to the scale.",
+}
+_SYMBOLS_OF_SAMPLES = (
     r"$H$: the held-out samples; $y$: what is so; $\hat{y}$: what is predicted; $Y$: the classes."
 )
-_SYMBOLS = {Task.TOP_N: SYMBOLS, Task.RATINGS: SYMBOLS_OF_RATINGS}
 
 TASK_OF = "task-of"
 """In the session: the task whose usual metric and split were offered."""
@@ -203,7 +196,7 @@ def metric_select(
     **about: Any,  # noqa: ANN401
 ) -> str:
     """The metric's id, of some tasks; `about` is the widget's label, key and help."""
-    names = [name for name in CHOICES if METRICS[name].task in tasks]
+    names = [name for name in METRICS if METRICS[name].task in tasks]
     listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in names)
     about["help"] = f"{about['help']}\n\n{listed}"
     picked = place.selectbox(options=names, format_func=lambda name: METRICS[name].title, **about)
@@ -255,7 +248,7 @@ def _definition(metric: str) -> None:
     if not known.formula:
         return
     st.latex(known.formula)
-    symbols = _SYMBOLS.get(known.task, SYMBOLS_OF_SAMPLES)
+    symbols = _SYMBOLS.get(known.task, _SYMBOLS_OF_SAMPLES)
     st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}".rstrip())
 
 
@@ -280,7 +273,10 @@ def stop_settings(k: int) -> dict[str, Any]:
         **about("rule", help=explained(rules, "stopping-rule")),
     )
     chosen = RULES[rule]
-    picked: dict[str, Any] = {"rule": chosen.id, "rule_params": rule_params(chosen)}
+    picked: dict[str, Any] = {
+        "rule": chosen.id,
+        "rule_params": {one.name: _rule_param(chosen, one) for one in chosen.parameters},
+    }
     if not chosen.parameters:
         st.caption(chosen.help)
     # What the rule is about is not folded away.
@@ -305,28 +301,6 @@ def stop_settings(k: int) -> dict[str, Any]:
 def rule_titles() -> dict[str, str]:
     """Id -> title of every rule."""
     return {name: known.title for name, known in RULES.items()}
-
-
-def rule_params(
-    rule: Rule,
-    place: DeltaGenerator | None = None,
-    *,
-    prefix: str = "",
-    **changed: Any,  # noqa: ANN401 - arguments of a widget
-) -> dict[str, Any]:
-    """Widgets of a rule's parameters; gives what is picked, by name.
-
-    Args:
-        rule: whose.
-        place: where to draw them, if not here.
-        prefix: of their keys, where a page has a second form; that one asks for no cheap models.
-        changed: what is otherwise on this page.
-    """
-    return {
-        one.name: _rule_param(rule, one, place or st, prefix, changed)
-        for one in rule.parameters
-        if not (one.ids and prefix)
-    }
 
 
 def rule_param_key(rule: Rule, parameter: Parameter) -> str:
@@ -358,8 +332,7 @@ def slider_steps(known: Parameter, key: str) -> list[float]:
     steps = set(known.steps)
     for given in (st.session_state.get(key), *st.query_params.get_all(key)):
         with suppress(InputError, ValueError):
-            text = str(known.default if given is None else given)
-            number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+            number = _number(str(known.default if given is None else given))
             steps.add(as_shown(known, float(known.parse(number))))
     return sorted(steps)
 
@@ -367,37 +340,31 @@ def slider_steps(known: Parameter, key: str) -> list[float]:
 def as_shown(known: Parameter, value: float) -> float:
     """The value that its text stands for, which is how the slider and the address know it."""
     text = known.text(value)
-    number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    return next((step for step in known.steps if known.text(step) == text), number)
+    return next((step for step in known.steps if known.text(step) == text), _number(text))
 
 
-def _rule_param(
-    rule: Rule,
-    known: Parameter,
-    place: Any,  # noqa: ANN401 - the page, or a part of it
-    prefix: str,
-    changed: dict[str, Any],
-) -> Any:  # noqa: ANN401 - of the parameter's type
+def _number(text: str) -> float:
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
+def _rule_param(rule: Rule, known: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
     how: dict[str, Any] = {
         "label": known.label or known.words.capitalize(),
-        "key": prefix + rule_param_key(rule, known),
+        "key": rule_param_key(rule, known),
         "help": explained(known.help, *known.terms) if known.terms else known.help,
         **KEPT,
-    } | changed
+    }
     if known.ids:
-        return place.multiselect(options=_cheap(), placeholder="none", **how)
+        return st.multiselect(options=_cheap(), placeholder="none", **how)
+    picked: Any
     if not known.steps:
-        picked = parameter_widget(known, place, **how)
+        picked = parameter_widget(known, **how)
     else:
-        picked = place.select_slider(
-            options=slider_steps(known, how["key"]),
-            value=known.default,
-            format_func=known.text,
-            **how,
-        )
-    if known.meaning and not prefix:
+        steps = slider_steps(known, how["key"])
+        picked = st.select_slider(options=steps, value=known.default, format_func=known.text, **how)
+    if known.meaning:
         named = ", ".join(f"{name.lower()} {known.text(step)}" for name, step in known.presets)
-        place.caption(known.meaning(float(picked)) + (f" Usual: {named}." if named else ""))
+        st.caption(known.meaning(float(picked)) + (f" Usual: {named}." if named else ""))
     return picked
 
 
@@ -412,14 +379,15 @@ def _cheap() -> list[str]:
 
 def _min_folds(chosen: Rule, k: int) -> int:
     """The minimum number of folds, which is what some rules are about."""
-    label = {"label": chosen.axis.label} if chosen.axis and chosen.axis.name == "min_folds" else {}
-    label = {key: text for key, text in label.items() if text}
+    axis = chosen.axis
+    label = axis.label if axis and axis.name == "min_folds" else ""
     return int(
         st.number_input(
             value=min(chosen.default_folds, k),
             disabled="min_folds" not in chosen.told,
             width=200,
-            **about("min_folds", key=min_folds_key(chosen.id), bind=None, **label),
+            **about("min_folds", key=min_folds_key(chosen.id), bind=None)
+            | ({"label": label} if label else {}),
         )
     )
 

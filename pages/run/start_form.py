@@ -22,7 +22,6 @@ from ecv_core.figures.words import (
     dataset_title,
     duration,
     in_order,
-    joined,
     metric_label,
     rule_words,
     titles_of,
@@ -39,7 +38,6 @@ from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from pages.run.settings import (
     ALGORITHM_LABELS,
-    CHOICES,
     DEFAULT,
     FULL,
     NEGATIVES,
@@ -84,7 +82,7 @@ def link_check() -> None:
             elif not one.ids:
                 _check(key, one.parse)
     for key, labels in {
-        "metric": {name: METRICS[name].title for name in CHOICES},
+        "metric": {name: known.title for name, known in METRICS.items()},
         "dataset": titles_of(datasets.catalogue(), dataset_title),
         "algorithm": ALGORITHM_LABELS,
         "rule": rule_titles(),
@@ -209,8 +207,8 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
         return found + of_others, f"recorded runs {where}" if of_others else ""
     costs, near = _nearest(specs, recorded)
     return costs, (
-        f"runs on {joined([dataset_title(one) for one in near])} {where}: the recorded data "
-        "nearest in size, as this has not been run yet"
+        f"runs on {dataset_title(near)} {where}: the recorded data nearest in size, as this has "
+        "not been run yet"
         if near
         else ""
     )
@@ -229,22 +227,25 @@ def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:
 
 def _nearest(
     specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]
-) -> tuple[list[KnownCosts], list[str]]:
-    """Costs on the two recorded datasets of about as many interactions, as if on this one."""
+) -> tuple[list[KnownCosts], str]:
+    """Costs on the recorded dataset with the most alike numbers of items and interactions."""
     known, dataset = datasets.catalogue(), specs[0].dataset
-    size = known[dataset].interactions
     names = {spec.algorithm for spec in specs}
     usable = [one for one in recorded if one.spec.algorithm in names]
-    if not size or not usable:
-        return [], []
-    near = sorted(
-        {one.spec.dataset for one in usable},
-        key=lambda name: abs(log((known[name].interactions or 1) / size)),
-    )[:2]
+    interactions, items = known[dataset].interactions, known[dataset].items
+    if not interactions or not items or not usable:
+        return [], ""
+
+    def far(name: str) -> float:
+        there = known[name]
+        apart = (there.interactions or 1) / interactions, (there.items or 1) / items
+        return sum(abs(log(one)) for one in apart)
+
+    near = min({one.spec.dataset for one in usable}, key=far)
     costs = [
         replace(one, spec=replace(one.spec, dataset=dataset))
         for one in usable
-        if one.spec.dataset in near
+        if one.spec.dataset == near
     ]
     return costs, near
 
@@ -252,8 +253,10 @@ def _nearest(
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
     link_check()
-    top = st.container(horizontal=True, vertical_alignment="center")
-    expectation_place = st.container()
+    top = st.container(horizontal=True, vertical_alignment="center", key="start-row")
+    expectation_place = st.container(
+        key="expectation"
+    )  # both filled last, with room from the first
     specs: list[RunSpec] = []
     trouble: EcvError | None = None
     left, right = st.columns(2, gap="medium")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from math import isclose, isfinite
 
@@ -139,19 +140,15 @@ def step_from_link(
     asked = st.query_params.get(key)
     if asked is None or asked in map(text_of, steps):
         return
-    step = _step(asked, steps)
-    if step is None:
-        link_warning(
-            f"the slider has no {name} {escaped(asked)}; its steps go from "
-            f"{text_of(steps[0])} to {text_of(steps[-1])}."
-        )
-        return
-    try:
-        st.query_params[key] = text_of(step)
-    except StreamlitAPIException:  # the way back in the browser: the slider is there already
-        st.session_state[key] = step
-        return
-    st.rerun()  # a slider reads the address as it was when the run of the page began
+    with suppress(ValueError):
+        for step in steps:
+            if isclose(step, float(asked), rel_tol=1e-6):
+                _rewrite(key, text_of(step), step)
+                return
+    link_warning(
+        f"the slider has no {name} {escaped(asked)}; its steps go from "
+        f"{text_of(steps[0])} to {text_of(steps[-1])}."
+    )
 
 
 def label_from_link(key: str, labels: Mapping[str, str], *, strict: bool = False) -> None:
@@ -172,18 +169,15 @@ def label_from_link(key: str, labels: Mapping[str, str], *, strict: bool = False
         return
     if unknown:
         keep_link_warnings()
+    several = isinstance(st.session_state.get(key), list)
+    _rewrite(key, known, asked if several else asked[0])
+
+
+def _rewrite(key: str, text: str | list[str], value: object) -> None:
+    """Put the address right, and begin anew: a widget reads it as it was when the run began."""
     try:
-        st.query_params[key] = known
+        st.query_params[key] = text
     except StreamlitAPIException:  # the way back in the browser: the widget is there already
-        several = isinstance(st.session_state.get(key), list)
-        st.session_state[key] = asked if several else asked[0]
+        st.session_state[key] = value
         return
     st.rerun()
-
-
-def _step(asked: str, steps: Sequence[float]) -> float | None:
-    try:
-        number = float(asked)
-    except ValueError:
-        return None
-    return next((step for step in steps if isclose(step, number, rel_tol=1e-6)), None)

@@ -10,12 +10,16 @@ _STYLE = """
 <style>
 [data-testid="stHeader"], .st-key-bar-place, .st-key-copy-link,
 [data-testid="stMain"] :is([data-testid="stElementContainer"], [data-testid="stColumn"],
-  [data-testid="stLayoutWrapper"]):not(:has([class*="st-key-presented"], [data-testid="stAlert"]),
+  [data-testid="stLayoutWrapper"], [data-testid="stTabs"]):not(
+  :has([class*="st-key-presented"], [data-testid="stAlert"]),
   [class*="st-key-presented"] *, [data-testid="stAlert"] *, [class*="st-key-presented"]),
 [class*="st-key-presented"] [data-testid="stLayoutWrapper"]:has(> [class*="st-key-chart-data-"]) {
   display: none;
 }
-[data-testid="stMainBlockContainer"] { padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1); }
+[data-testid="stMain"] [data-testid="stMainBlockContainer"] {
+  padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1);
+}
+[class*="st-key-presented"] .legend .scrollbox { clip-path: none; } /* zoomed words are wider */
 [data-testid="stMain"] { overflow: hidden; }
 [data-testid="stColumn"]:has([class*="st-key-presented"]) { flex: 1 1 100%; width: 100%; }
 [class*="st-key-presented"] .ecv-sentence {

@@ -66,22 +66,14 @@ def typed_widget(
 
 def parameter_widget(
     parameter: Parameter,
-    place: DeltaGenerator | None = None,
     **about: Any,  # noqa: ANN401 - arguments of the widget
 ) -> ParamValue:
-    """The widget that a parameter's type asks for.
-
-    Args:
-        parameter: type, range, choices and default.
-        place: where to draw it, if not here.
-        about: label, key, help and what else the widget takes.
-    """
+    """The widget that a parameter's type asks for; `about` is its label, key, help and more."""
     default = parameter.default
     if parameter.choices:
         choices = list(parameter.choices)
         at = choices.index(str(default))
-        here = place or st
-        return str(here.selectbox(options=choices, index=at, width=200, **about))
+        return str(st.selectbox(options=choices, index=at, width=200, **about))
     kind = type(default)
     if kind in (int, float):
         about |= {
@@ -91,7 +83,7 @@ def parameter_widget(
         }
     if kind is float:
         about["format"] = "%g"
-    value: ParamValue = typed_widget(kind, default, place, **about)
+    value: ParamValue = typed_widget(kind, default, **about)
     return value
 
 
