@@ -522,8 +522,11 @@ def headline(swaps: Swaps, reference: str) -> str:
     if each.isna().all():
         return f"{text}; without the users' scores nobody knows which of them are chance."
     sure = int((each >= SURE_PERCENT).sum())
-    rest = "" if sure == len(each) else "; the others may be chance"
-    return f"{text}, {sure} of them in at least {SURE_PERCENT:g} % of the bootstrap samples{rest}."
+    rest = "; the others may be chance" if sure else "; it may be chance"
+    return (
+        f"{text}, {sure or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
+        f"{rest if sure < len(each) else ''}."
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -112,8 +112,8 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
     (share,) = pairs_frame(found, "random-holdout")["both_percent"]
     assert 5 < share < 60  # two coins, each a little loaded
     assert headline(found, "random-holdout").endswith(
-        "swap between random-holdout and the other split: 1 of 1, 0 of them in at least 95 % of "
-        "the bootstrap samples; the others may be chance."
+        "swap between random-holdout and the other split: 1 of 1, none of them in at least 95 % of "
+        "the bootstrap samples; it may be chance."
     )
 
 
