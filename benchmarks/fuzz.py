@@ -220,7 +220,7 @@ def _table(folder: Path, names: list[str], rows: list[list[str]], random: Random
 def own(random: Random, folder: Path) -> None:
     """A dataset of one's own, as `add` takes it."""
     from ecv_core.dataset.own import Corrections, add_file, remove
-    from ecv_core.dataset.own.plain import no_report
+    from ecv_core.dataset.plain import no_report
 
     below = {"user": 6, "item": 9, "rating": 6, "timestamp": 2**31}
     rows = [[str(random.randrange(most)) for most in below.values()] for _ in range(60)]
@@ -364,7 +364,7 @@ def rows(random: Random, folder: Path) -> None:
 def samples(random: Random, folder: Path) -> None:
     """A table of samples of one's own, of which a column is to be told from the others."""
     from ecv_core.dataset.own import Corrections, add_file, remove
-    from ecv_core.dataset.own.plain import no_report
+    from ecv_core.dataset.plain import no_report
 
     rows = [[str(random.randrange(9)), f"{random.random():.2f}", random.choice("abc")] * 2] * 5
     rows += [[random.choice((*TOKENS, "1", "b")) for _ in range(6)] for _ in range(3)]

@@ -159,7 +159,7 @@ def _read(reader: str, path: Path) -> None:
         import_folds("synthetic", path)
     elif reader == "own":
         from ecv_core.dataset.own import Corrections, add_file
-        from ecv_core.dataset.own.plain import no_report
+        from ecv_core.dataset.plain import no_report
 
         add_file("hostile", path, Corrections(), no_report)
     elif reader == "scores":

@@ -90,7 +90,6 @@ class Comparison:
     test: PairedTest
     p_holm: float
     """Corrected for all comparisons that were made together."""
-    wilcoxon_holm: float | None
     unit: str = "user"
     """What is paired where scores are known of each."""
 
@@ -270,8 +269,6 @@ def _corrected(
     tests: Sequence[tuple[Run, Run, tuple[int, ...], PairedTest]],
 ) -> list[Comparison]:
     p = holm([test.p for *_, test in tests])
-    ranked = [test.wilcoxon_p for *_, test in tests if test.wilcoxon_p is not None]
-    wilcoxon = iter(holm(ranked))
     return [
         Comparison(
             first=first.run_id,
@@ -281,7 +278,6 @@ def _corrected(
             folds=folds,
             test=test,
             p_holm=p_one,
-            wilcoxon_holm=None if test.wilcoxon_p is None else next(wilcoxon),
             unit=first.spec.task.unit,
         )
         for (first, second, folds, test), p_one in zip(tests, p, strict=True)
@@ -301,7 +297,6 @@ FRAME_COLUMNS = {
     "high": "upper end",
     "p": "two-sided p of the t test, not corrected",
     "p_holm": "corrected for all comparisons of the table",
-    "wilcoxon_p_holm": "of Wilcoxon's signed-rank test, corrected; missing over folds",
     "effect": "Cohen's d of the differences: mean / standard deviation",
     "over": "what is paired: users or folds",
     "pairs": "how many",
@@ -324,14 +319,13 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             "better": one.first,
             "worse": one.second,
             "p_holm": one.p_holm,
-            "wilcoxon_p_holm": one.wilcoxon_holm,
             "losses": one.test.losses,
             "folds": " ".join(map(str, one.folds)),
         }
         for one in comparisons
     ]
     frame = pd.DataFrame(rows, columns=list(FRAME_COLUMNS))
-    return frame.astype({"wilcoxon_p_holm": "float64", "effect": "float64"})
+    return frame.astype({"effect": "float64"})
 
 
 ABSENT = "-"

@@ -32,8 +32,6 @@ class PairedTest:
     high: float
     p: float
     """Two-sided, of a t test, not corrected for other comparisons."""
-    wilcoxon_p: float | None
-    """Two-sided, of Wilcoxon's signed-rank test; None over folds."""
     effect: float | None
     """Cohen's d of the differences: mean / standard deviation. None over folds, whose spread says
     little of single users, and where all differences are the same."""
@@ -53,7 +51,7 @@ def over_users(
     *,
     resamples: int = RESAMPLES,
 ) -> list[PairedTest]:
-    """Compare systems by the scores of the same users: paired t test and Wilcoxon's test.
+    """Compare systems by the scores of the same users: a paired t test.
 
     The interval of 95 % is the percentile bootstrap's over users. All pairs share the resamples, so
     that swapping two systems changes nothing but signs.
@@ -77,7 +75,6 @@ def over_users(
                 over="users",
                 error=_deviation(steps) / math.sqrt(len(steps)),
                 interval=(float(low), float(high)),
-                wilcoxon_p=signed_rank_p(steps),
             )
         )
     return found
@@ -109,7 +106,6 @@ def over_folds(
         over="folds",
         error=error,
         interval=(middle - reach, middle + reach),
-        wilcoxon_p=None,
     )
 
 
@@ -136,20 +132,6 @@ def bootstrap_means(
     return means
 
 
-def signed_rank_p(differences: ArrayLike) -> float:
-    """Two-sided p of Wilcoxon's signed-rank test; pairs without a difference are left out.
-
-    Returns: in [0, 1]; 1 where no pair differs.
-    """
-    steps = np.asarray(differences, dtype=np.float64)
-    steps = steps[steps != 0]
-    if not len(steps):
-        return 1.0
-    from scipy.stats import wilcoxon  # takes a second to load
-
-    return float(wilcoxon(steps).pvalue)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """p values of several comparisons, corrected so that one false alarm in all stays unlikely.
 
@@ -170,7 +152,6 @@ def _paired(
     over: str,
     error: float,
     interval: tuple[float, float],
-    wilcoxon_p: float | None,
 ) -> PairedTest:
     middle, deviation = float(steps.mean()), _deviation(steps)
     if error > 0:
@@ -184,7 +165,6 @@ def _paired(
         low=interval[0],
         high=interval[1],
         p=p,
-        wilcoxon_p=wilcoxon_p,
         effect=middle / deviation if over == "users" and deviation > 0 else None,
         wins=int((steps > 0).sum()),
         ties=int((steps == 0).sum()),

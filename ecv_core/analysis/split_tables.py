@@ -1,4 +1,4 @@
-"""A split -> what it does: its parts, when each was, the same on ten people of a toy."""
+"""A split -> what it does: its parts, and the same on ten people of a toy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import FoldsError
-from ecv_core.records.frames import with_columns
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.parameters import ParamValue
 from ecv_core.splits import FoldParts, Past, Strategy, split, strategy
@@ -110,49 +109,10 @@ def roles(
     return found
 
 
-TIME_BINS = 48
-
-COLUMNS = {
-    "part": "what the interactions are for",
-    "low": "where the bin begins, in Unix seconds",
-    "high": "where it ends",
-    "count": "interactions in it",
-}
-"""The columns of a spread."""
-
-
-@with_columns(COLUMNS)
-def spread(interactions: Interactions, roles: NDArray[np.int8]) -> pd.DataFrame:
-    """How many interactions of each part are when.
-
-    Args:
-        interactions: what was split; with timestamps.
-        roles: the Role of each; shape (interactions,).
-    Returns: one row per part that occurs and bin, with COLUMNS.
-    """
-    times = np.asarray(interactions.timestamps)
-    first, last = int(times.min()), int(times.max())
-    bins = min(TIME_BINS, last - first + 1)
-    edges = first + np.arange(bins + 1) * ((last - first + 1) / bins)
-    at = np.minimum((times - first) * bins // (last - first + 1), bins - 1)
-    joint = np.bincount(roles.astype(np.int64) * bins + at, minlength=len(InteractionRole) * bins)
-    counts = joint.reshape(len(InteractionRole), bins)
-    parts = [
-        pd.DataFrame(
-            {"part": role.word, "low": edges[:-1], "high": edges[1:], "count": counts[role]}
-        )
-        for role in InteractionRole
-        if counts[role].any()
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
     """The points in time of one fold, in Unix seconds."""
 
-    validation_from: int | None
-    """None without a validation part."""
     test_from: int
     """The first moment that is held out: training lies before it."""
     test_to: int
@@ -177,12 +137,7 @@ def period(
         return None
     parts = split(interactions, split_id, k, seed, {**params, "unknown": "keep"}).parts(index)
     test = interactions.timestamps[parts == Part.TEST]
-    validation = interactions.timestamps[parts == Part.VALIDATION]
-    return Period(
-        validation_from=int(validation.min()) if len(validation) else None,
-        test_from=int(test.min()),
-        test_to=int(test.max()),
-    )
+    return Period(test_from=int(test.min()), test_to=int(test.max()))
 
 
 DAY = 86_400
@@ -333,9 +288,7 @@ def _days(data: Interactions) -> NDArray[np.int64]:
 def _in_days(found: Period | None) -> Period | None:
     if found is None:
         return None
-    early = found.validation_from
     return Period(
-        validation_from=None if early is None else (early - START) // DAY,
         test_from=(found.test_from - START) // DAY,
         test_to=(found.test_to - START) // DAY,
     )

@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 
 from ecv_core._version import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
-from ecv_core.records.plugins import naming_code
 from ecv_core.untrusted.files import replacing
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -63,7 +62,7 @@ COMMANDS = {
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
 when the command is used, and its help. `NAME_options` of that module adds the options to a parser,
-and `NAME_command` carries them out: parsed options -> exit code."""
+and `NAME_command` carries them out; what fails raises EcvError."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,11 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _told_to_end(), _warnings_shown():
             options = parse(arguments)
-            command: Callable[[argparse.Namespace], int] = options.command
+            if isinstance(target := getattr(options, "json", None), str):
+                check_target(target)
             if getattr(options, "meter", None):
                 import_module("ecv_core.cli.options").use_meters(options)
-            with naming_code(), _quiet(options.quiet):  # what is typed here may name code to import
-                return command(options)
+            with _quiet(options.quiet):
+                options.command(options)
+        return OK
     except RunError as error:
         return _complain(error, FAILED)
     except EcvError as error:
@@ -211,14 +212,21 @@ def _complain(error: EcvError | str, code: int) -> int:
     return code
 
 
-def check_target(target: str | None) -> None:
+def check_target(target: str) -> None:
     """Refuse a --json that cannot be written, before any work is done."""
     if target == "":
         raise InputError("--json names no file; give one, or - for stdout")
-    if target and target != "-" and not Path(target).absolute().parent.is_dir():
+    if target != "-" and not Path(target).absolute().parent.is_dir():
         raise InputError(f"the folder of --json {target} does not exist; make it first")
-    if target and Path(target).is_dir():
+    if Path(target).is_dir():
         raise InputError(f"--json {target} is a folder; give a file in it")
+
+
+def answer(options: argparse.Namespace, document: dict[str, Any], said: str) -> None:
+    """Write the document where --json says, and print what it says in words beside it."""
+    write_json(document, options.json)
+    if options.json != "-":
+        print(said)
 
 
 def write_json(document: dict[str, Any], target: str | None) -> None:

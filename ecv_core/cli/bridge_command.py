@@ -6,7 +6,7 @@ import argparse
 import math
 import sys
 
-from ecv_core.cli import OK, check_target, write_json
+from ecv_core.cli import answer
 from ecv_core.cli.run_command import spec_of, summary
 from ecv_core.cli.track_commands import add_tracked
 from ecv_core.records.errors import InputError
@@ -23,9 +23,8 @@ def bridge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 
-def bridge_command(options: argparse.Namespace) -> int:
+def bridge_command(options: argparse.Namespace) -> None:
     """Compute the folds that the run lacks, until its rule stops, and say what came of it."""
-    check_target(options.json)
     from ecv_core.jobs import bridge
     from ecv_core.library.track import Tracked
     from ecv_core.store.document import run_document
@@ -50,10 +49,7 @@ def bridge_command(options: argparse.Namespace) -> int:
     except InputError:
         cv.forget_if_empty()
         raise
-    write_json(run_document(cv.run.record), options.json)
-    if options.json != "-":
-        print(summary(cv.run.record))
-    return OK
+    answer(options, run_document(cv.run.record), summary(cv.run.record))
 
 
 def _say(text: str) -> None:

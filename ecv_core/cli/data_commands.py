@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import ecv_core.dataset as datasets
-from ecv_core.cli import OK, program
+from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.dataset import own
-from ecv_core.dataset.own.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
+from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
 from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
 
@@ -28,7 +28,6 @@ def download_options(parser: argparse.ArgumentParser) -> None:
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
     from ecv_core.cli.options import add_split_options
-    from ecv_core.splits.exchange import FORMS
 
     parser.add_argument("dataset")
     parser.add_argument(
@@ -36,17 +35,14 @@ def folds_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="FILE.csv[.gz] (user_id,item_id,fold; k folds only) or FILE.zip (any split, README)",
     )
-    parser.add_argument(
-        "--format", choices=FORMS, default="csv", help="what FILE.zip holds (default csv)"
-    )
     add_split_options(parser)
 
 
-def datasets_command(options: argparse.Namespace) -> int:
+def datasets_command(options: argparse.Namespace) -> None:
     rows = datasets.listing()
     if options.json:
         print(json.dumps(rows, indent=2))
-        return OK
+        return
     print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
     for row in rows:
         counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
@@ -55,13 +51,11 @@ def datasets_command(options: argparse.Namespace) -> int:
         if row["samples"]:
             size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
         print(f"{row['id']:<22}{size}  {where}")
-    return OK
 
 
-def download_command(options: argparse.Namespace) -> int:
+def download_command(options: argparse.Namespace) -> None:
     entry = datasets.entry(options.dataset)
     print(fetch(entry) or f"{entry.id} is on disk already")
-    return OK
 
 
 def fetch(entry: datasets.DatasetEntry) -> Path | None:
@@ -82,7 +76,7 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
         return datasets.download(entry, show)
 
 
-def folds_command(options: argparse.Namespace) -> int:
+def folds_command(options: argparse.Namespace) -> None:
     from ecv_core import fold, models, splits
     from ecv_core.fold.spec import make_spec
 
@@ -98,18 +92,14 @@ def folds_command(options: argparse.Namespace) -> int:
         raise InputError(
             f"folds are written as FILE.csv, FILE.csv.gz or FILE.zip, not as {options.file}"
         )
-    archive = options.file.suffix == ".zip"
-    if options.format != "csv" and not archive:
-        raise InputError(f"--format {options.format} makes a FILE.zip, not {options.file}")
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
-    if archive:
-        splits.write_bytes(options.file, fold.split_archive(spec, options.format))
+    if options.file.suffix == ".zip":
+        splits.write_bytes(options.file, fold.split_archive(spec))
     else:
         fold.export_folds(spec, options.file)
     word = splits.strategy(spec.split).fold_word
     print(f"{options.file}: {options.dataset} split by {spec.split}, {spec.k} x {word}")
-    return OK
 
 
 # Datasets of one's own.
@@ -155,7 +145,7 @@ def remove_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="a dataset that was added; its runs stay")
 
 
-def add_command(options: argparse.Namespace) -> int:
+def add_command(options: argparse.Namespace) -> None:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
@@ -182,7 +172,6 @@ def add_command(options: argparse.Namespace) -> int:
     print("\n".join(summary(about)))
     algorithm = "item-knn" if about.task is None else models.serving(about.task)[0]
     print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
-    return OK
 
 
 def summary(about: own.About) -> list[str]:
@@ -201,13 +190,11 @@ def summary(about: own.About) -> list[str]:
     return lines
 
 
-def rename_command(options: argparse.Namespace) -> int:
+def rename_command(options: argparse.Namespace) -> None:
     own.rename(options.name, options.new)
     print(f"{options.name} is called {options.new} now; its runs keep the name that they had")
-    return OK
 
 
-def remove_command(options: argparse.Namespace) -> int:
+def remove_command(options: argparse.Namespace) -> None:
     own.remove(options.name)
     print(f"{options.name} is deleted; its runs stay")
-    return OK

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 
 from ecv_core._version import __version__
-from ecv_core.cli import COMMANDS, OK, parsers
+from ecv_core.cli import COMMANDS, parsers
 from ecv_core.records.places import DASHBOARD
 
 
@@ -22,7 +22,7 @@ def man_options(_parser: argparse.ArgumentParser) -> None:
     """It has none."""
 
 
-def completion_command(options: argparse.Namespace) -> int:
+def completion_command(options: argparse.Namespace) -> None:
     """Print a script: commands first, then the options of the command, else files."""
     cases = "\n".join(
         f"    {name}) words={' '.join(_options_of(parser))!r} ;;"
@@ -39,10 +39,9 @@ def completion_command(options: argparse.Namespace) -> int:
   COMPREPLY=($(compgen -W "$words" -- "$now"))
 }}
 complete -o default -F _ecv ecv""")
-    return OK
 
 
-def man_command(_options: argparse.Namespace) -> int:
+def man_command(_options: argparse.Namespace) -> None:
     print(f'.TH ECV 1 "" "e-fold {__version__}" "e-fold"')
     print(".SH NAME\necv \\- e-fold cross-validation of recommender systems")
     print(".SH SYNOPSIS\n.B ecv\n.I COMMAND\n[options]\n.SH COMMANDS")
@@ -52,7 +51,6 @@ def man_command(_options: argparse.Namespace) -> int:
         ".SH EXIT STATUS\n0: done. 1: a run failed. 2: bad input, said in one line before anything "
         "starts. 130: stopped; finished folds are kept."
     )
-    return OK
 
 
 def _declared() -> dict[str, argparse.ArgumentParser]:
@@ -78,7 +76,7 @@ def dashboard_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--headless", action="store_true", help="do not open a browser")
 
 
-def dashboard_command(options: argparse.Namespace) -> int:
+def dashboard_command(options: argparse.Namespace) -> None:
     """Become Streamlit's server; it ends with Ctrl-C."""
     import_module("streamlit")  # its absence is a sentence
     words = [sys.executable, "-m", "streamlit", "run", str(DASHBOARD / "app.py")]

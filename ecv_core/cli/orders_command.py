@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecv_core.cli import OK, check_target, write_json
+from ecv_core.cli import answer
 from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec
@@ -23,8 +23,7 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 
-def orders_command(options: argparse.Namespace) -> int:
-    check_target(options.json)
+def orders_command(options: argparse.Namespace) -> None:
     known = rule(options.rule)
     given = asked_rule_params(options, known.id)
     if known.id == PAPERS_RULE and not given:
@@ -39,10 +38,7 @@ def orders_command(options: argparse.Namespace) -> int:
         min_folds=known.default_folds if options.min_folds is None else options.min_folds,
     )
     document = orders_document(options.file, spec)
-    write_json(document, options.json)
-    if options.json != "-":
-        print(_summary(document, known.words(spec, alone=True)))
-    return OK
+    answer(options, document, _summary(document, known.words(spec, alone=True)))
 
 
 def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from ecv_core.analysis.selection.document import (
 )
 from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
-from ecv_core.analysis.tuning.nested import Aside, aside_document, aside_sentence, nested_settings
+from ecv_core.analysis.tuning.nested import aside_document, aside_sentence, nested_settings
 from ecv_core.analysis.tuning.spaces import space_of
-from ecv_core.cli import OK, check_target, write_json
+from ecv_core.cli import answer, write_json
 from ecv_core.cli.options import (
     OF_MACHINE,
     add_place,
@@ -49,7 +49,7 @@ from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.study import Cell
-from ecv_core.jobs.plans.tune import Tuned, make_tuning, meet_aside, tune
+from ecv_core.jobs.plans.tune import make_tuning, meet_aside, tune
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec, Task
@@ -91,7 +91,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def study_command(options: argparse.Namespace) -> int:
+def study_command(options: argparse.Namespace) -> None:
     settings = _stopping(options)
     if not (options.datasets and options.algorithms):
         raise InputError(
@@ -145,7 +145,6 @@ def study_command(options: argparse.Namespace) -> int:
             )
     if failed:
         raise RunError("; ".join(failed))
-    return OK
 
 
 def _result(run: Run) -> str:
@@ -257,19 +256,14 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     _add_comparison(parser, default=None, metavar="SEED", help="fixes every random choice")
 
 
-def select_command(options: argparse.Namespace) -> int:
-    check_target(options.json)
+def select_command(options: argparse.Namespace) -> None:
     if [bool(options.words), options.scores is not None, options.recorded].count(True) != 1:
         raise InputError(
             "select takes a dataset with its contenders, or --scores FILE, or --recorded; give one "
             "of them"
         )
     way = _live if options.words else _of_scores if options.scores else _recorded
-    document, said = way(options)
-    write_json(document, options.json)
-    if options.json != "-":
-        print(said)
-    return OK
+    answer(options, *way(options))
 
 
 def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -421,17 +415,11 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
         metavar="4",
         help="nested: only held-out items rated above it are relevant (default: all)",
     )
-    parser.add_argument(
-        "--separate",
-        action="store_true",
-        help="fit every configuration on its own, even where they could share work",
-    )
     _add_comparison(parser)
 
 
-def tune_command(options: argparse.Namespace) -> int:
+def tune_command(options: argparse.Namespace) -> None:
     """Say how much it is, run it, and say what was found."""
-    check_target(options.json)
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
     settings = _compared(options, options.dataset, models.algorithm(options.algorithm).task)
@@ -458,7 +446,6 @@ def tune_command(options: argparse.Namespace) -> int:
         **settings,
     )
     store = open_store()
-    share = not options.separate
     for name, values in plan.left_out.items():
         print(
             f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has",
@@ -475,20 +462,14 @@ def tune_command(options: argparse.Namespace) -> int:
     ):
         says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
         how: dict[str, Any] = {"executor": executor, "says": says}
-        tuned = tune(store, plan, share=share, speculate=options.speculate, **how)
+        tuned = tune(store, plan, speculate=options.speculate, **how)
         aside = meet_aside(store, tuned, **how) if nested else None
-    return _answer(tuned, aside, options.json)
-
-
-def _answer(tuned: Tuned, aside: Aside | None, target: str | None) -> int:
-    document = tuned.document() | {"aside": None if aside is None else aside_document(aside)}
-    write_json(document, target)
-    if target != "-":
-        print(tuned.sentence)
-        if aside is not None:
-            metric = column_title(tuned.tuning.spec.metric_name)
-            print(aside_sentence(aside, metric, len(tuned.configurations)))
-    return OK
+    document, said = tuned.document() | {"aside": None}, tuned.sentence
+    if aside is not None:
+        document["aside"] = aside_document(aside)
+        metric = column_title(plan.spec.metric_name)
+        said = f"{said}\n{aside_sentence(aside, metric, len(tuned.configurations))}"
+    answer(options, document, said)
 
 
 def _values(text: str) -> Sequence[str]:
@@ -514,8 +495,7 @@ def power_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
 
 
-def power_command(options: argparse.Namespace) -> int:
-    check_target(options.json)
+def power_command(options: argparse.Namespace) -> None:
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
 
@@ -523,7 +503,7 @@ def power_command(options: argparse.Namespace) -> int:
     found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
     write_json(power_document(found), options.json)
     if options.json == "-":
-        return OK
+        return
     print(found.sentence())
     heads = f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
     print(f"{heads}{'DP, Holm':>10}{'apart, Holm':>13}")
@@ -538,7 +518,3 @@ def power_command(options: argparse.Namespace) -> int:
         best = min(values, key=values.__getitem__)
         shown = ", ".join(f"{value}: {dp:.3f}" for value, dp in values.items())
         print(f"DP with {parameter} fixed: {shown} (least at {best})")
-    if found.importances:
-        shares = ", ".join(f"{name} {100 * one:.0f} %" for name, one in found.importances.items())
-        print(f"share of the variance of {found.metric} (fANOVA): {shares}")
-    return OK

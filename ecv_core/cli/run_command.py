@@ -8,9 +8,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import ecv_core.dataset as datasets
 from ecv_core import models, stopping
-from ecv_core.cli import OK, check_target, write_json
+from ecv_core.cli import write_json
 from ecv_core.cli.options import (
     OF_SPLITS,
     add_place,
@@ -24,7 +23,6 @@ from ecv_core.cli.options import (
     place_of,
 )
 from ecv_core.figures.words import (
-    duration,
     interval_lines,
     metric_label,
     node_words,
@@ -48,10 +46,6 @@ if TYPE_CHECKING:
     from ecv_core.store.store import Store
 
 
-LONG = 600.0
-"""Seconds of a fit from which on one is told before it starts."""
-
-
 def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
@@ -61,7 +55,6 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
     )
     add_settings(parser, [name for name in SETTINGS if name not in OF_SPLITS])
-    parser.add_argument("--download", action="store_true", help="get the dataset if it is missing")
     parser.add_argument(
         "--anew", action="store_true", help="compute every fold, also those that are there already"
     )
@@ -89,7 +82,6 @@ def _choices() -> str:
         [
             "algorithms, with what --param can set and its default:",
             *map(line, models.ALGORITHMS.values()),
-            f"  {'lenskit:module.Class':<29} a LensKit scorer: --param sets its configuration",
             "",
             "rules, with what --rule-param can set:",
             *map(line, stopping.RULES.values()),
@@ -97,12 +89,7 @@ def _choices() -> str:
     )
 
 
-def run_command(options: argparse.Namespace) -> int:
-    check_target(options.json)
-    if options.download:
-        from ecv_core.cli.data_commands import fetch
-
-        fetch(datasets.entry(options.dataset))
+def run_command(options: argparse.Namespace) -> None:
     spec = spec_of(options)
     check_data(spec)
     from ecv_core.jobs.owner import recover
@@ -116,21 +103,20 @@ def run_command(options: argparse.Namespace) -> int:
             if cut_off.resumable and cut_off.spec.same_run(spec):
                 return go_on(store, cut_off, options)
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
-    return carry_out(store, store.run(run_id), options)
+    carry_out(store, store.run(run_id), options)
 
 
 def check_data(spec: RunSpec) -> None:
-    """Refuse data that the run cannot do with, and say how long it takes where that is long."""
+    """Refuse data that the run cannot do with."""
     from ecv_core import fold
 
     fold.data_of(spec)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(spec)
     fold.folds_of(spec)
-    _say_how_long(spec, len(fold.data_of(spec)))
 
 
-def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = False) -> int:
-    """Go on with a run that was cut off; gives the exit code.
+def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = False) -> None:
+    """Go on with a run that was cut off.
 
     Raises: InputError where somebody was quicker.
     """
@@ -139,16 +125,15 @@ def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = F
     if not Queue(store).resume(run.run_id, full=full):
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
     print(f"goes on with {len(run.folds)} of {run.k} folds of run {run.run_id}", file=sys.stderr)
-    return carry_out(store, store.run(run.run_id), options)
+    carry_out(store, store.run(run.run_id), options)
 
 
-def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
+def carry_out(store: Store, run: Run, options: argparse.Namespace) -> None:
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:
         run: the run; one of a selection takes the selection to its end.
         options: those of `add_place`, and where its JSON goes.
-    Returns: the exit code.
     """
     from tqdm import tqdm
 
@@ -195,18 +180,6 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             joules = sum(result.energy.joules for result in folds.values())
             cost = f"{len(folds)} folds, {watt_hours(joules)}"
             print(f"adjusted by {name}: {cost} besides the energy above")
-    return OK
-
-
-def _say_how_long(spec: RunSpec, size: int) -> None:
-    """Before it starts, of a run whose fits take long."""
-    rough = models.algorithm(spec.algorithm).rough_seconds(dict(spec.params), size)
-    if spec.task is Task.RATINGS and rough > LONG:
-        print(
-            f"Each fold will take about {duration(rough)} of one core, for {size:,} ratings; "
-            "fewer steps or dimensions take less.",
-            file=sys.stderr,
-        )
 
 
 def spec_of(options: argparse.Namespace) -> RunSpec:

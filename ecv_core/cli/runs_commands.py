@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.cli import OK, check_target, program, write_json
+from ecv_core.cli import answer, check_target, program, write_json
 from ecv_core.cli.options import add_place, add_rule_param
 from ecv_core.cli.run_command import check_data, go_on, summary
 from ecv_core.figures.words import counted, run_name
@@ -54,9 +54,8 @@ def delete_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_ids", metavar="RUN", nargs="+", help="ids, or the beginnings of them")
 
 
-def runs_command(options: argparse.Namespace) -> int:
+def runs_command(options: argparse.Namespace) -> None:
     """List them, newest first; those of a program that is gone are interrupted by then."""
-    check_target(options.json)
     store = open_store()
     recover(store)
     listed = RunList(store)
@@ -65,25 +64,18 @@ def runs_command(options: argparse.Namespace) -> int:
         for row in listed.rows()
         if options.state in (None, row.state) and options.dataset in (None, row.spec.dataset)
     ]
-    write_json({"runs": [_document(row) for row in rows], "damaged": listed.damaged}, options.json)
-    if options.json == "-":
-        return OK
-    print(_sentence(rows, options))
+    lines = [_sentence(rows, options)]
     if rows:
         widths = [max(map(len, column)) for column in zip(*map(_cells, rows), strict=True)]
-        for row in rows:
-            print("  ".join(map(str.ljust, _cells(row), widths)).rstrip())
-    for said in [
-        *listed.damaged.values(),
-        *(said for row in rows for said in row.damaged.values()),
-    ]:
-        print(said)
-    return OK
+        lines += ["  ".join(map(str.ljust, _cells(row), widths)).rstrip() for row in rows]
+    lines += listed.damaged.values()
+    lines += [said for row in rows for said in row.damaged.values()]
+    document = {"runs": [_document(row) for row in rows], "damaged": listed.damaged}
+    answer(options, document, "\n".join(lines))
 
 
-def resume_command(options: argparse.Namespace) -> int:
+def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
-    check_target(options.json)
     store = open_store()
     recover(store)
     run = _run(store, options.run_id)
@@ -99,22 +91,20 @@ def resume_command(options: argparse.Namespace) -> int:
             f"nothing to go on with{way_out}"
         )
     check_data(run.spec)
-    return go_on(store, run, options, full=options.full)
+    go_on(store, run, options, full=options.full)
 
 
-def show_command(options: argparse.Namespace) -> int:
-    check_target(options.json)
+def show_command(options: argparse.Namespace) -> None:
     run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
-    write_json(run_document(run), options.json)
-    if options.json != "-":
-        print(summary(run))
-        for moment in run.moments:
-            score = f"fold {moment.fold}: {run.spec.metric_name} {moment.score:.4f}"
-            print(f"{score}. {moment.decision.reason}")
-    return OK
+    metric = run.spec.metric_name
+    folds = [
+        f"fold {moment.fold}: {metric} {moment.score:.4f}. {moment.decision.reason}"
+        for moment in run.moments
+    ]
+    answer(options, run_document(run), "\n".join([summary(run), *folds]))
 
 
-def export_command(options: argparse.Namespace) -> int:
+def export_command(options: argparse.Namespace) -> None:
     """Write a run as JSON, as the page and `run --json` do."""
     run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
     target = options.output or f"e-fold-{run.run_id}.json"
@@ -122,10 +112,9 @@ def export_command(options: argparse.Namespace) -> int:
     write_json(run_document(run), target)
     if target != "-":
         print(f"{target}: {run_name(run)}; '{program()} import {target}' keeps it elsewhere")
-    return OK
 
 
-def delete_command(options: argparse.Namespace) -> int:
+def delete_command(options: argparse.Namespace) -> None:
     """Delete runs; none of them where one cannot be."""
     store = open_store()
     recover(store)
@@ -135,7 +124,6 @@ def delete_command(options: argparse.Namespace) -> int:
             raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")
     for run_id in store.remove([run.run_id for run in runs]):
         print(f"run {run_id} is deleted; for {UNDO_MINUTES} minutes the page Runs brings it back")
-    return OK
 
 
 def _run(store: Store, asked: str) -> Run:
@@ -191,11 +179,10 @@ def backup_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
 
 
-def backup_command(options: argparse.Namespace) -> int:
+def backup_command(options: argparse.Namespace) -> None:
     runs = back_up(open_store(), options.file)
     size = options.file.stat().st_size / 1e6
     print(f"{options.file}: {counted(runs, 'run')}, {size:.1f} MB")
-    return OK
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
@@ -207,7 +194,7 @@ def report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
 
 
-def import_command(options: argparse.Namespace) -> int:
+def import_command(options: argparse.Namespace) -> None:
     path: Path = options.file
     try:
         content = content_of(path, at_most=limits.MAX_RUN_BYTES)
@@ -217,10 +204,9 @@ def import_command(options: argparse.Namespace) -> int:
     run_id, new = import_run(open_store(), found)
     title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
     print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
-    return OK
 
 
-def report_command(options: argparse.Namespace) -> int:
+def report_command(options: argparse.Namespace) -> None:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
@@ -232,7 +218,6 @@ def report_command(options: argparse.Namespace) -> int:
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
-    return OK
 
 
 def figure_options(parser: argparse.ArgumentParser) -> None:
@@ -253,12 +238,11 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
 
 
-def figure_command(options: argparse.Namespace) -> int:
+def figure_command(options: argparse.Namespace) -> None:
     from ecv_core.figures.report.figure_file import write_figure
 
     title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
     print(f"{options.out}: {title}")
-    return OK
 
 
 def reproduce_options(parser: argparse.ArgumentParser) -> None:
@@ -275,15 +259,11 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
 
 
-def reproduce_command(options: argparse.Namespace) -> int:
+def reproduce_command(options: argparse.Namespace) -> None:
     from ecv_core.figures.papers import markdown, reproduced
 
-    check_target(options.json)
     cells = reproduced(options.paper, options.table, having=options.having)
-    write_json({"cells": [asdict(cell) for cell in cells]}, options.json)
-    if options.json != "-":
-        print(markdown(cells))
-    return OK
+    answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
 
 
 def board_options(parser: argparse.ArgumentParser) -> None:
@@ -303,7 +283,7 @@ def board_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def board_command(options: argparse.Namespace) -> int:
+def board_command(options: argparse.Namespace) -> None:
     from ecv_core.jobs.board import check_result, site
 
     if options.action == "site":
@@ -316,7 +296,7 @@ def board_command(options: argparse.Namespace) -> int:
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror}") from None
         print(path)
-        return OK
+        return
     if options.output:
         raise InputError("--output is of 'board site'; leave it out")
     checked = check_result(options.file)
@@ -333,4 +313,3 @@ def board_command(options: argparse.Namespace) -> int:
         f"{at.mean:.4f}{within}, {run.folds_used} of {run.k} folds: accepted. The folds are "
         f"those made here, and their scores {how}. Seconds, energy and machine are its own words."
     )
-    return OK

@@ -7,12 +7,11 @@ import re
 import sys
 from pathlib import Path
 
-from ecv_core.cli import OK, check_target, write_json
+from ecv_core.cli import write_json
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
 from ecv_core.cli.run_command import spec_of
 from ecv_core.evaluation import Metric
-from ecv_core.jobs.book import GivesUp, Says
-from ecv_core.jobs.plans.track import NoFold, begin, compute_aids, read_table
+from ecv_core.jobs.plans.track import NoFold, begin, read_table
 from ecv_core.jobs.plans.track import ask as asked_of
 from ecv_core.jobs.plans.track import tell as told_to
 from ecv_core.jobs.tracking import known_columns
@@ -95,7 +94,7 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def track_command(options: argparse.Namespace) -> int:
+def track_command(options: argparse.Namespace) -> None:
     """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
     if (options.metric is None) == (options.own_metric is None):
         raise InputError(
@@ -112,17 +111,14 @@ def track_command(options: argparse.Namespace) -> int:
     spec = spec_of(options)
     store = open_store()
     run_id = begin(store, spec, owner=OUTSIDE, resume=not options.new)
-    compute_aids(store, store.run(run_id), Says(trouble=GivesUp(_say)))
     done = len(store.run(run_id).folds)
     if done:
         _say(f"goes on with {done} of {spec.max_folds} folds; a new run: --new")
     print(run_id)
-    return OK
 
 
-def ask_command(options: argparse.Namespace) -> int:
+def ask_command(options: argparse.Namespace) -> None:
     """A fold as files, or that there is none, now or any more."""
-    check_target(options.json)
     seconds = _seconds(options.lease)
     found = asked_of(
         open_store(), options.run_id, options.folder, fold=options.fold, seconds=seconds
@@ -139,10 +135,9 @@ def ask_command(options: argparse.Namespace) -> int:
         words = "\n".join([f"fold {found.fold}", *(f"{name} {at}" for name, at in files.items())])
     if options.json is None:
         print(words)
-    return OK
 
 
-def tell_command(options: argparse.Namespace) -> int:
+def tell_command(options: argparse.Namespace) -> None:
     """Keep what a fold gave, and say what the rule makes of it."""
     reported: object = options.score
     if options.score is None:
@@ -166,7 +161,6 @@ def tell_command(options: argparse.Namespace) -> int:
         _say(found.note)
     score = f"{run.spec.metric_name} {found.score:.4f}"
     print(f"fold {options.fold}: {score}. {_after(run, options.fold)}")
-    return OK
 
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
@@ -208,5 +202,5 @@ def _after(run: Run, fold: int) -> str:
     return run.moments[-1].decision.reason
 
 
-def _say(text: str | None) -> None:
+def _say(text: str) -> None:
     print(text, file=sys.stderr)

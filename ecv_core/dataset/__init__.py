@@ -13,10 +13,8 @@ from ecv_core.dataset._catalogue import file_sha256 as file_sha256
 from ecv_core.dataset._catalogue import how_to_supply as how_to_supply
 from ecv_core.dataset._catalogue import listing as listing
 from ecv_core.dataset._catalogue import locate as locate
-from ecv_core.dataset._catalogue import misnamed as misnamed
 from ecv_core.dataset._catalogue import own_sha256 as own_sha256
 from ecv_core.dataset._catalogue import search_dirs as search_dirs
 from ecv_core.dataset._catalogue import source_key as source_key
-from ecv_core.dataset._load import check_own as check_own
 from ecv_core.dataset._load import download as download
 from ecv_core.dataset._load import load as load

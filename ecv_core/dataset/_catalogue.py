@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import os.path
 import re
@@ -76,6 +75,8 @@ class About:
     """Interactions before pruning, one per user and item."""
     unused: dict[str, int] = field(default_factory=dict)
     """Reason -> rows that could not be used; with `kept` they add up to `rows`."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """Reason -> the first of these rows."""
     columns: dict[str, str] = field(default_factory=dict)
     """Role -> name of its column."""
     raw_users: int
@@ -332,19 +333,6 @@ def _names_in(folder: Path) -> set[str]:
     return set()
 
 
-def misnamed() -> list[str]:
-    """Files that could be a user's own datasets, but for names that no id can be made of."""
-    found: set[str] = set().union(*map(_names_in, search_dirs()))
-    taken = {name for known in _official().values() for name in known.file_names}
-    return sorted(
-        name
-        for name in found - taken
-        if name.endswith(PLAIN_SUFFIXES)
-        and not name.startswith(".")
-        and not _OWN_FILE.fullmatch(name)
-    )
-
-
 def entry(dataset_id: str) -> DatasetEntry:
     """The entry of one dataset, also of data in memory.
 
@@ -509,9 +497,6 @@ def how_to_supply(entry: DatasetEntry) -> str:
 _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
 
-_Stamp = list[str | int]
-_remembered: dict[str, _Stamp] = {}
-
 
 def source_key(dataset_id: str) -> str:
     """What names the content of a dataset: 64 hex digits, fit for a file name.
@@ -587,32 +572,18 @@ def _content(dataset: DatasetEntry) -> str:
 def file_sha256(path: Path) -> str:
     """Of a file's content, remembered by its path, size and time of change. Raises: OSError."""
     status = path.stat()
-    stamp: _Stamp = [status.st_size, status.st_mtime_ns]
-    memory = cache_dir() / "hashes.json"
-    for known in (_remembered, _stored(memory)):
-        entry_ = known.get(str(path))
-        if entry_ and entry_[:2] == stamp:
-            return str(entry_[2])
+    return _hashed(path, f"{path}:{status.st_size}:{status.st_mtime_ns}")
+
+
+@cache
+def _hashed(path: Path, stamp: str) -> str:
+    memory = cache_dir() / f"{hashlib.sha256(stamp.encode(errors='replace')).hexdigest()}.sha256"
+    with suppress(OSError, UnicodeError):
+        if re.fullmatch("[0-9a-f]{64}", known := memory.read_text()):
+            return known
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    _remembered[str(path)] = [*stamp, digest]
-    _store(memory, _stored(memory) | {str(path): [*stamp, digest]})
-    return digest
-
-
-def _stored(memory: Path) -> dict[str, _Stamp]:
-    with suppress(OSError, ValueError):
-        stored = json.loads(memory.read_text(encoding="utf-8"))
-        if isinstance(stored, dict):
-            return {
-                path: stamp
-                for path, stamp in stored.items()
-                if isinstance(stamp, list) and len(stamp) == 3
-            }
-    return {}
-
-
-def _store(memory: Path, hashes: dict[str, _Stamp]) -> None:
     # A folder that cannot be written to costs a hash per process, nothing else.
     with suppress(OSError), replacing(memory) as part:
-        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
+        part.write_text(digest)
+    return digest

@@ -15,38 +15,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.untrusted.limits as limits
 from ecv_core.dataset import synthetic
 from ecv_core.dataset._catalogue import (
-    OWN_DOMAIN,
     DatasetEntry,
     SourceFile,
     data_dir,
     entry,
     find,
     how_to_supply,
-    locate,
 )
+from ecv_core.dataset.layout import Form, Layout, Unreadable
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 from ecv_core.untrusted.files import replacing
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 # File on disk -> the bytes of its data: out of the archive, decompressed, checksum verified.
-
-
-_LONGEST_HEADER = 1 << 16
-
-
-class Unreadable(Exception):
-    """Why a file cannot be used, as half a sentence; callers add the file and the way out."""
 
 
 def read_content(path: Path, file: SourceFile) -> bytes:
@@ -107,221 +94,6 @@ def _unpacked(path: Path) -> io.BufferedIOBase:
     return path.open("rb")
 
 
-# Bytes of delimited text, JSON lines or Parquet -> Arrow columns by role, types checked.
-
-
-Columns = dict[str, "pa.ChunkedArray"]
-"""Role -> column: ids are dictionaries of strings, everything else is float64; no nulls, all of one
-length."""
-
-_TEXT_ROLES = ("user_id", "item_id")
-_BLOCK_BYTES = 16 << 20  # a JSON line, that is a whole review, must fit into one block
-_ROWS_AT_ONCE = 1 << 20
-_ONE_CHARACTER = b"\x01"
-"""Takes the place of a separator of several, as the parser takes one character only."""
-
-
-def read_columns(path: Path, file: SourceFile) -> Columns:
-    """Read the roles that `file` describes; optional ones only where the file has them.
-
-    Ids become codes block by block, so that their texts never are in memory row by row.
-
-    Raises: Unreadable if the file is damaged, lacks a column, or holds missing or wrong values.
-    """
-    from pyarrow import ArrowException
-
-    reads = {"delimited": _delimited, "json-lines": _json_lines, "parquet": _parquet}
-    try:
-        with unreadable_reasons():
-            columns = reads[file.format](path, file)
-    except ArrowException as error:
-        raise Unreadable(" ".join(str(error).split())[:200]) from error
-    rows = len(next(iter(columns.values())))
-    if rows == 0:
-        raise Unreadable("it holds no interactions")
-    if file.rows is not None and rows != file.rows:
-        raise Unreadable(f"it holds {rows:,} rows where {file.rows:,} are published")
-    return {role: checked(role, column) for role, column in columns.items()}
-
-
-def _source(path: Path, file: SourceFile) -> pa.NativeFile:
-    """The data inside `path`, read as they are wanted where nothing asks for the whole of them."""
-    import pyarrow as pa
-
-    several = len(file.separator) > 1
-    if not (several or file.sha256 or file.member):
-        return pa.PythonFile(_unpacked(path), mode="r")
-    content = read_content(path, file)
-    return pa.BufferReader(
-        content.replace(file.separator.encode(), _ONE_CHARACTER) if several else content
-    )
-
-
-def check_columns(path: Path, file: SourceFile) -> None:
-    """Look at the first line of a CSV, or the schema of Parquet, alone.
-
-    Raises: Unreadable if a column is missing.
-    """
-    from pyarrow import ArrowException, parquet
-
-    if file.format != "parquet":
-        with unreadable_reasons(), _unpacked(path) as stream:
-            start = stream.readline(_LONGEST_HEADER)
-        _present(file, _header(start, file.separator))
-        return
-    try:
-        names = parquet.read_schema(path).names
-    except (ArrowException, OSError) as error:
-        raise Unreadable(" ".join(str(error).split())[:200]) from error
-    _present(file, names)
-
-
-def _header(start: bytes, separator: str) -> list[str]:
-    first = start[:_LONGEST_HEADER].decode("utf-8-sig", "replace").splitlines()[:1]
-    try:
-        return next(csv.reader(first, delimiter=separator), [])
-    except csv.Error as error:
-        raise Unreadable(f"the first line is no row of delimited text ({error})") from error
-
-
-def _delimited(path: Path, file: SourceFile) -> Columns:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    separator = file.separator if len(file.separator) == 1 else _ONE_CHARACTER.decode()
-    positional = all(isinstance(column, int) for _, column in file.columns)
-
-    def parse(*, threads: bool) -> pa.Table:
-        with _source(path, file) as source:
-            present = {role: f"f{column}" for role, column in file.columns}
-            if not positional:
-                present = _present(file, _header(source.read(_LONGEST_HEADER), separator))
-                source.seek(0)
-            convert = arrow_csv.ConvertOptions(
-                include_columns=list(present.values()),
-                column_types={column: type_of(role) for role, column in present.items()},
-                # Only an empty field is missing: "NA" and "null" are fine names for an item.
-                null_values=[""],
-                strings_can_be_null=True,
-            )
-            table = arrow_csv.read_csv(
-                source,
-                arrow_csv.ReadOptions(
-                    autogenerate_column_names=positional,
-                    use_threads=threads,
-                    block_size=_BLOCK_BYTES,
-                ),
-                arrow_csv.ParseOptions(delimiter=separator),
-                convert,
-            )
-        return table.rename_columns(list(present))
-
-    try:
-        table = parse(threads=True)
-    except pa.ArrowInvalid:
-        table = parse(threads=False)  # fails again, but now it knows the number of the row
-    return {role: table[role] for role in table.column_names}
-
-
-def _json_lines(path: Path, file: SourceFile) -> Columns:
-    import pyarrow as pa
-    from pyarrow import json
-
-    types = {role: pa.string() if role in _TEXT_ROLES else pa.float64() for role, _ in file.columns}
-    schema = pa.schema([(str(column), types[role]) for role, column in file.columns])
-    with _source(path, file) as source:
-        table = json.read_json(
-            source,
-            read_options=json.ReadOptions(block_size=_BLOCK_BYTES),
-            parse_options=json.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior="ignore"
-            ),
-        )
-    return {role: table[str(column)] for role, column in file.columns}
-
-
-def _parquet(path: Path, file: SourceFile) -> Columns:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    with _source(path, file) as source:
-        reader = parquet.ParquetFile(source)
-        present = _present(file, reader.schema_arrow.names)
-        columns: dict[str, list[pa.Array]] = {role: [] for role in present}
-        for batch in reader.iter_batches(_ROWS_AT_ONCE, columns=list(present.values())):
-            for role, name in present.items():
-                values = batch[name]
-                if pa.types.is_dictionary(values.type):
-                    values = values.dictionary_decode()  # its codes need not be as values appear
-                if pa.types.is_timestamp(values.type):
-                    values = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-                text = role in _TEXT_ROLES
-                columns[role].append(_coded(values) if text else values.cast(pa.float64()))
-    return {role: pa.chunked_array(parts, type_of(role)) for role, parts in columns.items()}
-
-
-def _present(file: SourceFile, header: list[str]) -> dict[str, str]:
-    header = [name.rstrip("\r") for name in header]
-    missing = [
-        column
-        for role, column in file.columns
-        if column not in header and role not in file.optional
-    ]
-    if missing:
-        raise Unreadable(
-            f"the first line lacks the {_columns(missing)}; it reads {', '.join(header)[:100]!r}"
-        )
-    return {role: str(column) for role, column in file.columns if column in header}
-
-
-def _columns(missing: list[str | int]) -> str:
-    names = " and ".join(f"'{name}'" for name in missing)
-    return f"column {names}" if len(missing) == 1 else f"columns {names}"
-
-
-def type_of(role: str) -> pa.DataType:
-    """Of the column that has this role."""
-    import pyarrow as pa
-
-    return pa.dictionary(pa.int32(), pa.string()) if role in _TEXT_ROLES else pa.float64()
-
-
-def _coded(values: pa.Array) -> pa.DictionaryArray:
-    """Ids as codes, in the order of first appearance, and their texts."""
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(values.type):
-        values = values.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(values.indices, values.dictionary.cast(pa.string()))
-
-
-def checked(role: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column whose every value is one of its role. Raises: Unreadable, with the row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if role in _TEXT_ROLES:
-        parts = [_coded(chunk) for chunk in values.chunks]
-        values = pa.chunked_array(parts, type_of(role))
-        empty = [pc.equal(part.dictionary, "").take(part.indices) for part in parts]
-        bad = pc.fill_null(pa.chunked_array(empty, pa.bool_()), True)
-    else:
-        bad = pc.is_null(values, nan_is_null=True)
-        bad = pc.or_(bad, pc.invert(pc.is_finite(pc.fill_null(values, 0.0))))
-    row = pc.index(bad, True).as_py()
-    if row >= 0:
-        raise Unreadable(f"row {row + 1:,} of the data has no valid {role}")
-    if role == "timestamp":
-        early, late = pc.less(values, limits.EARLIEST), pc.greater_equal(values, limits.LATEST)
-        row = pc.index(pc.or_(early, late), True).as_py()
-        if row >= 0:
-            raise Unreadable(
-                f"row {row + 1:,} of the data has the timestamp {values[row].as_py():g}, and "
-                "those from the years 1700 to 2199 are taken, in seconds"
-            )
-    return values
-
-
 _CORRECT_IT = (
     "correct it: a first line user_id,item_id and, if there are any, rating, timestamp (Unix "
     "seconds) and basket (a number), and a value in every row"
@@ -355,20 +127,6 @@ def load(dataset_id: str) -> Interactions:
         raise _refused(known, path, error) from error
 
 
-def check_own(known: DatasetEntry) -> None:
-    """Look at the first line of a user's own file: whether it has the columns that are needed.
-
-    Nothing is done for a dataset of the catalogue, or without a file. Raises: DatasetError.
-    """
-    if known.domain != OWN_DOMAIN or known.task or (path := locate(known)) is None:
-        return
-
-    try:
-        check_columns(path, find(known)[1])
-    except Unreadable as error:
-        raise _refused(known, path, error) from error
-
-
 def _refused(known: DatasetEntry, path: Path, error: Unreadable) -> DatasetError:
     way_out = f"remove it and {how_to_supply(known)}" if known.url else _CORRECT_IT
     return DatasetError(f"{path} cannot be used as {known.id}: {error}; {way_out}")
@@ -378,71 +136,84 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
     """Read one file as `file` describes it. Raises: Unreadable."""
     import pyarrow as pa
 
-    found = interactions_of(known.id, read_columns(path, file))
+    from ecv_core.dataset.reading import strictly
+    from ecv_core.dataset.rows import parquet_batches, text_batches
+
+    with unreadable_reasons():
+        layout = _layout(path, file)
+        if file.format == "parquet":
+            reading = strictly(parquet_batches(path, layout, limited=False), layout, known.id)
+        else:
+            with _source(path, file) as stream:
+                reading = strictly(text_batches(stream, layout), layout, known.id)
+    if file.rows is not None and reading.rows != file.rows:
+        raise Unreadable(f"it holds {reading.rows:,} rows where {file.rows:,} are published")
     pa.default_memory_pool().release_unused()
+    found = reading.interactions
     if _in_order(known, path, file):
         return replace(found, sequence=_places(found.users))
     return found
 
 
-def interactions_of(dataset_id: str, columns: Columns) -> Interactions:
-    """Checked columns -> one interaction per user and item. Raises: Unreadable for the ids.
+def _source(path: Path, file: SourceFile) -> io.BufferedIOBase:
+    """The data inside `path`, read as they are wanted where nothing asks for the whole of them."""
+    return io.BytesIO(read_content(path, file)) if file.sha256 or file.member else _unpacked(path)
 
-    Args:
-        dataset_id: what they are called.
-        columns: emptied, so that no column is in memory twice for long.
-    """
-    import pyarrow as pa
 
-    users, user_ids = codes_and_ids(columns.pop("user_id"))
-    items, item_ids = codes_and_ids(columns.pop("item_id"))
-    numbers = {role: columns.pop(role).to_numpy() for role in list(columns)}
-    pa.default_memory_pool().release_unused()  # what is freed would stay with it else
-    if "year" in numbers:
-        numbers["timestamp"] = _seconds(numbers["day"], numbers["month"], numbers["year"])
-    times = numbers.get("timestamp", numbers.get("basket"))
-    keep = one_per_pair(users, items, len(item_ids), times)
-    if len(keep) < len(users):
-        users, items = users[keep], items[keep]
-        numbers = {role: values[keep] for role, values in numbers.items()}
-    ratings, timestamps = numbers.get("rating"), numbers.get("timestamp")
-    baskets = numbers.get("basket")
-    return Interactions(
-        dataset=dataset_id,
-        users=users,
-        items=items,
-        user_ids=user_ids,
-        item_ids=item_ids,
-        ratings=None if ratings is None else ratings.astype(np.float32),
-        timestamps=None if timestamps is None else timestamps.astype(np.int64),
-        baskets=None if baskets is None else numbered(baskets),
+def _layout(path: Path, file: SourceFile) -> Layout:
+    """How the file is read: where its roles are, by its first line. Raises: Unreadable."""
+    form = _FORMS[file.format]
+    if form is Form.JSON_LINES:
+        header = [str(column) for _, column in file.columns]
+    elif form is Form.PARQUET:
+        header = _schema(path)
+    else:
+        header = _first_line(path, file)
+    if named := not all(isinstance(column, int) for _, column in file.columns):
+        missing = [
+            column
+            for role, column in file.columns
+            if column not in header and role not in file.optional
+        ]
+        if missing:
+            columns = f"column{'s' * (len(missing) > 1)} {' and '.join(map(repr, missing))}"
+            raise Unreadable(
+                f"the first line lacks the {columns}; it reads {', '.join(header)[:100]!r}"
+            )
+        places = {name: at for at, name in enumerate(header)}
+        roles = {role: places[str(name)] for role, name in file.columns if name in places}
+    else:
+        roles = {role: int(at) for role, at in file.columns}
+    return Layout(
+        form=form,
+        names=tuple(header),
+        roles=tuple(roles.items()),
+        separator=file.separator,
+        header=named,
     )
 
 
-def codes_and_ids(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
-    """Codes in the order of first appearance, and the ids. Raises: Unreadable.
-
-    Args:
-        column: dictionaries of strings, which have codes in that order each.
-    """
-    together = column.unify_dictionaries().combine_chunks()
-    check_ids(together.dictionary)
-    ids = np.array(together.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
-    return together.indices.to_numpy().astype(np.int32, copy=False), ids
+_FORMS = {"delimited": Form.DELIMITED, "json-lines": Form.JSON_LINES, "parquet": Form.PARQUET}
 
 
-def check_ids(texts: pa.StringArray) -> None:
-    """Refuse ids that are too long, or too many of that length. Raises: Unreadable."""
-    import pyarrow.compute as pc
+def _schema(path: Path) -> list[str]:
+    from pyarrow import ArrowException, parquet
 
-    longest = pc.max(pc.utf8_length(texts)).as_py() or 1
-    if longest > limits.LONGEST_ID:
-        raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")
-    if limits.id_bytes(len(texts), longest) > limits.MAX_ID_BYTES:
-        raise Unreadable(
-            f"it has {len(texts):,} ids with up to {longest} characters, which together take more "
-            f"than {limits.MAX_ID_BYTES >> 20:,} MB of memory; shorten the longest"
-        )
+    try:
+        return list(parquet.read_schema(path).names)
+    except ArrowException as error:
+        raise Unreadable(" ".join(str(error).split())[:200]) from error
+
+
+def _first_line(path: Path, file: SourceFile) -> list[str]:
+    with _source(path, file) as stream:
+        start = stream.read(1 << 16)
+    first = next(iter(start.decode("utf-8-sig", "replace").splitlines()), "")
+    sign = file.separator if len(file.separator) == 1 else "\x1f"
+    try:
+        return next(csv.reader([first.replace(file.separator, sign)], delimiter=sign), [])
+    except csv.Error as error:
+        raise Unreadable(f"the first line is no row of delimited text ({error})") from error
 
 
 def _in_order(known: DatasetEntry, path: Path, file: SourceFile) -> bool:
@@ -452,11 +223,6 @@ def _in_order(known: DatasetEntry, path: Path, file: SourceFile) -> bool:
     return hashlib.sha256(read_content(path, file)).hexdigest() == known.in_order_sha256
 
 
-def numbered(baskets: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int32]:
-    """The baskets in the same order, as numbers from 0 that fit 32 bits."""
-    return np.unique(baskets, return_inverse=True)[1].astype(np.int32)
-
-
 def _places(users: NDArray[np.int32]) -> NDArray[np.int32]:
     """How many rows of the same user come before each row; shape (rows,)."""
     order = np.argsort(users, kind="stable")
@@ -464,41 +230,6 @@ def _places(users: NDArray[np.int32]) -> NDArray[np.int32]:
     places = np.empty(len(users), dtype=np.int32)
     places[order] = np.arange(len(users)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return places
-
-
-def _seconds(
-    day: NDArray[np.float64], month: NDArray[np.float64], year: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Unix seconds at the start of each day, UTC."""
-    months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
-    seconds: NDArray[np.float64] = days.astype("datetime64[s]").astype(np.float64)
-    return seconds
-
-
-def one_per_pair(
-    users: NDArray[np.int32],
-    items: NDArray[np.int32],
-    n_items: int,
-    times: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.int32] | None,
-) -> NDArray[np.intp]:
-    """Indices of the rows to keep, ascending; shape (distinct pairs,)."""
-    few = (int(users.max(initial=0)) + 1) * n_items < 1 << 31  # then half the room will do
-    pairs = (users if few else users.astype(np.int64)) * n_items + items
-    ascending = np.sort(pairs)
-    if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
-        return np.arange(len(pairs))
-    del ascending
-    order = np.argsort(pairs, kind="stable")  # the file's order within a pair
-    ascending = pairs[order]
-    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
-    if times is None:
-        return np.sort(order[starts])
-    later = times[order]
-    sizes = np.diff(starts, append=len(pairs))
-    earliest = later == np.repeat(np.minimum.reduceat(later, starts), sizes)
-    places = np.where(earliest, np.arange(len(pairs)), len(pairs))
-    return np.sort(order[np.minimum.reduceat(places, starts)])
 
 
 # Dataset entry -> its official file in the data folder, complete and verified or not at all.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,7 +20,7 @@ import pandas as pd
 
 from ecv_core import dataset as datasets
 from ecv_core import models
-from ecv_core.analysis.baselines import published, recorded
+from ecv_core.analysis.baselines import recorded
 from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, explorable
 from ecv_core.analysis.tradeoff.frames import headline_frame
 from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
@@ -32,7 +32,6 @@ from ecv_core.records.places import SHIPPED
 from ecv_core.store.recorded import (
     FOLDER,
     TUNINGS,
-    configuration_names,
     read_configurations,
     recorded_runs,
 )
@@ -171,11 +170,11 @@ def _cells(part: Part) -> Iterator[Cell]:
             )
 
 
-def _held(dataset: str) -> Iterator[tuple[str, str]]:
-    about = published(dataset)
-    for one in reversed(about.entries):
-        split = "" if one.protocol == about.protocol else f", {one.protocol}"
-        yield f"{one.method}{split}", str(one.rmse)
+def _held(name: str) -> Iterator[tuple[str, str]]:
+    text = (SHIPPED / "published" / name).read_text(encoding="utf-8")
+    for one in tomllib.loads(text, parse_float=str)["results"]:
+        row = ", ".join(one[name] for name in ("method", "split") if name in one)
+        yield row, " | ".join(one[name] for name in ("rmse", "reported_in") if name in one)
 
 
 def _labelled(
@@ -295,19 +294,23 @@ def _baselines() -> Frames:
 
 
 def _power() -> Frames:
-    tables: dict[str, dict[str, Any]] = {}
+    p_values: dict[str, dict[str, Any]] = defaultdict(dict)
+    for key, recorded_here in np.load(FOLDER / "nested-power.npz").items():
+        name, _, metric = key.rpartition("--")
+        p_values[name][metric] = recorded_here
     with_set: dict[str, Any] = {}
-    for name in configuration_names(TUNINGS):
-        if not name.startswith("ml-1m--"):
-            continue
-        scores = read_configurations(TUNINGS / f"{name}.json")
-        p_values = {metric: paired_p_values(cube) for metric, cube in scores.values.items()}
-        curves = {metric: expected_curve(found) for metric, found in p_values.items()}
+    if (path := TUNINGS / "ml-1m--bpr-mf.json").exists():
+        scores = read_configurations(path)
+        cubes = scores.values.items()
+        p_values[path.stem] = {metric: paired_p_values(cube) for metric, cube in cubes}
+        with_set = dominance(p_values[path.stem]["ndcg@10"], scores.configurations)
+    tables: dict[str, dict[str, Any]] = {}
+    for name, of_metrics in p_values.items():
+        curves = {metric: expected_curve(found) for metric, found in of_metrics.items()}
         dp: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
         best, *_, worst = sorted(set(dp) - {"efd@10", "epc@10"}, key=dp.__getitem__)
         dp |= {"best": best, "worst": worst, "best, DP": dp[best], "worst, DP": dp[worst]}
         tables[name.replace("--", ", ")] = dp | {"best, DP + sd": curves[best].dp_plus_sd}
-        with_set |= dominance(p_values["ndcg@10"], scores.configurations)
     spaces = [models.algorithm(name).spaces["paper"] for name in ("bpr-mf", "item-knn")]
     grid = pd.DataFrame({name: pd.Series(one) for space in spaces for name, one in space.items()})
     return {

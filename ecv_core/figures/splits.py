@@ -1,9 +1,8 @@
-"""Splits: on a timeline, their parts over time, and what they do to the ranks of algorithms."""
+"""Splits: on a timeline, and what they do to the ranks of algorithms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from ecv_core.figures.palette import (
     axis,
     lay_out,
     lecture_layout,
-    note,
     palette,
     part_styles,
 )
@@ -123,93 +121,6 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
             ],
         }
     return patch
-
-
-HEADROOM = 1.2
-"""Of the highest bar, where the cut's label stands above the bars."""
-_LATEST = 9_000_000_000  # the year 2255; own files may have any numbers for times
-
-
-def spread_figure(frame: pd.DataFrame, *, cut: int | None = None, dark: bool = False) -> go.Figure:
-    """Stacked bars over time: how many interactions of each part are when.
-
-    Args:
-        frame: columns part, low, high, count: one row per part and bin.
-        cut: the point in time from which on is held out, in Unix seconds.
-    """
-    colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, 400) | {"barmode": "stack", "bargap": 0.1})
-    dated = frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
-    for word, style in part_styles(colours).items():
-        rows = frame[frame["part"] == word]
-        if rows.empty:
-            continue
-        figure.add_bar(
-            x=_middles(rows, dated),
-            y=rows["count"].tolist(),
-            name=word,
-            marker={
-                "color": style.colour,
-                "line": {"width": 0},
-                "pattern": {
-                    "shape": style.pattern,
-                    "fillmode": "overlay",
-                    "fgcolor": colours.ground,
-                    "size": 7,
-                    "solidity": 0.25,
-                },
-            },
-            customdata=[
-                f"{_moment(low):%Y-%m-%d} to {_moment(high):%Y-%m-%d}"
-                if dated
-                else f"{low:,.0f} to {high:,.0f}"
-                for low, high in zip(rows["low"], rows["high"], strict=True)
-            ],
-            hovertemplate="%{customdata}<br>%{y:,}<extra>" + word + "</extra>",
-        )
-    figure.update_layout(legend_traceorder="normal")
-    title, kind = ("", "date") if dated else ("time", "linear")
-    figure.update_xaxes(**axis(title, colours, showgrid=False, type=kind))
-    figure.update_yaxes(**axis("interactions", colours, rangemode="tozero", nticks=6))
-    if cut is not None:
-        highest = float(frame.groupby("low")["count"].sum().max())
-        figure.update_yaxes(range=[0, HEADROOM * highest])
-        _line(figure, _moment(cut) if dated else float(cut), colours.ink)
-    return figure
-
-
-def _line(figure: go.Figure, at: datetime | float, ink: str) -> None:
-    figure.add_shape(
-        type="line",
-        x0=at,
-        x1=at,
-        y0=0,
-        y1=1,
-        yref="paper",
-        line={"color": ink, "width": 3, "dash": "dash"},
-    )
-    figure.add_annotation(
-        note(
-            "point in time",
-            LABEL,
-            ink,
-            x=at,
-            y=1,
-            yref="paper",
-            xanchor="right",
-            yanchor="top",
-            xshift=-6,
-        )
-    )
-
-
-def _middles(rows: pd.DataFrame, dated: bool) -> list[object]:
-    middles = (rows["low"] + rows["high"]) / 2
-    return [_moment(one) for one in middles] if dated else middles.tolist()
-
-
-def _moment(seconds: float | np.floating) -> datetime:
-    return datetime.fromtimestamp(float(seconds), UTC).replace(tzinfo=None)
 
 
 # Ranks under several splits: the table with arrows (table 3 of Meng et al.), and Kendall's tau.

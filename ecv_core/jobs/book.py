@@ -98,7 +98,6 @@ class Book:
         plan_id: str = "",
         owner: str = "",
         started_by: str = "",
-        waiting: Collection[str] = (),
         left: Collection[str] = (),
         rule: StoppingRule | None = None,
         anew: bool = False,
@@ -112,7 +111,6 @@ class Book:
             plan_id: under which its other runs are made, and found again; empty for none.
             owner: who has its runs; by default this process.
             started_by: the id of a person, as of `Store.create`.
-            waiting: ids of runs that wait for these: cancelling one of them cancels the plan.
             left: ids of its runs that somebody has taken out of the queue: they do not go on here.
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
@@ -123,7 +121,7 @@ class Book:
         self.says = says or Says()
         self.results = Results(store, recorded=recorded)
         self._plan_id, self._started_by, self._rule = plan_id, started_by, rule
-        self._anew, self._waiting = anew, waiting
+        self._anew = anew
         known = [*(store.group(plan_id) if plan_id else ()), *runs]
         self._given = [run.run_id for run in known]
         self._ids = {_key(run.spec): run.run_id for run in known}
@@ -139,11 +137,8 @@ class Book:
     # -- what a plan looks at -----------------------------------------------------------------
 
     def run(self, spec: RunSpec) -> Run | None:
-        run_id = self._ids.get(_key(spec))
-        if run_id is None:
-            return None
-        with suppress(InputError):  # deleted meanwhile
-            return self._look(run_id)
+        with suppress(KeyError, InputError):  # not made yet, or deleted meanwhile
+            return self._look(self._ids[_key(spec)])
         return None
 
     def _look(self, run_id: str) -> Run:
@@ -332,9 +327,8 @@ class Book:
         Args:
             under_way: tasks that are computed still, whose runs go on.
         """
-        ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
-        ids = ids - {self._ids[_key(spec)] for task in under_way for spec in task.specs}
-        for run_id in list(ids & self._running):
+        going = {run_id for task in under_way for run_id in self._ids_of(task.specs)}
+        for run_id in (self._ids_of(specs) & self._running) - going:
             if next_fold(self._look(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
@@ -345,7 +339,7 @@ class Book:
             under_way: other tasks, as of `settle`.
         """
         self.begin_on(task, None)
-        for run_id in {self._ids[_key(spec)] for spec in task.specs} & self._running:
+        for run_id in self._ids_of(task.specs) & self._running:
             run = self._look(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
                 left = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
@@ -361,8 +355,7 @@ class Book:
     ) -> None:
         """End these runs, or all that are claimed; those that need no more fold are finished."""
         self.settle(specs)
-        ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
-        for run_id in list(ids & self._running):
+        for run_id in self._ids_of(specs) & self._running:
             self._end(run_id, state, error)
 
     def check_kept(self) -> None:
@@ -411,6 +404,10 @@ class Book:
                 said = self.store.run(run_id).error
                 raise RunError(said or f"the run was {state}; its finished folds are kept")
 
+    def _ids_of(self, specs: Iterable[RunSpec] | None) -> set[str]:
+        """Of the runs of these specs, or of all that are claimed."""
+        return {*self._running} if specs is None else {self._ids[_key(spec)] for spec in specs}
+
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
         self._insist(lambda: self.store.finish(run_id, state, error=error, owner=self.owner))
         self._running.discard(run_id)
@@ -422,9 +419,7 @@ class Book:
 
     def cancelled(self, specs: Iterable[RunSpec] | None = None) -> bool:
         """Whether someone asked one of these runs, or of all that are claimed, to stop."""
-        every = {*self._running, *self._waiting}
-        ids = every if specs is None else {self._ids[_key(spec)] for spec in specs}
-        return self.store.cancel_requested(*ids)
+        return self.store.cancel_requested(*self._ids_of(specs))
 
     def seconds_left(self, task: Task, most: float) -> float:
         """How long a task may take; what several runs share is shared out equally.
@@ -433,7 +428,7 @@ class Book:
             task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
-        ids = [self._ids[_key(spec)] for spec in task.specs]
+        ids = self._ids_of(task.specs)
         lost = lost_seconds(self.store, ids)
         took = max(self.store.run(run_id).spent_seconds + lost[run_id] for run_id in ids)
         return (most - took) * len(ids)
@@ -441,13 +436,13 @@ class Book:
     def lose(self, task: Task, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
         with suppress(StoreError):  # a database that is away now has worse to tell
-            add_lost(self.store, [self._ids[_key(spec)] for spec in task.specs], seconds)
+            add_lost(self.store, self._ids_of(task.specs), seconds)
 
     def begin_on(self, task: Task, node: str | None) -> None:
         """Note which node has begun with a task; None: none has it any more."""
         with suppress(StoreError):  # only for those who look
-            for spec in task.specs:
-                self.store.begin_on(self._ids[_key(spec)], task.fold, node)
+            for run_id in self._ids_of(task.specs):
+                self.store.begin_on(run_id, task.fold, node)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells where the task is; of several runs the first one tells it."""

@@ -24,9 +24,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from http.client import HTTPConnection
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.energy.load import own_pids
 from ecv_core.energy.meter import (
@@ -327,22 +329,12 @@ class Integral:
     gap_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    begin: float
-    end: float
-    watts: float
-    """On average."""
-    gap: float
-    """Seconds of it."""
-
-
 def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral | None:
     """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
 
     A gap is time in which samples of a power are missing, or a counter began anew. It takes what
     lies between its neighbours, or the mean power of the counter; its bounds are the least and the
-    most power seen.
+    most power seen. A counter that moves in steps leaves one of them unknown at its ends.
 
     Args:
         samples: in the order of their times, all of one unit; those outside of the span count too.
@@ -352,53 +344,43 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     """
     if not samples:
         return None
-    first, last = samples[0], samples[-1]
-    step = 0.0
-    if first.unit != "W":
-        pieces, step = _differences(samples)
-        seen = [one.watts for one in pieces if not one.gap]
-        if not any(seen):
-            return None
-        known = [(one.watts, one.end - one.begin) for one in pieces if not one.gap]
-        mean = sum(watts * long for watts, long in known) / sum(long for _, long in known)
-        pieces = [replace(one, watts=mean) if one.gap else one for one in pieces]
-        outside = mean, mean
+    at, values = (
+        np.array(row) for row in zip(*((one.at, one.value) for one in samples), strict=True)
+    )
+    later = np.diff(at) > 0
+    starts, stops, rises = at[:-1][later], at[1:][later], np.diff(values)[later]
+    seconds, step = stops - starts, 0.0
+    if samples[0].unit == "W":
+        watts, seen = ((values[:-1] + values[1:]) / 2)[later], values
+        outside = values[[0, -1]]
+        gaps = _missing(seconds, every)
     else:
-        pieces = [
-            _Piece(one.at, two.at, (one.value + two.value) / 2, _missing(two.at - one.at, every))
-            for one, two in pairwise(samples)
-        ]
-        seen = [one.value for one in samples]
-        outside = first.value, last.value
-    for start, stop, watts in ((begin, first.at, outside[0]), (last.at, end, outside[1])):
-        pieces.append(_Piece(start, stop, watts, _missing(stop - start, every)))
-    joules = low = high = gap = 0.0
-    for one in pieces:
-        if (inside := min(one.end, end) - max(one.begin, begin)) <= 0:
-            continue
-        missing = one.gap * inside / (one.end - one.begin)
-        joules += inside * one.watts
-        low += (inside - missing) * one.watts + missing * min(seen)
-        high += (inside - missing) * one.watts + missing * max(seen)
-        gap += missing
-    low, high = max(low - step, 0.0), high + step
-    return Integral(joules=joules, low=min(low, joules), high=max(high, joules), gap_seconds=gap)
+        anew = rises < 0
+        if not rises[~anew].any():
+            return None
+        mean, seen = rises[~anew].sum() / seconds[~anew].sum(), (rises / seconds)[~anew]
+        watts, outside = np.where(anew, mean, rises / seconds), np.array([mean, mean])
+        gaps = np.where(anew, seconds, 0.0)
+        step = float(rises.max()) if (rises == 0).any() else 0.0
+    # What is before the first sample and after the last one goes on as they say.
+    starts, stops = np.append(starts, [begin, at[-1]]), np.append(stops, [at[0], end])
+    gaps = np.append(gaps, _missing(stops[-2:] - starts[-2:], every))
+    watts = np.append(watts, outside)
+    inside = np.maximum(np.minimum(stops, end) - np.maximum(starts, begin), 0.0)
+    lengths = np.where(inside > 0, stops - starts, 1.0)
+    missing = gaps * inside / lengths
+    joules, known, gap = float(inside @ watts), float((inside - missing) @ watts), missing.sum()
+    return Integral(
+        joules=joules,
+        low=min(max(known + float(gap * seen.min()) - step, 0.0), joules),
+        high=max(known + float(gap * seen.max()) + step, joules),
+        gap_seconds=float(gap),
+    )
 
 
-def _missing(seconds: float, every: float) -> float:
+def _missing(seconds: NDArray[np.float64], every: float) -> NDArray[np.float64]:
     """Of the time between two samples: each stands for its turn."""
-    return seconds - every if seconds > MISSED * every else 0.0
-
-
-def _differences(samples: Sequence[Sample]) -> tuple[list[_Piece], float]:
-    """The pieces, and how much a counter that moves in steps leaves unknown at its ends."""
-    pairs = [(one, two) for one, two in pairwise(samples) if two.at > one.at]
-    steps = [two.value - one.value for one, two in pairs]
-    pieces = [
-        _Piece(one.at, two.at, step / (two.at - one.at), two.at - one.at if step < 0 else 0.0)
-        for (one, two), step in zip(pairs, steps, strict=True)
-    ]
-    return pieces, max(steps) if 0.0 in steps else 0.0
+    return np.where(seconds > MISSED * every, seconds - every, 0.0)
 
 
 class Sampler:

@@ -140,9 +140,8 @@ def dataset_id(given: object) -> str:
     if isinstance(given, str):
         return given
     from ecv_core.dataset._catalogue import hold
-    from ecv_core.dataset._load import Unreadable, interactions_of
 
-    columns = _columns(as_data(given))
+    columns, interactions = _checked(as_data(given))
     digest = hashlib.sha256()
     for role, column in columns.items():
         digest.update(role.encode())
@@ -150,10 +149,7 @@ def dataset_id(given: object) -> str:
             digest.update(f"{len(value)}:{value}".encode())
         if role not in ROLES[:2]:
             digest.update(column.to_numpy().tobytes())
-    try:
-        return hold(interactions_of("data in memory", columns), digest.hexdigest())
-    except Unreadable as error:
-        raise DatasetError(f"the data cannot be used: {error}") from error
+    return hold(interactions, digest.hexdigest())
 
 
 @kinds_checked
@@ -178,7 +174,7 @@ def add(given: object, name: str) -> str:
     import pyarrow as pa
     import pyarrow.parquet
 
-    columns = _columns(as_data(given))
+    columns, _ = _checked(as_data(given))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name if name.isidentifier() else 'data'}.parquet"
         pyarrow.parquet.write_table(pa.table(columns), path)
@@ -199,25 +195,27 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "") or "none"
 
 
-def _columns(data: Data) -> dict[str, pa.ChunkedArray]:
-    """As the reading of files has them. Raises: DatasetError with the first value that is none."""
+def _checked(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
+    """As files have them. Raises: DatasetError with the first value that is none."""
     import pyarrow as pa
 
-    from ecv_core.dataset._load import Unreadable, checked, type_of
+    from ecv_core.dataset.layout import Form, Layout, Unreadable
+    from ecv_core.dataset.reading import strictly
+    from ecv_core.dataset.rows import Batch
 
     if not len(data.frame):
         raise DatasetError("the data have no rows, so there is nothing to learn from; give some")
     columns = {}
     for role in data.frame.columns:
-        values = _text(data.frame[role]) if role in ROLES[:2] else _numbers(data.frame[role], role)
-        array = pa.chunked_array([pa.array(values, type=type_of(role), from_pandas=True)])
-        try:
-            columns[role] = checked(role, array)
-        except Unreadable as error:
-            raise DatasetError(f"the data cannot be used: {error}; drop or mend such rows") from (
-                error
-            )
-    return columns
+        text = role in ROLES[:2]
+        values = _text(data.frame[role]) if text else _numbers(data.frame[role], role)
+        kind = pa.string() if text else pa.float64()
+        columns[role] = pa.array(values, type=kind, from_pandas=True)
+    try:
+        layout = Layout(form=Form.PARQUET, names=tuple(columns))
+        return columns, strictly([Batch(columns=columns)], layout, "data in memory").interactions
+    except Unreadable as error:
+        raise DatasetError(f"the data cannot be used: {error}; drop or mend such rows") from error
 
 
 def _text(ids: pd.Series[Any]) -> NDArray[np.object_]:

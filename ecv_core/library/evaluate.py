@@ -40,7 +40,6 @@ from ecv_core.library.track import track
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import Run as RunRecord
 from ecv_core.records.run import Scores
 from ecv_core.splits import Strategy, check_exchangeable, register_split
@@ -71,10 +70,10 @@ def evaluate(
         dataset: an id of `datasets()`, on disk, see `load`; or data in memory: `Data`, a pandas or
             polars frame, a scipy sparse matrix (users x items), a LensKit Dataset, or arrays
             (users, items[, ratings[, timestamps]]). Their content names them.
-        algorithm: an id, such as 'ease', or a LensKit scorer, 'lenskit:module.Class'; or a model:
-            an object with `fit(matrix)` and `score(users) -> users x items`, or `recommend` as
-            implicit has it, a scorer or pipeline of LensKit, or a function of the training matrix
-            that returns users x items. Each fold fits a copy of it, here, in this process.
+        algorithm: an id, such as 'ease'; or a model: an object with `fit(matrix)` and
+            `score(users) -> users x items`, or `recommend` as implicit has it, a scorer or pipeline
+            of LensKit, or a function of the training matrix that returns users x items. Each fold
+            fits a copy of it, here, in this process.
         name: what a model that is no id is called in tables and pages; by default its class.
         rule: when to stop: an instance, of the package or any object with `decide(results)`; or
             an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
@@ -118,20 +117,16 @@ def evaluate(
             on_fold(Run(run))
 
     says = Says(fold=told, trouble=refuse)
-    with naming_code():  # who writes Python may name code of their own
-        asked, strange = spec_for(dataset, algorithm, rule, settings)
-        fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
-        fold.check_needs(asked)
-        fold.folds_of(asked)
-        with (
-            kept_or_not(keep and strange is None) as store,
-            closing(executor_on(on)) as executor,
-        ):
-            (run_id,) = store.create([asked], owner=this_process(), anew=anew)
-            book = Book(store, runs=[store.run(run_id)], rule=strange, anew=anew, says=says)
-            drive(RunPlan(asked), book, executor)
-            book.check_finished()
-            return Run(store.run(run_id))
+    asked, strange = spec_for(dataset, algorithm, rule, settings)
+    fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
+    fold.check_needs(asked)
+    fold.folds_of(asked)
+    with kept_or_not(keep and strange is None) as store, closing(executor_on(on)) as executor:
+        (run_id,) = store.create([asked], owner=this_process(), anew=anew)
+        book = Book(store, runs=[store.run(run_id)], rule=strange, anew=anew, says=says)
+        drive(RunPlan(asked), book, executor)
+        book.check_finished()
+        return Run(store.run(run_id))
 
 
 @contextmanager
@@ -262,7 +257,6 @@ def tune(
     confidence: float = 0.95,
     indifference: float = 0.0,
     all_folds: bool = False,
-    share: bool = True,
     keep: bool = True,
     on: str | None = None,
     on_fold: Callable[[], None] = lambda: None,
@@ -279,7 +273,6 @@ def tune(
         budget: how many; by default all of a grid.
         confidence, indifference: as of `select`.
         all_folds: whether every configuration runs all folds, for `power`.
-        share: whether configurations that share work are fitted together.
         keep: leave the runs in the database.
         on: where folds are computed, as of `evaluate`.
         on_fold: called after every fold.
@@ -301,7 +294,7 @@ def tune(
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
         says = Says(fold=lambda run: on_fold(), trouble=refuse)
-        return tunings.tune(store, plan, executor=executor, share=share, says=says)
+        return tunings.tune(store, plan, executor=executor, says=says)
 
 
 @kinds_checked
@@ -322,7 +315,7 @@ def power(
         seed: of the draw.
         metric: that dominance is worked out by, 'ndcg@10' by default.
         own: your own tuning, where there is a recorded one too.
-    Returns: `sentence()`, `ranked`, `curves`, `dominant`, `importances`.
+    Returns: `sentence()`, `ranked`, `curves`, `dominant`.
     Raises: InputError where there is no such tuning.
     """
     scores = find_tuning(open_store(), dataset, algorithm, own=own)

@@ -20,7 +20,7 @@ from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task, next_fold
-from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
+from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
 from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
@@ -197,7 +197,6 @@ class Tracked:
         try:
             run_id = self._begin()
             with beating(self._store):
-                compute_aids(self._store, self._store.run(run_id), Says(trouble=refuse))
                 while self._goes_on(run_id):
                     index = next_fold(self._store.run(run_id))
                     if index is None:

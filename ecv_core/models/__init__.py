@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ecv_core.models import outside
 from ecv_core.models.base import Algorithm
 from ecv_core.models.baselines import BIAS, POPULAR
 from ecv_core.models.bayesian import BAYESIAN
@@ -76,8 +75,6 @@ def algorithm(algorithm_id: str) -> Algorithm:
 
     Raises: UnknownName, with the ids that exist.
     """
-    if outside.named(algorithm_id):
-        return outside.component(algorithm_id)
     try:
         return ALGORITHMS[algorithm_id]
     except KeyError:
@@ -91,8 +88,8 @@ def of(spec: RunSpec) -> Algorithm:
 
 
 def computed_here(spec: RunSpec) -> bool:
-    """Whether the dashboard could compute a fold of a run: it is not tracked, and nothing of it
-    is code that only the command line may name, or of a plug-in that is not here."""
+    """Whether the dashboard could compute a fold of a run: it is not tracked, and not of a
+    plug-in that is not here."""
     return not spec.tracked and spec.algorithm in ALGORITHMS
 
 

@@ -1,4 +1,4 @@
-"""Code from outside: registries that installed packages add to, and who may name code."""
+"""Code from outside: registries that installed packages add to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import sha256
 from importlib import import_module
@@ -152,25 +151,3 @@ def _of_code(code: CodeType) -> str:
     ]
     parts = (code.co_code.hex(), code.co_names, constants)
     return sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-_naming_code: ContextVar[bool] = ContextVar("naming_code", default=False)
-
-
-@contextmanager
-def naming_code() -> Iterator[None]:
-    """While the block runs, this thread imports code that it is told by name.
-
-    For the command line, and for Python of one's own: who writes there can import it anyway. A
-    link, a form or a file from somebody else never gets here.
-    """
-    before = _naming_code.set(True)
-    try:
-        yield
-    finally:
-        _naming_code.reset(before)
-
-
-def may_name_code() -> bool:
-    """Whether this runs within `naming_code`."""
-    return _naming_code.get()

@@ -22,7 +22,6 @@ import ecv_core.untrusted.limits as limits
 from ecv_core import splits, stopping
 from ecv_core.energy.meter import SOURCES
 from ecv_core.fold.spec import make_spec
-from ecv_core.models import outside
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
@@ -211,8 +210,6 @@ def _check_spec(spec: RunSpec) -> None:
     if spec.folds_sha256 is None and not splits.exchangeable(spec.split):
         # Older versions stopped there too: results all the same.
         arguments |= {"rule": stopping.NEVER_STOPS, "rule_params": {}}
-    if outside.named(spec.algorithm):  # its results can be read, but its code is never named
-        arguments |= {"algorithm": "a LensKit component", "tracked": True, "negatives": None}
     made = make_spec(**arguments | {"dataset": here})
     known = dict(made.rule_params)
     for name, value in arguments["rule_params"].items():

@@ -11,10 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.dataset import own
+from ecv_core.dataset.layout import ENCODINGS, ROLES, SEPARATORS, UNIT_TEXTS, Form, Layout
 from ecv_core.dataset.own import About
-from ecv_core.dataset.own.layout import ENCODINGS, ROLES, SEPARATORS, UNIT_TEXTS, Form, Layout
-from ecv_core.dataset.own.plain import Plain
-from ecv_core.dataset.own.reading import loss
 from ecv_core.dataset.own.recognise import (
     Recognised,
     Row,
@@ -23,6 +21,8 @@ from ecv_core.dataset.own.recognise import (
     recognise,
     with_unit,
 )
+from ecv_core.dataset.plain import Plain
+from ecv_core.dataset.reading import loss
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE
@@ -274,7 +274,7 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
     if about is None:
         return
     if about.task is None:
-        _counts(about, token)
+        _counts(about)
     else:
         _samples(about)
     _keep(token, about)
@@ -315,7 +315,7 @@ def _stop() -> None:
     st.session_state.pop(_READING, None)
 
 
-def _counts(about: About, token: str) -> None:
+def _counts(about: About) -> None:
     unused = about.rows - about.kept
     st.header("What can be used", anchor=False)
     st.markdown(
@@ -327,12 +327,14 @@ def _counts(about: About, token: str) -> None:
         st.warning(f"{escaped(why)}.", icon=":material/warning:")
     if unused:
         table(
-            pd.DataFrame({"rows": about.unused.values(), "why": about.unused.keys()}),
+            pd.DataFrame(
+                {"rows": count, "why": why, "the first": about.examples.get(why, "")}
+                for why, count in about.unused.items()
+            ),
             {"rows": number(None)},
             key="own-unused",
             alt="Rows that cannot be used, by reason",
         )
-        _examples(own.examples_of(token))
     st.markdown(
         f"After {glossary_link('k-core', '5-core pruning')}, which leaves users and items with at "
         "least five interactions, as most papers have it:"
@@ -370,23 +372,6 @@ def _samples(about: About) -> None:
     )
     for why, count in about.unused.items():
         st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
-
-
-def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:
-    """The first rows of each reason, for their owner to find them in the file."""
-    rows = [(number, text, why) for why, some in examples.items() for number, text in some]
-    if not rows:
-        return
-    with st.expander("Show some of them", icon=":material/search:", key="own-examples"):
-        table(
-            pd.DataFrame(rows, columns=["row", "what it says", "why"]),
-            key="own-example-rows",
-            alt="The first rows that cannot be used, of each reason",
-        )
-        st.caption(
-            "The first of each reason. A line that names the columns is row 1; blank lines do not "
-            "count."
-        )
 
 
 def density(about: About) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
-from ecv_core.dataset.own.plain import Plain, no_report
+from ecv_core.dataset.plain import Plain, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
 from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError

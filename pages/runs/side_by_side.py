@@ -32,7 +32,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import ALL_COLUMNS, csv_button, runs_table
+from pages.shared.widgets.tables import csv_button, runs_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
         panels.setdefault(_panel(run), []).append(run)
     return {
         f"y{number if number > 1 else ''}|{place}": (
-            f"{'.' if run.run_id in own else 'replay'}?run={run.run_id}"
+            f"{'run' if run.run_id in own else 'replay'}?run={run.run_id}"
         )
         for number, panel in enumerate(panels.values(), start=1)
         for place, run in enumerate(panel)
@@ -96,8 +96,7 @@ def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     )
     frame = compare_frame(runs, best)
     named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
-    columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
-    runs_table(frame, columns, key="compare-runs")
+    runs_table(frame, algorithms=not named, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
     unnamed = [run for _, run in runs]
     energy_bar(
@@ -306,7 +305,6 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
         found=["✓" if one.found else "" for one in tested],
         dataset=frame["dataset"].map(dataset_title),
         p_holm=frame["p_holm"].map(p_words),
-        wilcoxon_p_holm=frame["wilcoxon_p_holm"].map(p_words, na_action="ignore"),
         over=[f"{test.pairs:,} {test.over}" for test in (one.test for one in tested)],
     )
     column = st.column_config
@@ -320,7 +318,6 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
         "low": column.NumberColumn("from", format="%.4f"),
         "high": column.NumberColumn("to", format="%.4f"),
         "p_holm": column.TextColumn("p (t, Holm)"),
-        "wilcoxon_p_holm": column.TextColumn("p (Wilcoxon, Holm)"),
         "effect": column.NumberColumn("effect d", format="%.2f"),
         "over": column.TextColumn("paired over"),
     }

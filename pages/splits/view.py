@@ -13,15 +13,11 @@ import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables import (
     Leak,
-    Period,
     ToySplit,
     parts_frame,
-    period,
-    roles,
-    spread,
     toy_split,
 )
-from ecv_core.figures.splits import spread_figure, timeline_figure, timeline_steps
+from ecv_core.figures.splits import timeline_figure, timeline_steps
 from ecv_core.figures.words import counted, dataset_title, titles_of
 from ecv_core.fold import folds_of, prepared
 from ecv_core.fold.spec import make_spec
@@ -40,7 +36,6 @@ from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
-    known_split,
     parameter_key,
     parameters_owner,
     setting_widget,
@@ -62,22 +57,6 @@ def toy_of(spec: RunSpec) -> ToySplit:
     params = dict(spec.split_params)
     params.pop("time_point", None)  # the toy has another calendar
     return toy_split(spec.split, spec.k, spec.seed, params)
-
-
-@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def spread_of(content: str, spec: RunSpec, fold: int) -> pd.DataFrame:
-    """When the interactions of each part of a fold were; of a dataset with timestamps."""
-    interactions = prepared(spec.dataset)
-    found = roles(splits.strategy(spec.split), interactions, _folds(content, spec), fold)
-    return spread(interactions, found)
-
-
-@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def period_of(content: str, spec: RunSpec, fold: int) -> Period | None:
-    """From when on a fold holds out; None without a common point in time."""
-    return period(
-        prepared(spec.dataset), spec.split, spec.k, spec.seed, dict(spec.split_params), fold
-    )
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
@@ -182,26 +161,9 @@ def _leak_words(toy: ToySplit, leak: Leak) -> str:
 
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
-    """Heading, sentence, and the parts over time where the dataset has timestamps."""
+    """Heading and sentence."""
     st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
-    words = _sentence(content, spec, fold)
-    st.markdown(words)
-    if prepared(spec.dataset).timestamps is None:
-        name = escaped(dataset_title(spec.dataset))
-        st.caption(f"{name} has no timestamps, so there is no picture over time.")
-        return
-    frame = spread_of(content, spec, fold)
-    found = period_of(content, spec, fold)
-    plot(
-        lambda dark: spread_figure(
-            frame, cut=None if found is None else found.test_from, dark=dark
-        ),
-        version=(content, spec.to_json(), fold),
-        key="split-spread",
-        alt=f"Over time: {words.replace('**', '')}",
-        name=f"{spec.split} on {spec.dataset}, fold {fold}, time",
-        table=lambda: frame,
-    )
+    st.markdown(_sentence(content, spec, fold))
 
 
 def _sentence(content: str, spec: RunSpec, fold: int) -> str:
@@ -362,7 +324,6 @@ def take_along(spec: RunSpec) -> None:
             help="Opens the Run page in a new tab, with this dataset and split filled in.",
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
-        split_download(spec, key="split-recbole", label="ZIP for RecBole", form="recbole")
         link_has(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
@@ -396,8 +357,7 @@ def choose_split() -> tuple[RunSpec, bool]:
     Raises: InputError for a value that cannot work.
     """
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
-    label_from_link(SPLIT, split_titles(serving(Task.TOP_N)), strict=True)
-    known_split()
+    label_from_link(SPLIT, split_titles(), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
         split_id = strategy_select(serving(Task.TOP_N))

@@ -1,4 +1,4 @@
-"""Metrics and parameters: which metric tells settings apart, which parameter matters."""
+"""Metrics and parameters: which metric tells settings apart, which parameter dominates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ecv_core.analysis.tuning.metrics_study import (
     curves_frame,
     dominance_frame,
     find_tuning,
-    importances_frame,
     own_tuning_names,
     powers_frame,
     study_metrics,
@@ -132,23 +131,6 @@ def dominance(study: MetricsStudy) -> None:
         width="content",
         key="dominance",
         alt="Discriminative power with each parameter set to each of its values.",
-    )
-    st.caption(
-        f"Share of the variance of {column_title(study.metric)}, averaged over users and folds, "
-        "that a parameter explains by itself (fANOVA): how much it matters which value is taken. "
-        "Dominance asks something else, so the two may name different parameters."
-    )
-    table(
-        importances_frame(study),
-        {
-            "share_percent": st.column_config.ProgressColumn(
-                "share of the variance", format="%.0f %%", min_value=0, max_value=100
-            ),
-            "least_dp": number("least DP with it set", "%.2f"),
-        },
-        width="content",
-        key="importances",
-        alt="Share of the variance of the scores that each parameter explains.",
     )
 
 

@@ -199,7 +199,7 @@ def _row(cell: Cell) -> dict[str, object]:
 def split_words(label: str) -> str:
     """A split's label with its title: 'Windows in time, k = 3'."""
     name, comma, rest = label.partition(", ")
-    return f"{split_titles([name])[name]}{comma}{rest}" if name in SPLITS else label
+    return f"{SPLITS[name].title}{comma}{rest}" if name in SPLITS else label
 
 
 def _actions(study_id: str, cells: Sequence[Cell]) -> None:
@@ -282,7 +282,11 @@ def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
     if several:
         least = 2
         splits = _some(
-            "Splits", split_titles(serving(task)), _USUAL_SPLITS, "new_splits", _PARAMETERS
+            "Splits",
+            {one: SPLITS[one].title for one in serving(task)},
+            _USUAL_SPLITS,
+            "new_splits",
+            _PARAMETERS,
         )
     else:
         settings = _settings(task, of)

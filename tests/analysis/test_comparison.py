@@ -94,7 +94,6 @@ def test_without_users_scores_folds_are_paired():
     ((one,), _) = compare_runs([high, low])
     assert (one.test.over, one.test.pairs, one.test.wins) == ("folds", 3, 3)
     assert one.test.difference == pytest.approx(0.2)
-    assert one.wilcoxon_holm is None
 
 
 def test_all_pairs_of_a_call_are_corrected_together():
@@ -284,7 +283,6 @@ def test_the_best_is_what_tests_find_better_than_every_other():
             folds=(0,),
             test=None,
             p_holm=p,
-            wilcoxon_holm=None,
         )
 
     two = [beats("a", "b", 0.01), beats("a", "c", 0.05), beats("b", "c", 0.5)]

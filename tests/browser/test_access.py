@@ -32,7 +32,7 @@ PAGES = {
         "/studies?view=Splits+and+ranks",
         f".st-key-swaps-scatter-figure {FIGURE}",
     ),
-    "splits": ("/splits?split=temporal-global", f".st-key-split-spread {FIGURE}"),
+    "splits": ("/splits?split=temporal-global", f".st-key-split-toy {FIGURE}"),
     "race": ("/replay?view=Race&fold=3", ".ecv-lane-says"),
     "learn": ("/learn?chapter=rule", FIGURE),
     "glossary": ("/learn?chapter=glossary&term=alpha", ".ecv-entry"),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import ecv_core.dataset as datasets
+
 pytest.importorskip("sklearn")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 SAYS = {
@@ -16,6 +18,7 @@ SAYS = {
     "pipeline": "The best of 3 candidates by neg_log_loss is {'model': LogisticRegression()}",
     "groups": "Ridge, r2 on 1000 x 8 in memory: Stopped after ",
     "xgboost_optuna": " of 100 folds were not needed.\n",
+    "clicks": "FactorizationMachine, neg_log_loss on 99287 x 2311 in memory: Stopped after ",
 }
 
 
@@ -23,9 +26,16 @@ def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
-@pytest.mark.parametrize("name", SAYS)
+SLOW = {"clicks": pytest.mark.slow}  # ten seconds of a processor
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in SAYS])
 def test_an_example_says_what_it_finds(name, capsys):
     if name == "xgboost_optuna" and not (find_spec("xgboost") and find_spec("optuna")):
         pytest.skip("xgboost or optuna is not installed here")
+    if name == "clicks" and not (
+        find_spec("myfm") and datasets.available(datasets.entry("ml-100k"))
+    ):
+        pytest.skip("myfm or ml-100k is not here")
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     assert SAYS[name] in capsys.readouterr().out

@@ -7,7 +7,6 @@ from ecv_core.analysis.split_tables import Leak, Period, ToySplit
 from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.splits import (
     STACK,
-    spread_figure,
     timeline_figure,
     timeline_steps,
 )
@@ -28,7 +27,7 @@ LEAK = Leak(
 )
 TOY = ToySplit(
     marks=MARKS,
-    periods=(Period(validation_from=None, test_from=9, test_to=9), None),
+    periods=(Period(test_from=9, test_to=9), None),
     leaks=(None, LEAK),
 )
 
@@ -88,30 +87,3 @@ def test_a_step_shows_what_the_figure_of_its_fold_shows():
     # A step empties what the one before it drew: no trace is left out.
     assert set(before) == set(after) == set(range(len(names)))
     assert steps.alts == ["first", "second"]
-
-
-SPREAD = pd.DataFrame(
-    {
-        "part": ["training", "training", "test", "test"],
-        "low": [0.0, 86_400.0, 0.0, 86_400.0],
-        "high": [86_400.0, 172_800.0, 86_400.0, 172_800.0],
-        "count": [3, 4, 0, 5],
-    }
-)
-
-
-def test_bars_over_time_stand_at_dates_with_the_cut_between_them():
-    figure = spread_figure(SPREAD, cut=86_400)
-    assert trace(figure, "test").y == (0, 5)
-    assert [f"{day:%Y-%m-%d %H}" for day in trace(figure, "training").x] == [
-        "1970-01-01 12",
-        "1970-01-02 12",
-    ]
-    assert f"{figure.layout.shapes[0].x0:%Y-%m-%d}" == "1970-01-02"
-
-
-def test_times_that_are_no_dates_stay_numbers():
-    strange = SPREAD.assign(low=SPREAD["low"] * 1e9, high=SPREAD["high"] * 1e9)
-    figure = spread_figure(strange, cut=86_400 * 10**9)
-    assert figure.layout.xaxis.type == "linear"
-    assert trace(figure, "training").x[0] == 43_200 * 1e9

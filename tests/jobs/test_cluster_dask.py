@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,20 +22,25 @@ import pytest
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster import choose
+from ecv_core.jobs.cluster.executor import DaskExecutor
+from ecv_core.jobs.cluster.node import DataMissing
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor, Here, Results
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, Results
 from ecv_core.jobs.owner import recover
+from ecv_core.jobs.plan import Task
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Progress, Run, RunState
+from ecv_core.records.run import Progress, Run, RunState, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.conftest import PROJECT
 from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
 
 pytest.importorskip("distributed", reason="Dask is not installed")
+import dask
+from distributed.comm import CommClosedError
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -461,6 +467,86 @@ ecv_core._version.__version__ = "0.0.7"
 """
 
 
+class Dying:
+    """A client whose scheduler dies in some calls, which raise then what Dask's client raises."""
+
+    status = "running"
+
+    def __init__(self, *dying: str, knows: Sequence[str] = ()) -> None:
+        self._dying, self._knows = set(dying), knows
+        self.given: list[Future] = []
+        self.published: list[str] = []
+
+    def _called(self, what: str) -> None:
+        if what in self._dying:
+            raise CommClosedError(f"in {what}: Stream is closed")
+
+    def scheduler_info(self) -> dict[str, dict[str, object]]:
+        return {"workers": {}}
+
+    def list_datasets(self) -> Sequence[str]:
+        return self._knows
+
+    def subscribe_topic(self, topic: str, told: object) -> None:
+        """Nobody says anything."""
+
+    def submit(self, run: object, call: object, key: str, **how: object) -> Future:
+        self.given.append(Future())
+        self.given[-1].key = key
+        return self.given[-1]
+
+    def publish_dataset(self, *data: object, name: str, **how: object) -> None:
+        self._called("publish_dataset")
+        self.published.append(name)
+
+    def unpublish_dataset(self, name: str) -> None:
+        self._called("unpublish_dataset")
+
+    def get_dataset(self, name: str) -> Future:
+        self._called("get_dataset")
+        return Future()
+
+
+def told_by(executor: DaskExecutor) -> list[Computed | Ended]:
+    return [said for said in executor.finished(0.0) if not isinstance(said, Begun)]
+
+
+TASK = Task(specs=(SPEC,), fold=0)
+RESULT = fold_result(0, 0.3)
+
+
+def test_a_scheduler_that_dies_as_a_fold_is_given_out_loses_no_fold() -> None:
+    client = Dying("publish_dataset", "unpublish_dataset")
+    executor = DaskExecutor(client)
+    executor.submit(TASK, no_progress)
+    client.given[0].set_result([(0, RESULT)])
+    assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
+
+
+def test_a_scheduler_that_dies_as_data_are_sent_is_sent_them_again() -> None:
+    client = Dying("publish_dataset")
+    executor = DaskExecutor(client)
+    executor.submit(TASK, no_progress)
+    client.given[0].set_exception(DataMissing("synthetic"))
+    assert told_by(executor) == []
+    client.given[1].set_result([(0, RESULT)])
+    assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
+
+
+@pytest.mark.parametrize("call", ["get_dataset", "unpublish_dataset", "publish_dataset"])
+def test_a_scheduler_that_dies_as_a_running_fold_is_looked_for_is_given_it_anew(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Dying()
+    DaskExecutor(before).submit(TASK, no_progress)
+    monkeypatch.setattr("ecv_core.jobs.cluster.executor.is_gone", lambda owner: True)
+    client = Dying(call, knows=before.published)
+    executor = DaskExecutor(client)
+    executor.submit(TASK, no_progress)
+    client.given[0].set_result([(0, RESULT)])
+    assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Mismatched versions found")  # Dask's own table
 def test_a_worker_with_other_versions_is_refused_before_and_after_the_run_begins(
@@ -504,13 +590,11 @@ def test_an_encrypted_scheduler_takes_who_has_a_certificate_and_nobody_else(
     scheduler.address = scheduler.address.replace("tcp", "tls")
     scheduler.start_scheduler("--protocol", "tls", *given)
     scheduler.worker(*given)
-    site = tmp_path / "closed.toml"
-    keys = [f'tls_{name} = "{path}"' for name, path in files.items()]
-    site.write_text("\n".join([f'on = "{scheduler.address}"', *keys]))
-    monkeypatch.setenv("ECV_SITES", str(tmp_path))
-    executor = on("closed", compute=pid_as_score)
-    wait_for_workers(executor, 1)
-    assert run_of(store, executor).state is RunState.FINISHED
+    client = {"cert": files["cert"], "key": files["key"]}
+    with dask.config.set({"distributed.comm.tls": {"ca-file": files["ca"], "client": client}}):
+        executor = on(scheduler.address, compute=pid_as_score)
+        wait_for_workers(executor, 1)
+        assert run_of(store, executor).state is RunState.FINISHED
     monkeypatch.setattr(choose, "ANSWER_SECONDS", 2.0)
     for address in (scheduler.address, scheduler.address.replace("tls", "tcp")):
         with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}"):

@@ -187,9 +187,9 @@ DATA = {
     "lengths": (([1], [1, 2]), InputError, r"have \(1,\), \(2,\)"),
     "no user": (HALF[["item_id"]], InputError, "recognised as the user"),
     "no such column": (lambda: ecv.Data.from_frame(HALF, user="who"), InputError, "'who'"),
-    "missing id": (HALF, DatasetError, "row 3 of the data has no valid user_id"),
+    "missing id": (HALF, DatasetError, r"no user \(row 3: "),
     "empty": (HALF.iloc[:0], DatasetError, "no rows"),
-    "rating": (HALF.iloc[:2].assign(rating=[1, "good"]), DatasetError, "row 2 .* valid rating"),
+    "rating": (HALF.iloc[:2].assign(rating=[1, "good"]), DatasetError, r"no rating.* \(row 2: "),
 }
 
 

@@ -214,13 +214,11 @@ def comparison(p):
             low=0.01,
             high=0.014,
             p=0.0005,
-            wilcoxon_p=0.1,
             effect=0.3,
             wins=500,
             ties=43,
         ),
         p_holm=p,
-        wilcoxon_holm=0.1,
     )
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import own
-from ecv_core.dataset.own.plain import no_report
+from ecv_core.dataset.plain import no_report
 from ecv_core.records.spec import Task
 from ecv_core.store.plans import SELECTION, stored_plans
 from pages.best.start import SENSIBLE
@@ -52,11 +52,9 @@ def test_a_dropped_file_is_recognised_counted_and_kept(page):
     reasons = page.dataframe[1].value
     assert reasons["rows"].tolist() == [1, 1]
     assert reasons["why"].tolist()[0] == "no user"
-    shown = page.dataframe[2].value  # the header is row 1, the 36 that are used come next
-    assert shown["row"].tolist() == [38, 39]
-    assert shown["what it says"].tolist() == [
-        "user '', item 'i1', rating '3'",
-        "user 'u1', item 'i1', rating 'gut'",
+    assert reasons["the first"].tolist() == [
+        "row 37: user '', item 'i1', rating '3'",
+        "row 38: user 'u1', item 'i1', rating 'gut'",
     ]
     shown = {one.label: one.value for one in page.metric}
     assert shown == {"Users": "6", "Items": "6", "Interactions": "36", "Density": "100.00\u00a0%"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -11,12 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import ecv_core as ecv
-from ecv_core import cli, models
-from ecv_core.fold.spec import make_spec
-from ecv_core.records.errors import InputError
-from ecv_core.records.plugins import Registry, may_name_code, naming_code
-from ecv_core.store.imports import read_run
+from ecv_core.records.plugins import Registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = '''
@@ -185,83 +179,3 @@ def test_whatever_a_package_raises_the_others_are_there(monkeypatch, caplog, err
     (said,) = caplog.messages
     assert "'bad'" in said
     assert type(error).__name__ in said
-
-
-# -- LensKit ---------------------------------------------------------------------------------
-
-
-def test_a_lenskit_scorer_runs_on_the_command_line(capsys):
-    words = ["run", "synthetic", "lenskit:lenskit.basic.PopScorer", "-k", "4", "--rule", "never"]
-    assert cli.main([*words, "--only-folds", "1", "--param", "score=count", "--json", "-"]) == 0
-    ours = ["run", "synthetic", "popular", "-k", "4", "--rule", "never", "--only-folds", "1"]
-    theirs = json.loads(capsys.readouterr().out)
-    assert cli.main([*ours, "--json", "-"]) == 0
-    mine = json.loads(capsys.readouterr().out)
-    # The same counts; where two items have the same, either may come first.
-    assert theirs["mean"] == pytest.approx(mine["mean"], rel=0.02)
-    assert theirs["spec"]["params"] == {"score": "count"}
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("lenskit.knn", "named as lenskit:module.Class|no LensKit component"),
-        ("nothing", "named as lenskit:module.Class"),
-        ("no_such_package.Scorer", "cannot be imported .ModuleNotFoundError"),
-        ("os.path", "is no LensKit component"),
-        ("lenskit.data.Dataset", "is no LensKit component"),
-        ("lenskit.basic.UserTrainingHistoryLookup", "is no scorer: it takes query"),
-    ],
-)
-def test_what_is_no_scorer_is_refused(name, said):
-    with naming_code(), pytest.raises(InputError, match=said):
-        models.algorithm(f"lenskit:{name}")
-
-
-def test_its_configuration_gives_parameters_with_types_bounds_and_choices():
-    with naming_code():
-        known = models.algorithm("lenskit:lenskit.knn.ItemKNNScorer")
-    assert dict(known.resolve({"max_nbrs": "7", "feedback": "implicit"}))["max_nbrs"] == 7
-    with pytest.raises(InputError, match="parameter 'max_nbrs' must be from 1 to"):
-        known.resolve({"max_nbrs": 0})
-    with pytest.raises(InputError, match="must be one of explicit, implicit, not 'both'"):
-        known.resolve({"feedback": "both"})
-    with pytest.raises(InputError, match=r"no parameter of lenskit:.* is called 'neighbours'"):
-        known.resolve({"neighbours": 5})
-
-
-def test_an_imported_run_of_a_component_is_read_and_never_loaded(tmp_path, monkeypatch):
-    (tmp_path / "evil_by_file.py").write_text("raise SystemExit('imported')")
-    monkeypatch.syspath_prepend(tmp_path)
-    run = ecv.evaluate("synthetic", "popular", k=2, rule="never", keep=False)
-    document = run.document()
-    document["spec"] |= {"algorithm": "lenskit:evil_by_file.Scorer", "params": {"depth": 3}}
-    with naming_code():  # as the command import has it
-        found = read_run(json.dumps(document).encode(), "run.json").run
-    assert found.spec.algorithm == "lenskit:evil_by_file.Scorer"
-    assert [fold.score for fold in found.folds] == list(run.scores)
-    assert "evil_by_file" not in sys.modules
-    assert not models.computed_here(found.spec)
-    with pytest.raises(InputError, match="names code to import"):
-        models.computing(found.spec)
-
-
-def test_who_names_code_in_one_thread_opens_it_to_no_other():
-    from concurrent.futures import ThreadPoolExecutor
-
-    with naming_code(), ThreadPoolExecutor(1) as other:
-        assert may_name_code()
-        assert not other.submit(may_name_code).result()
-    assert not may_name_code()
-
-
-def test_code_is_never_named_outside_the_command_line(tmp_path, monkeypatch):
-    (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
-    monkeypatch.syspath_prepend(tmp_path)
-    for ask in (
-        lambda: models.algorithm("lenskit:evil.Scorer"),
-        lambda: make_spec(dataset="synthetic", algorithm="lenskit:evil.Scorer"),
-    ):
-        with pytest.raises(InputError, match="names code to import, which only the command line"):
-            ask()
-    assert "evil" not in sys.modules

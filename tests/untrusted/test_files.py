@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from ecv_core.dataset import own
-from ecv_core.dataset.own.plain import no_report
 from ecv_core.dataset.own.recognise import recognise
+from ecv_core.dataset.plain import no_report
 from ecv_core.dataset.ready import prepared
 from ecv_core.splits.exchange import store_folds
 from ecv_core.store.rescue import back_up

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import models
-from ecv_core.models.outside import PREFIX, named
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Run, Scores
@@ -29,9 +28,7 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 
     Raises: InputError for a parameter without a value.
     """
-    prefix = PREFIX if named(text) else ""
-    algorithm, _, rest = text.removeprefix(prefix).partition(":")
-    algorithm = prefix + algorithm
+    algorithm, _, rest = text.partition(":")
     params: dict[str, ParamValue] = {}
     for part in filter(None, rest.split(",")):
         name, equals, value = part.partition("=")

@@ -22,7 +22,6 @@ from ecv_core.analysis.tuning.power import (
     holm_corrected,
     paired_p_values,
 )
-from ecv_core.analysis.tuning.spaces import places_of, quiet_study
 from ecv_core.evaluation import column_title
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
@@ -41,45 +40,6 @@ from ecv_core.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# How much of the variance of a tuning's scores each parameter explains: Optuna's fANOVA.
-
-
-def importances(scores: Configurations, metric: str) -> dict[str, float]:
-    """Share of the variance of the mean score that a parameter explains by itself; they sum to 1.
-
-    A random forest is fitted to the scores by the places of values, as the samplers draw them, and
-    its variance over the whole space is divided among the parameters. What two parameters explain
-    only together counts for none.
-
-    Args:
-        scores: of a tuning with all folds.
-        metric: one of `scores.values`.
-    Returns: most important first; nothing for a single parameter.
-    Source: Hutter, Hoos, Leyton-Brown (2014), An efficient approach for assessing hyperparameter
-        importance, by `optuna.importance.FanovaImportanceEvaluator`.
-    """
-    space = scores.space
-    if len(space) < 2:
-        return {}
-    from optuna.importance import FanovaImportanceEvaluator, get_param_importances
-    from optuna.trial import create_trial
-
-    places = places_of(space)
-    folds = np.nanmean(scores.values[metric], axis=2, dtype=np.float64)
-    study = quiet_study()
-    for configuration, mean in zip(scores.configurations, folds.mean(axis=1), strict=True):
-        study.add_trial(
-            create_trial(
-                params={name: space[name].index(value) for name, value in configuration.items()},
-                distributions=places,
-                value=float(mean),
-            )
-        )
-    evaluator = FanovaImportanceEvaluator(seed=0)
-    found = get_param_importances(study, evaluator=evaluator)
-    return {name: float(share) for name, share in found.items()}
-
 
 SIGNIFICANT = 0.05
 """Below this p a pair counts as told apart, where pairs are counted."""
@@ -107,8 +67,6 @@ class MetricsStudy:
     """That dominance is worked out by."""
     dominant: Mapping[str, Mapping[str, float]]
     """Parameter -> value -> expected DP of pairs that share it; empty for a single parameter."""
-    importances: Mapping[str, float]
-    """Parameter -> share of the variance of the mean scores that it explains; likewise empty."""
 
     @property
     def ranked(self) -> list[str]:
@@ -188,7 +146,6 @@ def study_metrics(
         curves=curves,
         metric=metric,
         dominant=dominant_by,
-        importances=importances(scores, metric),
     )
 
 
@@ -227,7 +184,6 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
             for name, curve in study.curves.items()
         },
         "dominant": {name: dict(values) for name, values in study.dominant.items()},
-        "importances": dict(study.importances),
     }
 
 
@@ -292,21 +248,6 @@ def dominance_frame(study: MetricsStudy) -> pd.DataFrame:
         for value, dp in values.items()
     ]
     return pd.DataFrame(rows, columns=["parameter", "value", "dp"])
-
-
-def importances_frame(study: MetricsStudy) -> pd.DataFrame:
-    """Each parameter, most important first: parameter, share_percent, least_dp."""
-    import pandas as pd
-
-    rows = [
-        {
-            "parameter": name,
-            "share_percent": 100 * share,
-            "least_dp": min(study.dominant.get(name, {}).values(), default=None),
-        }
-        for name, share in study.importances.items()
-    ]
-    return pd.DataFrame(rows, columns=["parameter", "share_percent", "least_dp"])
 
 
 STUDIED = ("ndcg", "precision", "recall", "mrr", "efd", "epc")

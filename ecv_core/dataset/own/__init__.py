@@ -37,11 +37,10 @@ from ecv_core.dataset._catalogue import (
     read_about,
 )
 from ecv_core.dataset._catalogue import About as About  # also for those who take it from here
-from ecv_core.dataset.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
-from ecv_core.dataset.own.plain import Plain, Report, plain_file
-from ecv_core.dataset.own.reading import Reading, loss, read_rows, read_samples
+from ecv_core.dataset.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
-from ecv_core.dataset.own.rows import Rows
+from ecv_core.dataset.plain import Plain, Report, plain_file
+from ecv_core.dataset.reading import Reading, loss, read_rows, read_samples
 from ecv_core.dataset.ready import CORE, core_rows
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
@@ -61,9 +60,9 @@ Kind = TypeVar("Kind")
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STALE_SECONDS = 24 * 3600
 _FILE, _FILE_NAME = "file", "name.txt"
-_ASKED, _READ, _EXAMPLES = "asked.json", "read.json", "examples.json"
-"""The layout that the owner asked for last, the one by which the file was read, and the rows that
-could not be used; they go with the file when the dataset is kept."""
+_ASKED, _READ = "asked.json", "read.json"
+"""The layout that the owner asked for last, and the one by which the file was read; they go with
+the file when the dataset is kept."""
 
 
 def take_in(write: Callable[[Path], object], file_name: str) -> str:
@@ -145,18 +144,9 @@ def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abo
             about = _about_samples(*samples, plain, layout, folder / INTERACTIONS)
         _note(folder / ABOUT, about)
         _note(folder / _READ, layout)
-        _note(folder / _EXAMPLES, reading.examples if reading else {})
     except OSError as error:
         raise unwritable(error) from error
     return about
-
-
-def examples_of(token: str) -> dict[str, Rows]:
-    """Reason -> number and beginning of the first rows of a dropped file that cannot be used.
-
-    Empty where the file was not read, or not by this version.
-    """
-    return _noted(folder_of(token) / _EXAMPLES, dict[str, Rows]) or {}
 
 
 def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:
@@ -169,6 +159,7 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
         rows=reading.rows,
         kept=len(data),
         unused=dict(reading.unused),
+        examples=dict(reading.examples),
         columns={role: layout.names[at] for role, at in layout.roles},
         raw_users=data.n_users,
         raw_items=data.n_items,

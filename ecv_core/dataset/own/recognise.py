@@ -16,19 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 import ecv_core.untrusted.bounded as bounded
-from ecv_core.dataset._load import Unreadable
-from ecv_core.dataset.own.layout import (
+from ecv_core.dataset.layout import (
     ROLES,
     SEPARATORS,
     UNIT_TEXTS,
     Form,
     Layout,
     TimeUnit,
+    Unreadable,
     unnamed,
 )
-from ecv_core.dataset.own.plain import Plain, check_limits, refusals
-from ecv_core.dataset.own.reading import orders, ratings, seconds
-from ecv_core.dataset.own.rows import as_text, json_object, parquet_head
+from ecv_core.dataset.plain import Plain, check_limits, refusals
+from ecv_core.dataset.reading import orders, ratings, seconds
+from ecv_core.dataset.rows import as_text, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 

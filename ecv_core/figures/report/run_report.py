@@ -36,7 +36,6 @@ from ecv_core.figures.words import (
     used_words,
     verdict,
 )
-from ecv_core.models import outside
 from ecv_core.records.errors import EcvError, UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -252,7 +251,7 @@ def machine_words(made_with: Mapping[str, Any]) -> str:
 
 def _command(spec: RunSpec) -> str:
     try:
-        if not (spec.tracked or outside.named(spec.algorithm)):
+        if not spec.tracked:
             models.algorithm(spec.algorithm)  # a record may be older or newer than the registry
         return command_for(spec)
     except UnknownName as error:

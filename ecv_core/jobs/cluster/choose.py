@@ -147,10 +147,10 @@ def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
 
     from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
 
-    asked: dict[str, Any] = {"set_as_default": False, "security": _security(site)}
     try:
-        Client(address, timeout=ANSWER_SECONDS, **asked).close()  # it answers
-        client = Client(address, timeout=BACK_SECONDS, **asked)  # so long it may be gone
+        Client(address, timeout=ANSWER_SECONDS, set_as_default=False).close()  # it answers
+        # So long it may be gone.
+        client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
@@ -164,21 +164,10 @@ def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         raise
 
 
-def _security(site: Site) -> Any:  # noqa: ANN401  Dask's own type
-    """Of all that talk to each other, by the site's file; None for what Dask is set to."""
-    from distributed import Security
-
-    if not site.tls_ca:
-        return None
-    pairs = {"cert": site.tls_cert, "key": site.tls_key}
-    roles = ("client", "scheduler", "worker")
-    each = {f"tls_{role}_{what}": path for role in roles for what, path in pairs.items()}
-    return Security(tls_ca_file=site.tls_ca, require_encryption=True, **each)
-
-
 def _of_site(kind: str, site: Site, nodes: int, compute: Compute) -> Executor:
+    import dask
     import dask_jobqueue
-    from distributed import Client
+    from distributed import Client, Security
 
     from ecv_core.jobs.cluster.executor import DaskExecutor
 
@@ -211,7 +200,8 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute) -> Executor:
         "log_directory": site.logs or None,
         "death_timeout": "60",
         "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
-        "security": _security(site),
+        # By Dask's own settings, and encrypted where they name certificates.
+        "security": Security() if dask.config.get("distributed.comm.tls.ca-file") else None,
     }
     cluster = getattr(dask_jobqueue, SITES[kind])(**given)
     cluster.ecv_job_name = job_name if kind == "slurm" else ""

@@ -16,7 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from annotated_types import Ge
 
 from ecv_core.jobs.cluster.node import (
     Call,
@@ -33,7 +35,6 @@ from ecv_core.jobs.executors import Begun, Compute, Computed, Ended, Finished, c
 from ecv_core.jobs.plan import Task
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError, RunError
-from ecv_core.records.plugins import may_name_code
 from ecv_core.records.run import Progress
 from ecv_core.store.ownership import is_gone, this_process
 
@@ -56,7 +57,7 @@ class Site:
 
     on: str = ""
     """What it is, as `--on` takes it: 'slurm', 'tcp://host:8786'; by default the file's name."""
-    nodes: int = 1
+    nodes: Annotated[int, Ge(1)] = 1
     """That a site's scheduler is asked for."""
     partition: str = ""
     """Or queue; empty for the site's default."""
@@ -66,7 +67,7 @@ class Site:
     """A node is given back after so long; what it was computing is computed again elsewhere."""
     memory: str = "16GB"
     """Of a node."""
-    cores: int = 1
+    cores: Annotated[int, Ge(1)] = 1
     """Of a node."""
     exclusive: bool = True
     """Whether nobody else computes on a node meanwhile: without it joules are not the fold's own.
@@ -81,15 +82,6 @@ class Site:
     """The interpreter on the nodes; by default this one."""
     logs: str = ""
     """A folder for what the jobs print; nowhere by default."""
-    send_data: bool = True
-    """Whether a node that lacks a dataset is sent it."""
-    tls_ca: str = ""
-    """Path of the certificate of whoever signed the others: all traffic is then encrypted, and only
-    who has a certificate that it signed is talked to."""
-    tls_cert: str = ""
-    """Path of the certificate of coordinator and nodes."""
-    tls_key: str = ""
-    """Path of its private key."""
 
 
 def read_site(path: Path | None) -> Site:
@@ -123,18 +115,6 @@ def read_site(path: Path | None) -> Site:
             raise InputError(
                 f"the site's file {path} is wrong: its {name} must be like {such}, but is "
                 f"'{getattr(site, name)}'"
-            )
-    for name in ("cores", "nodes"):
-        if (count := getattr(site, name)) < 1:
-            raise InputError(
-                f"the site's file {path} is wrong: its {name} must be at least 1, but are {count}"
-            )
-    tls = {name: getattr(site, name) for name in ("tls_ca", "tls_cert", "tls_key")}
-    for name, file in tls.items():
-        if any(tls.values()) and not Path(file).is_file():
-            raise InputError(
-                f"the site's file {path} is wrong: its {name} must be a file, but is '{file}'; TLS "
-                "needs all three of tls_ca, tls_cert and tls_key"
             )
     return site
 
@@ -207,7 +187,6 @@ class DaskExecutor:
         self._outlives = cluster is None  # the scheduler, and so what it computes for us
         self._tasks: dict[Task, _UnderWay] = {}
         self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
-        self._hosts: dict[str, str] = {}
         self._sent: set[str] = set()
         self._takers: Mapping[str, Any] = {}
         self._counted = self._looked = 0.0
@@ -258,7 +237,7 @@ class DaskExecutor:
     def cancel(self, task: Task) -> None:
         under_way = self._tasks.pop(task, None)
         if under_way is not None and under_way.future is not None and self._answers:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError):
                 key = under_way.future.key
                 there = [at for at, keys in self._client.processing().items() if key in keys]
                 if there:
@@ -271,7 +250,7 @@ class DaskExecutor:
         """End everything, and give the nodes back."""
         for task in list(self._tasks):
             self.cancel(task)
-        with suppress(OSError, TimeoutError):
+        with suppress(OSError):
             for name in self._sent if self._answers else ():
                 self._client.unpublish_dataset(name)
         self._client.close(timeout=SEND_SECONDS)
@@ -290,7 +269,6 @@ class DaskExecutor:
             content=under_way.content,
             versions=self._versions,
             alone=self._alone,
-            names_code=may_name_code(),
         )
         under_way.begun = ""
         future = self._client.submit(
@@ -302,7 +280,7 @@ class DaskExecutor:
             pure=False,
         )
         if self._outlives:
-            with suppress(OSError, TimeoutError):  # a scheduler that goes now loses the task, too
+            with suppress(OSError):  # a scheduler that goes now loses the task, too
                 self._client.publish_dataset(future, name=self._published(under_way.name))
         self._await(under_way, future)
 
@@ -320,8 +298,8 @@ class DaskExecutor:
         except TimeoutError:  # it was lost on its way and is computed again
             self._await(under_way, future)
             return
-        except KilledWorker as killed:
-            where = self._hosts.get(getattr(killed.last_worker, "address", ""), "a node")
+        except KilledWorker:
+            where = under_way.begun or "a node"
             error = RunError(
                 f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
                 f"computed it, the last time with {where}; finished folds are kept: see what ends "
@@ -331,10 +309,7 @@ class DaskExecutor:
             if self._sent_again(under_way):
                 return
             error = RunError(
-                f"the node {under_way.begun} lacks the dataset {missing}, and the site's file says "
-                "send_data = false; put it where the nodes look (ECV_DATA_PATH)"
-                if not self._site.send_data
-                else f"the dataset {missing} did not reach the node {under_way.begun}; resume"
+                f"the dataset {missing} did not reach the node {under_way.begun}; resume"
             )
         except EcvError as raised:
             error = raised
@@ -353,20 +328,19 @@ class DaskExecutor:
             for place, result in answer:
                 yield Computed(task=under_way.task, place=place, result=result)
         self._tasks.pop(under_way.task, None)
-        with suppress(OSError, TimeoutError):
-            self._forget(under_way)
+        self._forget(under_way)
         self._rest()
         yield Ended(task=under_way.task, error=error)
 
     def _sent_again(self, under_way: _UnderWay) -> bool:
         """Send the data of a task, and give it once more; not too often."""
         under_way.attempt += 1
-        if under_way.attempt > AGAIN or not self._site.send_data:
+        if under_way.attempt > AGAIN:
             return False
         self._sent.add(under_way.content.name)
-        send(self._client, under_way.task.specs[0], under_way.content)
-        with suppress(OSError, TimeoutError):
-            self._forget(under_way)
+        with suppress(OSError):  # a scheduler that goes now loses what was sent before, too
+            send(self._client, under_way.task.specs[0], under_way.content)
+        self._forget(under_way)
         self._give(under_way)
         return True
 
@@ -379,7 +353,7 @@ class DaskExecutor:
         """Whether the scheduler answers, or does so soon."""
         end = time.monotonic() + BACK_SECONDS
         while self._outlives and time.monotonic() < end:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError):
                 if self._answers and self._client.scheduler_info() is not None:
                     return True
             time.sleep(0.5)
@@ -397,7 +371,7 @@ class DaskExecutor:
         for published in self._published_before:
             match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
             if match and is_gone(match[1]):
-                with suppress(KeyError):
+                with suppress(KeyError, OSError):  # it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
                     self._client.publish_dataset(future, name=self._published(under_way.name))
@@ -407,15 +381,17 @@ class DaskExecutor:
 
     def _forget(self, under_way: _UnderWay) -> None:
         if self._outlives and self._answers:
-            self._client.unpublish_dataset(self._published(under_way.name))
+            with suppress(OSError):
+                self._client.unpublish_dataset(self._published(under_way.name))
 
     # -- nodes --------------------------------------------------------------------------------
 
     def _workers(self) -> Mapping[str, Any]:
         """Those that take folds, by address, as they were at most a moment ago."""
         if self._answers and time.monotonic() - self._counted >= COUNT_SECONDS * bool(self._takers):
-            there: Mapping[str, Any] = self._client.scheduler_info().get("workers", {})
-            self._takers = {at: one for at, one in there.items() if one["resources"].get("node")}
+            with suppress(OSError):  # it goes now: they are those of before
+                there: Mapping[str, Any] = self._client.scheduler_info().get("workers", {})
+                self._takers = {at: it for at, it in there.items() if it["resources"].get("node")}
             self._counted = time.monotonic()
         return self._takers
 
@@ -447,10 +423,10 @@ class DaskExecutor:
                     f"the node {address} was refused: it cannot say its versions "
                     f"({type(answer).__name__}: {answer}); install the same e-fold and Python there"
                 )
-            self._hosts[address], there_versions = answer
+            name, there_versions = answer
             if differ := differences(self._versions, there_versions):
                 raise InputError(
-                    f"the node {answer[0]} was refused: it has {differ}; install the same there"
+                    f"the node {name} was refused: it has {differ}; install the same there"
                 )
 
     def _told(self, event: tuple[float, Mapping[str, Any]]) -> None:

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,6 @@ from ecv_core.jobs.executors import (
 from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import Cancelled, EcvError, RunError
-from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits.exchange import stored_folds_path
@@ -188,8 +187,6 @@ class Call:
     alone: bool | None
     """Whether it has the node for itself, by an exclusive allocation, or shares it with others of
     our workers; either way no lock of the machine is needed. None where that is not known."""
-    names_code: bool
-    """Whether the specs may name code to import, as of `plugins.naming_code`."""
 
 
 Answer = list[tuple[int, FoldResult]]
@@ -221,9 +218,7 @@ class Node:
         with self._busy:
             worker = self._worker or Worker()
             self._worker = worker
-            worker.compute = partial(
-                compute_there, call.compute, folder, call.alone, name, call.names_code
-            )
+            worker.compute = partial(compute_there, call.compute, folder, call.alone, name)
             worker.surroundings = _own_folder() if call.alone is not None else {}
 
             def tell(phase: str, step: int, steps: int, curve: Sequence[float]) -> None:
@@ -297,7 +292,6 @@ def compute_there(
     folder: str | None,
     alone: bool | None,
     name: str,
-    names_code: bool,
     specs: Sequence[RunSpec],
     index: int,
     progress: Progress,
@@ -307,16 +301,12 @@ def compute_there(
     if alone is False:  # their energy is then said to be shared
         specs = [replace(spec, share_machine=True) for spec in specs]
     before = slurm_joules() if alone else None
-    with naming_code() if names_code else nullcontext():
-        for at, result in compute(specs, index, progress):
-            now = slurm_joules() if alone else None
-            spent = None if before is None or now is None else max(now - before, 0.0)
-            before = now
-            here = result.node or node_here(result.total_seconds)
-            yield (
-                at,
-                replace(result, node=replace(here, host=name, slurm_joules=spent)),
-            )
+    for at, result in compute(specs, index, progress):
+        now = slurm_joules() if alone else None
+        spent = None if before is None or now is None else max(now - before, 0.0)
+        before = now
+        here = result.node or node_here(result.total_seconds)
+        yield at, replace(result, node=replace(here, host=name, slurm_joules=spent))
 
 
 def _own_folder() -> dict[str, str]:

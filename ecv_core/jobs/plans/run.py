@@ -54,22 +54,6 @@ class RunPlan:
         return not_yet(tasks, under_way)
 
 
-class AidsPlan:
-    """The cheap models of a run whose own folds other code computes."""
-
-    independent = False
-
-    def __init__(self, spec: RunSpec) -> None:
-        self.spec = spec
-
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """The folds that the first of them lacks."""
-        aids = tasks_of_aids(self.spec, known)
-        if aids and known.ended(aids[0].specs[0]):
-            return []
-        return not_yet(aids, under_way)
-
-
 def not_yet(tasks: Sequence[Task], under_way: Collection[Task]) -> Sequence[Task]:
     """Those of the tasks whose folds are not computed yet."""
     going = folds_of(under_way)

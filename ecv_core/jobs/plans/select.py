@@ -186,18 +186,14 @@ class SelectPlan:
 
     independent = False
 
-    def __init__(
-        self, named: Named, terms: Terms, *, share: bool = True, speculate: int = SPECULATE
-    ) -> None:
+    def __init__(self, named: Named, terms: Terms, *, speculate: int = SPECULATE) -> None:
         """Nothing is known yet.
 
         Args:
             named: at least two contenders, as of `check_named`.
-            share: whether those that share work are computed together.
             speculate: how many rounds may be begun before they are sure to be needed.
         """
-        self.named, self.terms, self._share = named, terms, share
-        self._speculate = speculate
+        self.named, self.terms, self._speculate = named, terms, speculate
 
     @classmethod
     def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
@@ -223,7 +219,7 @@ class SelectPlan:
             for place in dict.fromkeys((first, *sorted(now.left))):
                 if not np.isnan(now.contenders[place].folds[fold_index]):
                     continue
-                sharing = self._sharing(now, place, fold_index) if self._share else [place]
+                sharing = self._sharing(now, place, fold_index)
                 # Not those that failed, were cancelled, or that another program goes on with.
                 places = [each for each in sharing if not known.ended(self.named[each][1])]
                 sure = (place, fold_index) == now.needed
@@ -408,7 +404,6 @@ def compute(
     terms: Terms,
     *,
     executor: Executor | None = None,
-    share: bool = False,
     speculate: int = SPECULATE,
     on_fold: Callable[[Standing], object] | None = None,
     says: Says | None = None,
@@ -417,7 +412,6 @@ def compute(
 
     Args:
         named: the contenders, as of `named_contenders`.
-        share: whether those that share work are computed together.
         speculate: as of `SelectPlan`.
         on_fold: told after every fold that was computed, instead of `says.fold`.
     Returns: its id, and where it ended.
@@ -425,7 +419,7 @@ def compute(
     """
     record = stored_plan(store, SELECTION, begin(store, named, terms))
     named = [(run.name, run.spec) for run in record.content.runs]
-    plan = SelectPlan(named, terms, share=share, speculate=speculate)
+    plan = SelectPlan(named, terms, speculate=speculate)
     says = says or Says()
     if on_fold is not None:
         says = replace(says, fold=lambda run: on_fold(plan.standing(book)))

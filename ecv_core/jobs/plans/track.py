@@ -22,10 +22,8 @@ from ecv_core import fold, stopping
 from ecv_core.energy.meter import country
 from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.jobs.book import Book, Says, refuse
-from ecv_core.jobs.driver import drive
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Task, next_fold
-from ecv_core.jobs.plans.run import AidsPlan
 from ecv_core.jobs.tracking import Handed, Measured, measure
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
@@ -54,6 +52,11 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     Returns: its id; it is running.
     Raises: InputError for data that cannot serve, or where another program goes on with it.
     """
+    if aids := stopping.cheap_models(spec):
+        raise InputError(
+            f"a tracked run cannot be adjusted by cheap models ({', '.join(aids)}), for e-fold "
+            "computes none of its folds; leave adjust_by (--adjust-by) out"
+        )
     fold.data_of(spec)
     fold.folds_of(spec)
     recover(store)
@@ -93,16 +96,6 @@ def _newest(store: Store, spec: RunSpec) -> Run | None:
     """The newest run of the same model and settings."""
     mine = (run for run in store.runs_like(spec) if run.spec.same_run(spec))
     return next(mine, None)
-
-
-def compute_aids(store: Store, run: Run, says: Says) -> None:
-    """Run the cheap models that a run is adjusted by, where they are not there yet.
-
-    Raises: RunError if one fails, or is cancelled.
-    """
-    book = Book(store, started_by=run.started_by, waiting=[run.run_id], says=says)
-    drive(AidsPlan(run.spec), book)
-    book.check_finished()
 
 
 PHASE = "asked for, not told yet"
@@ -258,7 +251,7 @@ def folder_of(run_id: str) -> Path:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """A CSV (or CSV.gz, or Parquet) table of what is told, ids as text.
+    """A CSV (or CSV.gz) table of what is told, ids as text.
 
     Raises: InputError if it cannot be read.
     """
@@ -271,23 +264,10 @@ def _read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        if path.suffix == ".parquet":
-            return _parquet(path)
         return pd.read_csv(path, dtype={"user_id": str, "item_id": str}, encoding="utf-8-sig")
     except DAMAGED as error:  # pandas' errors are ValueErrors
         said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    """Raises: OSError, ValueError; Arrow's other errors are none of Python's."""
-    import pandas as pd
-    from pyarrow import ArrowException
-
-    try:
-        return pd.read_parquet(path)
-    except ArrowException as error:
-        raise ValueError(str(error)) from error
 
 
 def _tracked(store: Store, run_id: str) -> Run:

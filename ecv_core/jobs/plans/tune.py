@@ -49,18 +49,15 @@ class FoldsPlan:
 
     independent = False
 
-    def __init__(
-        self, specs: Iterable[RunSpec], folds: Collection[int], *, share: bool = True
-    ) -> None:
+    def __init__(self, specs: Iterable[RunSpec], folds: Collection[int]) -> None:
         """Nothing is computed yet.
 
         Args:
             specs: with the rule 'never'; those of one group must be alike but for parameters.
             folds: which folds each is to have.
-            share: whether configurations that share work are computed together.
         """
         self._folds = folds
-        self._groups = groups(specs, share=share)
+        self._groups = groups(specs)
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
         """Each fold that somebody of a group lacks, of all of the group who lack it.
@@ -82,15 +79,11 @@ class FoldsPlan:
                     yield task
 
 
-def groups(specs: Iterable[RunSpec], *, share: bool = True) -> list[list[RunSpec]]:
-    """Configurations that share work, in the order of the first of each; others by themselves.
-
-    Args:
-        share: False leaves each by itself.
-    """
+def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
+    """Configurations that share work, in the order of the first of each; others by themselves."""
     found: dict[object, list[RunSpec]] = {}
     for place, spec in enumerate(specs):
-        common = shares_with(spec) if share else None
+        common = shares_with(spec)
         alike = replace(spec, params=())
         found.setdefault(place if common is None else (alike, common), []).append(spec)
     return list(found.values())
@@ -301,7 +294,6 @@ def tune(
     tuning: Tuning,
     *,
     executor: Executor | None = None,
-    share: bool = False,
     speculate: int = SPECULATE,
     says: Says | None = None,
 ) -> Tuned:
@@ -312,7 +304,6 @@ def tune(
 
     Args:
         store: where folds go, and come from where they are there.
-        share: whether configurations that share work are computed together.
         speculate: as of `SelectPlan`.
     Raises: RunError if a fold fails; what is finished is kept.
     """
@@ -324,17 +315,10 @@ def tune(
     else:
         drawn = tuning.first()
         if tuning.all_folds:
-            plan = FoldsPlan(specs_of(tuning.spec, drawn), every, share=share)
-            compute_folds(store, plan, executor, says)
+            compute_folds(store, FoldsPlan(specs_of(tuning.spec, drawn), every), executor, says)
     named = [(contender_word(tuning.spec.algorithm, one), tuning.spec_of(one)) for one in drawn]
     _, standing = compute(
-        store,
-        named,
-        tuning.terms,
-        executor=executor,
-        share=share,
-        speculate=speculate,
-        says=says,
+        store, named, tuning.terms, executor=executor, speculate=speculate, says=says
     )
     return Tuned(tuning=tuning, configurations=tuple(drawn), standing=standing)
 

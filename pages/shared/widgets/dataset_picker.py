@@ -10,11 +10,10 @@ import ecv_core.dataset as datasets
 from ecv_core.dataset import DatasetEntry
 from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.jobs.rights import Action
-from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import Task
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import handling, why_not
-from pages.shared.live.state import KEPT, escaped, sentence, sentences
+from pages.shared.live.state import KEPT, escaped, sentences
 from pages.shared.widgets.glossary import explained
 
 DEFAULT, DEFAULT_TABLE = "synthetic", "breast-cancer"
@@ -82,12 +81,6 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
             st.page_link("data/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
-    _misnamed()
-    try:
-        datasets.check_own(entry)
-    except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return entry, False
     return entry, datasets.available(entry)
 
 
@@ -98,15 +91,6 @@ def not_ready(entry: DatasetEntry) -> str:
     if why_not(Action.DOWNLOAD):
         return "Pick a dataset that is on this machine."
     return "Download the dataset first."
-
-
-def _misnamed() -> None:
-    """Files that are not offered, and why: whoever put one there looks for it in vain."""
-    if names := datasets.misnamed():
-        st.caption(
-            f"Not offered: {escaped(', '.join(names))}. A dataset's file name has letters, digits, "
-            "- and _ only, before its ending; rename it."
-        )
 
 
 def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:

@@ -98,7 +98,7 @@ def test_points_in_time_stay_where_they_are_when_the_unknown_are_dropped():
     assert drop.periods == keep.periods
     for fold, period in enumerate(keep.periods):
         here = in_fold(keep, fold)
-        assert here[here["part"] == "validation"]["day"].min() == period.validation_from
+        assert here[here["part"] == "test"]["day"].min() == period.test_from
 
 
 def test_only_tested_users_have_a_fold_in_part():

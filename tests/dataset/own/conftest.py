@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.dataset.layout import Layout
 from ecv_core.dataset.own import Corrections, recognised
-from ecv_core.dataset.own.layout import Layout
-from ecv_core.dataset.own.plain import no_report, plain_file
-from ecv_core.dataset.own.reading import Reading, read_rows
+from ecv_core.dataset.plain import no_report, plain_file
+from ecv_core.dataset.reading import Reading, read_rows
 from ecv_core.untrusted import bounded
 
 Read = Callable[..., tuple[Layout, Reading]]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecv_core.dataset.own.layout import TimeUnit
-from ecv_core.dataset.own.reading import (
+from ecv_core.dataset.layout import TimeUnit
+from ecv_core.dataset.reading import (
     LONG_ID,
     NO_BASKET,
     NO_ITEM,
@@ -20,7 +20,7 @@ from ecv_core.dataset.own.reading import (
     REPEATED,
     loss,
 )
-from ecv_core.dataset.own.rows import NO_OBJECT, WIDTH
+from ecv_core.dataset.rows import NO_OBJECT, WIDTH
 from ecv_core.records.errors import DatasetError
 from tests.dataset.own.conftest import read_path, rows_of
 
@@ -28,33 +28,22 @@ HEAD = "user,item,rating,timestamp,basket\n"
 GOOD = "ann,x,3,1700000000,7\n"
 
 
-def test_the_first_rows_of_each_reason_are_shown_with_their_numbers(read):
-    rows = [
-        "ann,x,3",
-        "short",
-        ",y,3",
-        "",
-        '"a\nb",y,bad',
-        "ann,x,4",
-        "bob,y,2",
-        "1,2,3,4,5",
-        ",z,1",
-    ]
+def test_the_first_row_of_each_reason_is_shown_with_its_number(read):
+    rows = ["ann,x,3", ",y,3", "", '"a\nb",y,bad', "short", "bob,y,2", "1,2,3,4,5", ",z,1"]
     _, reading = read("user,item,rating\n" + "\n".join(rows) + "\n")
     assert reading.examples == {
-        WIDTH: [(3, "short"), (8, "1,2,3,4,5")],
-        NO_USER: [(4, "user '', item 'y', rating '3'"), (9, "user '', item 'z', rating '1'")],
-        NO_RATING: [(5, "user 'a\nb', item 'y', rating 'bad'")],
+        WIDTH: "short",
+        NO_USER: "row 2: user '', item 'y', rating '3'",
+        NO_RATING: "row 3: user 'a\nb', item 'y', rating 'bad'",
     }
 
 
-def test_five_rows_of_a_reason_are_shown_and_lines_of_json_are_counted_from_one(read):
-    good, bad = '{"user": "ann", "item": "%d"}', "[1, 2]"
-    lines = [good % 0, *[bad] * 7, *(good % at for at in range(1, 4)), '{"user": "ann"}']
+def test_lines_of_json_that_are_none_are_counted_and_the_first_is_shown(read):
+    good, bad = '{"user": "ann", "item": "%d"}', "[1, %d]"
+    lines = [good % 0, *(bad % at for at in range(7)), good % 1, '{"user": "ann"}']
     _, reading = read("\n".join(lines), name="file.jsonl")
-    assert reading.examples[NO_OBJECT] == [(number, bad) for number in range(2, 7)]
-    assert reading.examples[NO_ITEM] == [(12, "user 'ann', item ''")]
-    assert reading.unused[NO_OBJECT] == 7
+    assert reading.examples == {NO_OBJECT: "[1, 0]", NO_ITEM: "row 3: user 'ann', item ''"}
+    assert reading.unused == {NO_OBJECT: 7, NO_ITEM: 1}
 
 
 @pytest.mark.parametrize(

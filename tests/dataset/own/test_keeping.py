@@ -9,8 +9,8 @@ import pytest
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import own
-from ecv_core.dataset.own.layout import TimeUnit
-from ecv_core.dataset.own.plain import no_report
+from ecv_core.dataset.layout import TimeUnit
+from ecv_core.dataset.plain import no_report
 from ecv_core.fold import data_of, prepared, run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName

@@ -143,7 +143,7 @@ def test_too_many_long_ids_are_refused_before_all_rows_are_read(tmp_path, monkey
     path = tmp_path / "ids.parquet"
     pq.write_table(pa.table({"user": ids, "item": ids}), path)
     monkeypatch.setattr(limits, "MAX_ID_BYTES", 4 * 64 * 100_000)
-    monkeypatch.setattr("ecv_core.dataset.own.reading._FIRST_LOOK", 64 * 100_000)
+    monkeypatch.setattr("ecv_core.dataset.reading._FIRST_LOOK", 64 * 100_000)
     with pytest.raises(DatasetError, match="it has 131,072 ids with up to 64"):  # of two batches
         read_path(path)
 
@@ -166,9 +166,9 @@ def test_equal_rows_without_number_take_no_room(tmp_path):
 NO_DAMAGE_ENDS_IT = """
 import sys
 from pathlib import Path
-from ecv_core.dataset.own.plain import no_report, plain_file
+from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.dataset.own.recognise import recognise
-from ecv_core.dataset.own.reading import read_rows
+from ecv_core.dataset.reading import read_rows
 from ecv_core.untrusted import bounded
 from ecv_core.records.errors import InputError
 

@@ -22,12 +22,11 @@ def fold(spec: RunSpec, index: int) -> FoldResult:
     return fold_result(index, 0.1 * index + dict(spec.params)["neighbours"] / 1000)
 
 
-@pytest.mark.parametrize("share", [True, False])
 @pytest.mark.parametrize("places", [1, 3])
-def test_every_fold_that_is_missing_is_asked_for_once(share: bool, places: int) -> None:
+def test_every_fold_that_is_missing_is_asked_for_once(places: int) -> None:
     known = InMemory()
     known.elsewhere = {(GRID[0], 1): fold(GRID[0], 1), (GRID[5], 0): fold(GRID[5], 0)}
-    plan = FoldsPlan(GRID, range(3), share=share)
+    plan = FoldsPlan(GRID, range(3))
     asked = played(plan, fold, known=known, places=places, random=Random(places))
     missing = {(spec, index) for spec in GRID for index in range(3)} - {*known.elsewhere}
     assert sorted(asked, key=repr) == sorted(missing, key=repr)
@@ -46,4 +45,4 @@ def test_those_that_share_work_are_one_task_and_a_run_lacks_what_it_still_needs(
 def test_nothing_comes_after_a_run_that_has_failed() -> None:
     known = InMemory()
     known.failed.add(GRID[3])
-    assert list(FoldsPlan(GRID, range(3), share=False).next(known, ())) == []
+    assert list(FoldsPlan(GRID, range(3)).next(known, ())) == []

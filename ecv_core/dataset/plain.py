@@ -21,7 +21,7 @@ from typing import IO, BinaryIO
 import pyarrow as pa
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._load import Unreadable
+from ecv_core.dataset.layout import Unreadable
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 

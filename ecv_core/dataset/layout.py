@@ -1,4 +1,4 @@
-"""How a file of one's own is to be read: what is recognised, and what its owner corrects."""
+"""How a file is to be read: what is known, or recognised, and what its owner corrects."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ ENCODINGS = {
     "latin-1": "Latin-1 (ISO 8859-1)",
     "utf-16": "UTF-16",
 }
+
+
+class Unreadable(Exception):
+    """Why a file cannot be used, as half a sentence; callers add the file and the way out."""
+
+
 NONE = "none"
 """On the command line: no column has this role."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._load import Unreadable, check_ids, codes_and_ids, numbered, one_per_pair
-from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Form, Layout, TimeUnit
-from ecv_core.dataset.own.plain import Plain, Report, check_limits, refusals
-from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, Rows, batches
+from ecv_core.dataset.layout import (
+    OPTIONS,
+    UNIT_TEXTS,
+    Form,
+    Layout,
+    TimeUnit,
+    Unreadable,
+)
+from ecv_core.dataset.plain import Plain, Report, check_limits, refusals
+from ecv_core.dataset.rows import NO_OBJECT, WIDTH, Batch, batches
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -129,7 +135,7 @@ def texts(values: pa.Array) -> pa.Array:
                 "another column"
             ) from error
         values = _decoded(values, limits.LONGEST_ID + 1)
-    empty = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
+    empty = pc.or_(pc.equal(values, ""), pc.utf8_is_space(values))
     return pc.if_else(empty, pa.scalar(None, pa.string()), values)
 
 
@@ -210,12 +216,14 @@ def _of_dates(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
     return unix_seconds(pc.utf8_trim_whitespace(values), unit)
 
 
+DATE = ("day", "month", "year")
+"""Roles of columns that together tell a time, of files of the catalogue."""
 NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
 _NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
-ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket", "target"), strict=True))
+_ROLE_WORDS = {"user_id": "user", "item_id": "item", "timestamp": "time"}
 _LONGEST = 30
 """Characters of a value that are shown."""
 REPEATED = "a user and an item again; the earliest of them is kept"
@@ -262,9 +270,9 @@ class Reading:
     """Of the file, without its header and blank lines: those kept and those counted."""
     unused: Mapping[str, int]
     """Reason -> rows that cannot be used; each row has one reason."""
-    examples: Mapping[str, Rows]
-    """Reason -> number and beginning of the first of these rows, but for those that repeat others;
-    the line with names is row 1."""
+    examples: Mapping[str, str]
+    """Reason -> the first of these rows, but for those that repeat others. Its number counts rows
+    with the right number of columns, without the one that names them."""
 
 
 def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Reading:
@@ -285,34 +293,51 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
             f"the file {plain.name} has no column that looks like "
             f"{words.replace('a item', 'an item')}; say which one it is ({options})"
         )
-    unused: Counter[str] = Counter()
-    examples: dict[str, Rows] = {}
-    kept: list[dict[str, Any]] = []
+    with refusals(plain.name):
+        return reading_of(_limited(plain, layout, report), layout, name)
+
+
+def _limited(plain: Plain, layout: Layout, report: Report) -> Iterator[Batch]:
     rows = 0
+    for batch in batches(plain, layout):
+        rows += len(batch) + batch.unfit
+        check_limits(rows=rows)
+        yield batch
+        report("read", int(1000 * min(batch.share, 1.0)), 1000)
+
+
+def reading_of(pieces: Iterable[Batch], layout: Layout, name: str) -> Reading:
+    """What the rows of a file hold, that come in batches. Raises: Unreadable."""
+    unused: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    kept: list[dict[str, Any]] = []
+    fitting = 0
     no_row = NO_OBJECT if layout.form is Form.JSON_LINES else WIDTH
     looked_at = {"user_id": _FIRST_LOOK, "item_id": _FIRST_LOOK}
-    with refusals(plain.name):
-        for batch in batches(plain, layout):
-            count = len(batch.numbers)
-            rows += count + batch.unfit
-            check_limits(rows=rows)
+    for batch in pieces:
+        if batch.unfit:
             unused[no_row] += batch.unfit
-            some = examples.setdefault(no_row, [])
-            some += batch.shown[: SHOWN - len(some)]
-            if count:
-                kept.append(_usable(batch, layout, unused, examples))
-                for role, bytes_before in looked_at.items():
-                    looked_at[role] = _check_so_far([one[role] for one in kept], bytes_before)
-            report("read", int(1000 * min(batch.share, 1.0)), 1000)
-        if not any(len(piece["user_id"]) for piece in kept):
-            raise Unreadable(_nothing(unused, rows))
-        interactions, unused[REPEATED] = _joined(kept, name)
-    return Reading(
-        interactions=interactions,
-        rows=rows,
-        unused={reason: count for reason, count in unused.items() if count},
-        examples={reason: some for reason, some in examples.items() if some},
-    )
+            examples.setdefault(no_row, batch.first)
+        if len(batch):
+            kept.append(_usable(batch, layout, unused, examples, fitting))
+            for role, bytes_before in looked_at.items():
+                looked_at[role] = _check_so_far([one[role] for one in kept], bytes_before)
+        fitting += len(batch)
+    rows = fitting + unused[no_row]
+    if not any(len(piece["user_id"]) for piece in kept):
+        raise Unreadable(_nothing(unused, rows))
+    interactions, unused[REPEATED] = _joined(kept, name)
+    unused = Counter({reason: count for reason, count in unused.items() if count})
+    return Reading(interactions=interactions, rows=rows, unused=unused, examples=examples)
+
+
+def strictly(pieces: Iterable[Batch], layout: Layout, name: str) -> Reading:
+    """As `reading_of`, where every row must be one that can be used. Raises: Unreadable."""
+    reading = reading_of(pieces, layout, name)
+    for reason, example in reading.examples.items():
+        count = f"{reading.unused[reason]:,} of its {reading.rows:,} rows"
+        raise Unreadable(f"{count} have {reason} ({example})")
+    return reading
 
 
 _FIRST_LOOK = limits.MAX_ID_BYTES // 4 * 21 // 20
@@ -348,27 +373,27 @@ def _nothing(unused: Counter[str], rows: int) -> str:
 
 
 def _usable(
-    batch: Batch,
-    layout: Layout,
-    unused: Counter[str],
-    examples: dict[str, Rows],
+    batch: Batch, layout: Layout, unused: Counter[str], examples: dict[str, str], before: int
 ) -> dict[str, Any]:
-    """The rows of a batch that can be used, and the others counted, the first of them shown."""
+    """The rows of a batch that can be used, and the others counted, the first of them told.
+
+    Args:
+        before: how many rows were in the batches before.
+    """
     comma = layout.separator != ","
     columns: dict[str, Any] = {}
-    good = np.ones(len(batch.numbers), dtype=np.bool_)
+    good = np.ones(len(batch), dtype=np.bool_)
 
     def without(bad: NDArray[np.bool_], reason: str) -> None:
-        places = np.flatnonzero(bad & good)
-        unused[reason] += len(places)
-        good[bad] = False
-        if len(places) and len(some := examples.setdefault(reason, [])) < SHOWN:
-            places = places[: SHOWN - len(some)]
-            numbers = batch.numbers[places].tolist()
-            some += zip(numbers, (_shown(batch, int(at)) for at in places), strict=True)
+        if count := int(np.count_nonzero(bad & good)):
+            unused[reason] += count
+            if reason not in examples:
+                at = int((bad & good).argmax())
+                examples[reason] = f"row {before + at + 1:,}: {_shown(batch, at)}"
+            good[bad] = False
 
     for role, written in batch.columns.items():
-        if role in ("user_id", "item_id", "basket"):
+        if role in _NO:
             columns[role] = ids = texts(written)
             without(_mask(pc.is_null(ids)), _NO[role])
             without(_mask(pc.greater(pc.utf8_length(ids), limits.LONGEST_ID)), LONG_ID)
@@ -376,6 +401,9 @@ def _usable(
         elif role == "rating":
             columns[role] = ratings(written, decimal_comma=comma)
             without(np.isnan(columns[role]), NO_RATING)
+        elif role in DATE:
+            columns[role] = numbers(written)
+            without(np.isnan(columns[role]), f"no {role}")
         else:
             columns[role] = seconds(written, layout.unit)
             without(np.isnan(columns[role]), _NO_TIME[layout.unit])
@@ -393,7 +421,8 @@ def _shown(batch: Batch, at: int) -> str:
     said = []
     for role, written in batch.columns.items():
         value = written[at].as_py()
-        said.append(f"{ROLE_WORDS[role]} '{'' if value is None else str(value)[:_LONGEST]}'")
+        text = "" if value is None else str(value)[:_LONGEST]
+        said.append(f"{_ROLE_WORDS.get(role, role)} '{text}'")
     return ", ".join(said)
 
 
@@ -404,15 +433,14 @@ def _mask(values: pa.Array) -> NDArray[np.bool_]:
 
 def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     """All batches as one dataset, and how many rows repeat a user and an item."""
-    roles = kept[0].keys()
-
-    def joined(role: str) -> NDArray[Any] | None:
-        return np.concatenate([piece.pop(role) for piece in kept]) if role in roles else None
-
-    users, user_ids = codes_and_ids(pa.chunked_array([piece.pop("user_id") for piece in kept]))
-    items, item_ids = codes_and_ids(pa.chunked_array([piece.pop("item_id") for piece in kept]))
-    baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
-    times, ratings = joined("timestamp"), joined("rating")
+    users, user_ids = _codes_and_ids([piece.pop("user_id") for piece in kept])
+    items, item_ids = _codes_and_ids([piece.pop("item_id") for piece in kept])
+    baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in kept[0] else None
+    numbers = {role: np.concatenate([piece.pop(role) for piece in kept]) for role in [*kept[0]]}
+    times = numbers.get("timestamp")
+    if "year" in numbers:
+        times = _seconds(*(numbers[role] for role in DATE))
+    pa.default_memory_pool().release_unused()  # what is freed would stay with it else
     rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
     whole = Interactions(
         dataset=name,
@@ -420,11 +448,68 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
         items=items,
         user_ids=user_ids,
         item_ids=item_ids,
-        ratings=ratings,
+        ratings=numbers.get("rating"),
         timestamps=times,
         baskets=baskets,
     )
-    return whole.take(rows), len(users) - len(rows)
+    return whole if len(rows) == len(users) else whole.take(rows), len(users) - len(rows)
+
+
+def _codes_and_ids(
+    pieces: list[pa.DictionaryArray],
+) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
+    together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
+    check_ids(together.dictionary)
+    ids = np.array(together.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
+    return together.indices.to_numpy().astype(np.int32, copy=False), ids
+
+
+def check_ids(texts: pa.StringArray) -> None:
+    """Refuse ids that are too long, or too many of that length. Raises: Unreadable."""
+    longest = pc.max(pc.utf8_length(texts)).as_py() or 1
+    if longest > limits.LONGEST_ID:
+        raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")
+    if limits.id_bytes(len(texts), longest) > limits.MAX_ID_BYTES:
+        raise Unreadable(
+            f"it has {len(texts):,} ids with up to {longest} characters, which together take more "
+            f"than {limits.MAX_ID_BYTES >> 20:,} MB of memory; shorten the longest"
+        )
+
+
+def _seconds(
+    day: NDArray[np.float32], month: NDArray[np.float32], year: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """Unix seconds at the start of each day, UTC."""
+    months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
+    seconds: NDArray[np.int64] = days.astype("datetime64[s]").astype(np.int64)
+    return seconds
+
+
+def one_per_pair(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    n_items: int,
+    times: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.int32] | None,
+) -> NDArray[np.intp]:
+    """Indices of the rows to keep, ascending; shape (distinct pairs,)."""
+    few = (int(users.max(initial=0)) + 1) * n_items < 1 << 31  # then half the room will do
+    pairs = (users if few else users.astype(np.int64)) * n_items + items
+    ascending = np.sort(pairs)
+    if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
+        return np.arange(len(pairs))
+    del ascending
+    order = np.argsort(pairs, kind="stable")  # the file's order within a pair
+    ascending = pairs[order]
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    if times is None:
+        return np.sort(order[starts])
+    later = times[order]
+    sizes = np.diff(starts, append=len(pairs))
+    earliest = later == np.repeat(np.minimum.reduceat(later, starts), sizes)
+    places = np.where(earliest, np.arange(len(pairs)), len(pairs))
+    return np.sort(order[np.minimum.reduceat(places, starts)])
 
 
 def _baskets(pieces: list[pa.DictionaryArray]) -> NDArray[np.int32]:
@@ -437,7 +522,8 @@ def _baskets(pieces: list[pa.DictionaryArray]) -> NDArray[np.int32]:
         except pa.ArrowInvalid:
             continue
         if np.isfinite(found).all():
-            return numbered(found[codes])
+            # In the same order, from 0.
+            return np.unique(found[codes], return_inverse=True)[1].astype(np.int32)
     return codes
 
 

@@ -8,18 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._load import Unreadable
-from ecv_core.dataset.own.layout import ENCODINGS, Form, Layout
-from ecv_core.dataset.own.plain import Plain, check_limits
+from ecv_core.dataset.layout import ENCODINGS, Form, Layout, Unreadable
+from ecv_core.dataset.plain import Plain, check_limits
 from ecv_core.untrusted.files import opened
 
 # A Parquet file -> its first rows, and batches of the columns that are asked for.
@@ -31,13 +28,16 @@ _SHOWN = 200
 
 
 @contextmanager
-def parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+def parquet_file(
+    path: Path, dictionaries: Sequence[str] = (), *, limited: bool = True
+) -> Iterator[pq.ParquetFile]:
     """The file, if it is within the limits.
 
     Args:
         path: of the file.
         dictionaries: columns of text that come as dictionaries, so that a long text in many rows
             takes no room.
+        limited: whether there are limits.
     Raises: Unreadable.
     """
     try:
@@ -48,18 +48,19 @@ def parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> Iterator[pq.Pa
             thrift_string_size_limit=64 * limits.MEGABYTE,
             thrift_container_size_limit=1_000_000,
         ) as file:
-            _check_size(file)
+            _check_size(file, limited=limited)
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
         said = " ".join(str(error).split())[:150]
         raise Unreadable(f"the Parquet file is damaged ({said}); get it again") from error
 
 
-def _check_size(file: pq.ParquetFile) -> None:
+def _check_size(file: pq.ParquetFile, *, limited: bool) -> None:
     found, names = file.metadata, file.schema_arrow.names
     # Not column by column: Arrow ends the whole process over the statistics of a damaged one.
     size = sum(found.row_group(at).total_byte_size for at in range(found.num_row_groups))
-    check_limits(rows=found.num_rows, columns=len(names), size=size)
+    if limited:
+        check_limits(rows=found.num_rows, columns=len(names), size=size)
     if len(set(names)) < len(names):
         raise Unreadable("two of its columns have the same name; rename one")
 
@@ -93,16 +94,10 @@ def as_text(value: object) -> str | None:
 WIDTH = "another number of columns than the other rows"
 NO_OBJECT = "no JSON object on the line"
 _LINES = 50_000
-SHOWN = 5
-"""So many rows that cannot be used are shown, of each reason."""
 _BEGINNING = 120
-"""Characters of one that are shown."""
+"""Characters of a line that are shown."""
 _INNER = "\x1f"
 """Stands for a separator of two signs, which the parser cannot take."""
-_CHUNK = 1 << 20
-
-Rows = list[tuple[int, str]]
-"""Number and text of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,27 +106,40 @@ class Batch:
 
     columns: dict[str, pa.Array]
     """Role -> values as they are written, all of one length."""
-    numbers: NDArray[np.int64]
-    """Of these rows in the file; a line that names the columns is row 1, blank lines are none."""
     unfit: int = 0
     """How many lines beside these are no rows of the table: by `WIDTH`, of JSON by `NO_OBJECT`."""
-    shown: Rows
-    """The first of those."""
-    share: float
+    first: str = ""
+    """The beginning of the first of those."""
+    share: float = 1.0
     """How much of the file has been read, from 0 to 1."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
 
 
 def batches(plain: Plain, layout: Layout) -> Iterator[Batch]:
     """The whole file, piece by piece. Raises: Unreadable."""
     if layout.form is Form.PARQUET:
-        yield from _parquet(plain, layout)
+        yield from parquet_batches(plain.path, layout)
         return
     if layout.encoding == "utf-8" and not plain.utf8:
         raise _not_encoded(layout)
+    with opened(plain.path) as file:
+        yield from text_batches(file, layout, plain.size)
+
+
+def text_batches(file: io.BufferedIOBase, layout: Layout, size: int = 0) -> Iterator[Batch]:
+    """Delimited text or JSON lines, piece by piece.
+
+    Args:
+        file: its bytes.
+        layout: how it is read.
+        size: of the file, where that is known.
+    Raises: Unreadable.
+    """
     try:
-        with opened(plain.path) as file:
-            of_form = _json_lines if layout.form is Form.JSON_LINES else _delimited
-            yield from of_form(file, plain, layout)
+        of_form = _json_lines if layout.form is Form.JSON_LINES else _delimited
+        yield from of_form(file, layout, max(size, 1))
     except UnicodeDecodeError as error:
         raise _not_encoded(layout) from error
 
@@ -143,8 +151,12 @@ def _not_encoded(layout: Layout) -> Unreadable:
     )
 
 
-def _parquet(plain: Plain, layout: Layout) -> Iterator[Batch]:
-    with parquet_file(plain.path) as file:
+def parquet_batches(path: Path, layout: Layout, *, limited: bool = True) -> Iterator[Batch]:
+    """The columns of a Parquet file that have a role; `limited` as of `parquet_file`.
+
+    Raises: Unreadable.
+    """
+    with parquet_file(path, limited=limited) as file:
         schema = file.schema_arrow
     names = {role: schema.names[at] for role, at in layout.roles}
     kinds = {name: schema.field(name).type for name in names.values()}
@@ -154,18 +166,14 @@ def _parquet(plain: Plain, layout: Layout) -> Iterator[Batch]:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind)
     ]
     done = 0
-    with parquet_file(plain.path, of_text) as file:
+    with parquet_file(path, of_text, limited=limited) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(kinds)):
-            begun, done = done, done + batch.num_rows
-            yield Batch(
-                columns={role: batch.column(name) for role, name in names.items()},
-                numbers=np.arange(begun, done) + 1,
-                shown=[],
-                share=done / max(file.metadata.num_rows, 1),
-            )
+            done += batch.num_rows
+            columns = {role: batch.column(name) for role, name in names.items()}
+            yield Batch(columns=columns, share=done / max(file.metadata.num_rows, 1))
 
 
-def _delimited(file: BinaryIO, plain: Plain, layout: Layout) -> Iterator[Batch]:
+def _delimited(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
     wanted = [str(at) for _, at in layout.roles]
     stream: pa.NativeFile = pa.PythonFile(file, mode="r")
     separator, encoding = layout.separator, layout.encoding
@@ -174,16 +182,19 @@ def _delimited(file: BinaryIO, plain: Plain, layout: Layout) -> Iterator[Batch]:
             stream, encoding = pa.transcoding_input_stream(stream, encoding, "utf-8"), "utf-8"
         stream = pa.TransformInputStream(stream, _OneSign(separator))
         separator = _INNER
-    unfit, shown, holes = 0, Rows(), list[int]()
+    unfit: list[str] = []
 
     def note(row: pv.InvalidRow) -> str:
-        nonlocal unfit
-        unfit += 1
-        holes.append(row.number - layout.skip)
-        if len(shown) < SHOWN:
-            text = row.text[:_BEGINNING].replace(_INNER, layout.separator)
-            shown.append((holes[-1], text))
+        unfit.append("" if unfit else row.text[:_BEGINNING].replace(_INNER, layout.separator))
         return "skip"
+
+    def batch(columns: Sequence[pa.Array]) -> Batch:
+        return Batch(
+            columns={role: values for (role, _), values in zip(layout.roles, columns, strict=True)},
+            unfit=len(unfit),
+            first=unfit[0] if unfit else "",
+            share=file.tell() / size,
+        )
 
     try:
         reader = pv.open_csv(
@@ -209,26 +220,13 @@ def _delimited(file: BinaryIO, plain: Plain, layout: Layout) -> Iterator[Batch]:
                 strings_can_be_null=True,
             ),
         )
-        first = 1 + layout.header
-        for batch in reader:
-            count = batch.num_rows
-            numbers = np.arange(first, first + count + len(holes))
-            numbers = numbers[~np.isin(numbers, holes)][:count]
-            columns = zip(layout.roles, batch.columns, strict=True)
-            yield Batch(
-                columns={role: values for (role, _), values in columns},
-                numbers=numbers,
-                unfit=unfit,
-                shown=shown,
-                share=file.tell() / max(plain.size, 1),
-            )
-            first = int(numbers[-1]) + 1 if count else first
-            unfit, shown, holes = 0, [], [number for number in holes if number >= first]
+        for rows in reader:
+            yield batch(rows.columns)
+            unfit.clear()
     except pa.ArrowInvalid as error:
         raise Unreadable(_why(str(error), layout)) from error
     if unfit:
-        empty = {role: pa.array([], pa.string()) for role, _ in layout.roles}
-        yield Batch(columns=empty, numbers=np.arange(0), unfit=unfit, shown=shown, share=1.0)
+        yield batch([pa.array([], pa.string())] * len(wanted))
 
 
 class _OneSign:
@@ -257,42 +255,33 @@ def _why(said: str, layout: Layout) -> str:
     return f"it is not readable as delimited text ({' '.join(said.split())[:150]})"
 
 
-def _json_lines(file: BinaryIO, plain: Plain, layout: Layout) -> Iterator[Batch]:
+def _json_lines(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
     wanted = [(role, layout.names[at]) for role, at in layout.roles]
-    values: dict[str, list[str | None]] = {role: [] for role, _ in wanted}
-    unfit, shown, numbers, count = 0, Rows(), list[int](), 0
-
-    def batch() -> Batch:
-        return Batch(
-            columns={role: pa.array(column, pa.string()) for role, column in values.items()},
-            numbers=np.array(numbers, dtype=np.int64),
-            unfit=unfit,
-            shown=shown,
-            share=file.tell() / max(plain.size, 1),
-        )
-
     encoding = "utf-8-sig" if layout.encoding == "utf-8" else layout.encoding
-    with io.TextIOWrapper(file, encoding=encoding) as lines:
-        while line := lines.readline(limits.LONGEST_LINE + 1):
-            if len(line) > limits.LONGEST_LINE:
-                raise Unreadable(f"it has a line longer than {limits.LONGEST_LINE >> 20} MB")
-            if not line.strip():
-                continue
-            count += 1
-            record = json_object(line)
-            if record is not None:
-                numbers.append(count)
+    with io.TextIOWrapper(file, encoding=encoding) as lines:  # type: ignore[type-var]
+        ended = False
+        while not ended:
+            values: dict[str, list[str | None]] = {role: [] for role, _ in wanted}
+            unfit: list[str] = []
+            for _ in range(_LINES):
+                line = lines.readline(limits.LONGEST_LINE + 1)
+                if ended := not line:
+                    break
+                if len(line) > limits.LONGEST_LINE:
+                    raise Unreadable(f"it has a line longer than {limits.LONGEST_LINE >> 20} MB")
+                if not line.strip():
+                    continue
+                if (record := json_object(line)) is None:
+                    unfit.append("" if unfit else line[:_BEGINNING].strip())
+                    continue
                 for role, name in wanted:
                     values[role].append(_sound(as_text(record.get(name))))
-            else:
-                unfit += 1
-                if len(shown) < SHOWN:
-                    shown.append((count, line[:_BEGINNING].strip()))
-            if count % _LINES == 0:
-                yield batch()
-                values, numbers = {role: [] for role, _ in wanted}, []
-                unfit, shown = 0, []
-        yield batch()
+            yield Batch(
+                columns={role: pa.array(column, pa.string()) for role, column in values.items()},
+                unfit=len(unfit),
+                first=unfit[0] if unfit else "",
+                share=file.tell() / size,
+            )
 
 
 def json_object(line: str) -> dict[str, Any] | None:
