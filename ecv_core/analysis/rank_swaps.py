@@ -343,18 +343,6 @@ TAUS_COLUMNS = {
     "swaps": "pairs of algorithms that are the other way round",
     "pairs": "pairs of algorithms",
 }
-PAIRS_COLUMNS = {
-    "dataset": "evaluated on",
-    "metric": "what the score is",
-    "reference": "the reference split",
-    "split": "another one",
-    "ahead": "the algorithm that is ahead under the reference",
-    "behind": "the other one",
-    "swaps": "whether the order is the other way round under the split",
-    "reference_keeps_percent": "of bootstrap samples with that order under the reference",
-    "split_keeps_percent": "of bootstrap samples with the split's own order under the split",
-    "both_percent": "of bootstrap samples with both",
-}
 """The frames' columns and what they mean."""
 
 
@@ -417,42 +405,23 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
     )
 
 
-@with_columns(PAIRS_COLUMNS)
-def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
-    """One row per pair of algorithms and split beside the reference, with the PAIRS_COLUMNS.
+def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
+    """One row per pair of algorithms and split under which its order is the other way round.
 
-    Args:
-        swaps: what was ranked.
-        reference: one of its splits. Pairs that are equal under it have no order to lose.
+    Returns: split; ahead and behind, under the reference; both_percent: of bootstrap samples with
+        both orders, missing where users are not known.
     Raises: InputError for a reference that is not among the splits.
     """
     at = swaps.number(reference)
-    signs, samples = swaps.signs, swaps.sample_signs
+    signs, samples, pairs = swaps.signs, swaps.sample_signs, swaps.pairs
     kept = samples == signs[:, None]  # (splits, resamples, pairs)
     known = np.logical_and.reduce(np.isfinite(samples), axis=2)
     rows = []
-    for split, name in enumerate(swaps.splits):
-        for pair, (first, second) in enumerate(swaps.pairs):
-            order = signs[at, pair]
-            if split == at or order == 0:
-                continue
-            both = kept[at, :, pair] & kept[split, :, pair]
-            rows.append(
-                {
-                    "dataset": swaps.dataset,
-                    "metric": swaps.metric,
-                    "reference": reference,
-                    "split": name,
-                    "ahead": first if order > 0 else second,
-                    "behind": second if order > 0 else first,
-                    "swaps": bool(order * signs[split, pair] < 0),
-                    "reference_keeps_percent": _percent(kept[at, :, pair], known[at]),
-                    "split_keeps_percent": _percent(kept[split, :, pair], known[split]),
-                    "both_percent": _percent(both, known[at] & known[split]),
-                }
-            )
-    # Without a row, a column of nothing would not be taken for yes and no.
-    return pd.DataFrame(rows, columns=list(PAIRS_COLUMNS)).astype({"swaps": bool})
+    for split, pair in np.argwhere(signs * signs[at] < 0).tolist():
+        order = pairs[pair] if signs[at, pair] > 0 else pairs[pair][::-1]
+        both = kept[at, :, pair] & kept[split, :, pair]
+        rows.append((swaps.splits[split], *order, _percent(both, known[at] & known[split])))
+    return pd.DataFrame(rows, columns=["split", "ahead", "behind", "both_percent"])
 
 
 def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -506,10 +475,9 @@ def headline(swaps: Swaps, reference: str) -> str:
 
     Raises: InputError for a reference that is not among the splits.
     """
-    pairs = pairs_frame(swaps, reference)
+    swapped = swapped_frame(swaps, reference)
     others = len(swaps.splits) - 1
     between = f"between {reference} and {'the other split' if others == 1 else f'{others} others'}"
-    swapped = pairs[pairs["swaps"]]
     if swapped.empty:
         return f"No pair of algorithms swaps {between}."
     best = swapped.sort_values("both_percent", ascending=False, kind="stable").iloc[0]
