@@ -405,33 +405,23 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
     )
 
 
-def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
-    """One row per pair of algorithms and split beside the reference.
+def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
+    """One row per pair of algorithms and split under which its order is the other way round.
 
-    Args:
-        swaps: what was ranked.
-        reference: one of its splits. Pairs that are equal under it have no order to lose.
-    Returns: split; ahead and behind, the algorithms under the reference; swaps, whether they are
-        the other way round under the split; both_percent of bootstrap samples with both orders.
+    Returns: split; ahead and behind, under the reference; both_percent: of bootstrap samples with
+        both orders, missing where users are not known.
     Raises: InputError for a reference that is not among the splits.
     """
     at = swaps.number(reference)
-    signs, samples = swaps.signs, swaps.sample_signs
+    signs, samples, pairs = swaps.signs, swaps.sample_signs, swaps.pairs
     kept = samples == signs[:, None]  # (splits, resamples, pairs)
     known = np.logical_and.reduce(np.isfinite(samples), axis=2)
     rows = []
-    for split, name in enumerate(swaps.splits):
-        for pair, (first, second) in enumerate(swaps.pairs):
-            order = signs[at, pair]
-            if split == at or order == 0:
-                continue
-            ahead, behind = (first, second) if order > 0 else (second, first)
-            both = (kept[at, :, pair] & kept[split, :, pair])[known[at] & known[split]]
-            percent = 100.0 * float(both.mean()) if len(both) else float("nan")
-            rows.append((name, ahead, behind, bool(order * signs[split, pair] < 0), percent))
-    columns = ["split", "ahead", "behind", "swaps", "both_percent"]
-    # Without a row, a column of nothing would not be taken for yes and no.
-    return pd.DataFrame(rows, columns=columns).astype({"swaps": bool})
+    for split, pair in np.argwhere(signs * signs[at] < 0).tolist():
+        order = pairs[pair] if signs[at, pair] > 0 else pairs[pair][::-1]
+        both = kept[at, :, pair] & kept[split, :, pair]
+        rows.append((swaps.splits[split], *order, _percent(both, known[at] & known[split])))
+    return pd.DataFrame(rows, columns=["split", "ahead", "behind", "both_percent"])
 
 
 def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -481,10 +471,9 @@ def headline(swaps: Swaps, reference: str) -> str:
 
     Raises: InputError for a reference that is not among the splits.
     """
-    pairs = pairs_frame(swaps, reference)
+    swapped = swapped_frame(swaps, reference)
     others = len(swaps.splits) - 1
     between = f"between {reference} and {'the other split' if others == 1 else f'{others} others'}"
-    swapped = pairs[pairs["swaps"]]
     if swapped.empty:
         return f"No pair of algorithms swaps {between}."
     best = swapped.sort_values("both_percent", ascending=False, kind="stable").iloc[0]
@@ -497,8 +486,11 @@ def headline(swaps: Swaps, reference: str) -> str:
     if each.isna().all():
         return f"{text}; without the users' scores nobody knows which of them are chance."
     sure = int((each >= SURE_PERCENT).sum())
-    rest = "" if sure == len(each) else "; the others may be chance"
-    return f"{text}, {sure} of them in at least {SURE_PERCENT:g} % of the bootstrap samples{rest}."
+    rest = "; the others may be chance" if sure else "; it may be chance"
+    return (
+        f"{text}, {sure or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
+        f"{rest if sure < len(each) else ''}."
+    )
 
 
 def _listed(names: list[str]) -> str:

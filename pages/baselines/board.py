@@ -25,7 +25,7 @@ from ecv_core.figures.baselines import (
     dimension_frame,
     steps_frame,
 )
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import algorithm_title, counted
 from ecv_core.models import computed_here
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
@@ -217,6 +217,7 @@ def _curve(
     dataset: str, number: int, title: str, across: str, frame: pd.DataFrame, words: str
 ) -> None:
     st.header(title, anchor=False)
+    frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
     plot(
         lambda dark: curves_figure(frame, across=across, dark=dark),
         version=(dataset, number, len(frame)),
@@ -225,7 +226,7 @@ def _curve(
         name=f"figure {number} on {dataset}",
         table=lambda: frame,
     )
-    st.caption(f"{words} First of ten folds of {dataset}.")
+    st.caption(f"{words} First of ten folds of {published(dataset).title}.")
 
 
 def _usual(run: Run) -> bool:

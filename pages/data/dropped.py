@@ -299,7 +299,7 @@ def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> Ab
             return
         shown = time.monotonic()
         share = done / total if doing == "read" and total else 1.0
-        bar.progress(share, text=f"{_STEPS.get(doing, 'Reading the rows')} ... {share:.0%}")
+        bar.progress(share, text=f"{_STEPS.get(doing, 'Reading the rows')} ... {100 * share:.0f} %")
 
     try:
         about = handling().work_out(plain, layout, token, report)

@@ -77,28 +77,32 @@ def _looking() -> None:
     every, first, *_ = found = _coverages()
     takeaway(
         "**If you look after every fold, and stop when you like what you see, you will like it too "
-        f"early.** Of all 95 % intervals of the mean {every.plain:.0%} hold the true mean, but "
-        f"only **{first.plain:.0%}** of those at a stop after {first.stop} folds: the earlier the "
-        "stop, the luckier."
+        f"early.** Of all 95 % intervals of the mean {_percent(every.plain)} hold the true mean, "
+        f"but only **{_percent(first.plain)}** of those at a stop after {first.stop} folds: the "
+        "earlier the stop, the luckier."
     )
     st.dataframe(
         {
             "stop after": [str(one.stop or "any") for one in found],
-            "share of runs": [f"{one.share:.1%}" for one in found],
-            "interval of the mean holds": [f"{one.plain:.1%}" for one in found],
-            "allowing for the stop": [f"{one.wide:.1%}" for one in found],
+            "share of runs": [_percent(one.share, 1) for one in found],
+            "interval of the mean holds": [_percent(one.plain, 1) for one in found],
+            "allowing for the stop": [_percent(one.wide, 1) for one in found],
         },
         hide_index=True,
     )
     st.markdown(
         "*Way out: decide on alpha before you look, and report the interval that allows for the "
-        f"stop.* It holds the true mean in {every.wide:.0%} of runs, and in {first.wide:.0%} of "
-        f"those that stop after {first.stop} folds."
+        f"stop.* It holds the true mean in {_percent(every.wide)} of runs, and in "
+        f"{_percent(first.wide)} of those that stop after {first.stop} folds."
     )
     st.caption(
         f"Alpha {alpha_text(ALPHA)}, normal fold scores with a standard deviation of "
         f"{_DEVIATION}, k = 10, {_RUNS:,} simulated runs."
     )
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 @st.cache_data(show_spinner=False)

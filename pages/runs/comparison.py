@@ -17,7 +17,6 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
-from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
 from pages.shared.live.state import escaped, run_list, sentence
@@ -95,20 +94,6 @@ def choose_runs() -> list[Run]:
     return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
 
 
-def examples() -> dict[str, list[str]]:
-    """Comparisons worth opening, by what they are called: the last start, and recorded runs."""
-    known, found = _known(), {}
-    own = [run for run in known.values() if isinstance(run, ListedRun) and run.scores]
-    last = [run.run_id for run in own if run.group == own[0].group] if own else []
-    found[f"The {len(last)} runs I started last"] = last[::-1]
-    recorded = {key: run for key, run in known.items() if isinstance(run, Run)}
-    datasets = in_order(run.spec.dataset for run in recorded.values())
-    for dataset in [one for one in datasets if one == FAVOURITE] or datasets[:1]:
-        keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
-        found[f"Every algorithm on {dataset_title(dataset)}"] = keys
-    return {title: keys for title, keys in found.items() if len(keys) > 1}
-
-
 def empty_state() -> None:
     """What the page is for, and one-click ways to fill it."""
     st.markdown(
@@ -117,18 +102,19 @@ def empty_state() -> None:
         f"Where two runs share their {glossary_link('fold', 'folds')}, a "
         f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
     )
-    offered = examples()
-    if offered:
-        st.markdown("Or open an example, nothing is computed:")
-        with st.container(horizontal=True):
-            for at, (title, keys) in enumerate(offered.items()):
-                st.button(
-                    title,
-                    key=f"example-{at}",
-                    icon=":material/balance:",
-                    on_click=_open,
-                    args=(keys,),
-                )
+    recorded = {key: run for key, run in _known().items() if isinstance(run, Run)}
+    datasets = in_order(run.spec.dataset for run in recorded.values())
+    dataset = FAVOURITE if FAVOURITE in datasets else next(iter(datasets), "")
+    keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
+    if len(keys) > 1:
+        st.button(
+            f"Every algorithm on {dataset_title(dataset)}",
+            key="example",
+            icon=":material/balance:",
+            help="Recorded runs: nothing is computed.",
+            on_click=_open,
+            args=(keys,),
+        )
     st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
 
 

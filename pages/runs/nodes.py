@@ -43,7 +43,7 @@ def _shown() -> None:
             break
     else:
         frame = lanes_frame(())
-    offered = [_place(name) for name in places()]
+    offered = ["this machine" if name == HERE else escaped(name) for name in places()]
     if now:
         busy = len({node.node for node in now})
         st.markdown(
@@ -63,7 +63,9 @@ def _shown() -> None:
             pd.DataFrame(
                 {
                     "Node": [node.node for node in now],
-                    "Computes": [_what(runs[node.run_id], node.fold) for node in now],
+                    "Computes": [
+                        f"fold {node.fold} of {run_title(runs[node.run_id])}" for node in now
+                    ],
                     "Since": [_since(node.since) for node in now],
                 }
             ),
@@ -81,14 +83,6 @@ def _shown() -> None:
             name="folds on nodes",
             table=lambda: frame,
         )
-
-
-def _place(name: str) -> str:
-    return "this machine" if name == HERE else escaped(name)
-
-
-def _what(run: Run, fold: int) -> str:
-    return f"fold {fold} of {run_title(run)}"
 
 
 def _since(begun: datetime) -> str:

@@ -29,6 +29,7 @@ from ecv_core.figures.heatmap import (
 )
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
+from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
@@ -68,7 +69,7 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
         if alone is not None:
             fewer = alone.iloc[at]
             own = (
-                f"Over the {len(papers)} of the paper's algorithms it is "
+                f"Over the {counted(len(papers), 'run')} of the paper's algorithms it is "
                 f"{fewer['mean_stop']:.2f} folds, {fewer['energy_percent']:.0f} % and "
                 f"{fewer['difference_percent']:.2f} %."
             )
@@ -257,8 +258,7 @@ def rules_section(done: Summary, frame: pd.DataFrame) -> None:
         "rule uses a mix: 3.4 folds are 3 folds in 60 % of the runs and 4 in the rest, whose "
         "expected cost and difference lie on the straight line between both, so every "
         "interpolated point is achievable. e-fold, fixed and precision are exact over every order; "
-        "rules that need the whole history, as std-stagnation does, are sampled (± is the "
-        "standard error)."
+        "rules that need the whole history, as std-stagnation does, are sampled."
     )
     chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
 

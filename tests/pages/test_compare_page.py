@@ -72,7 +72,7 @@ def test_one_click_opens_an_example_of_recorded_runs(app, record):
     record("ml-100k", "popular")
     record("synthetic", "popular")
     open_compare(app)
-    button = app.button(key="example-0")
+    button = app.button(key="example")
     assert button.label == "Every algorithm on MovieLens 100K"
     button.click().run()
     assert not app.exception

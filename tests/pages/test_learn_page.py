@@ -47,16 +47,6 @@ def chapter_of(app):
     return next(one.id for one in CHAPTERS.values() if one.question == title.value)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_every_chapter_opens_without_an_error(learn, chapter):
-    app = learn(chapter=chapter)
-    assert chapter_of(app) == chapter
-    assert CHAPTERS[chapter].idea in words(app)
-    assert not app.error
-    assert not app.warning
-    assert components(app)
-
-
 def test_what_is_sent_while_a_chapter_is_drawn_does_not_bring_the_one_before_back(learn):
     app = learn(chapter="interval")
     app.button(key="learn-next").click().run()
@@ -82,14 +72,18 @@ def test_a_wrong_chapter_is_said_and_the_story_begins(learn, chapter):
     assert "There is no chapter" in warning.value
 
 
-def test_next_goes_through_all_chapters_and_back_returns(learn):
+def test_next_goes_through_all_chapters_which_open_without_an_error_and_back_returns(learn):
     app = learn()
-    seen = [chapter_of(app)]
-    while not app.button(key="learn-next").disabled:
-        app.button(key="learn-next").click().run()
-        assert not app.exception
-        seen.append(chapter_of(app))
-    assert seen == list(CHAPTERS)
+    for chapter in CHAPTERS.values():
+        assert chapter_of(app) == chapter.id
+        assert chapter.idea in words(app)
+        assert not app.error
+        assert not app.warning
+        assert components(app)
+        following = app.button(key="learn-next")
+        if not following.disabled:
+            following.click().run()
+            assert not app.exception
     assert in_address(app, "chapter") == "glossary"
     app.button(key="learn-back").click().run()
     assert chapter_of(app) == "predict"
