@@ -17,7 +17,7 @@ from pyarrow import compute, csv
 
 from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.splits.parts import PartCounts, checked_parts, day, fold_parts, leakage
+from ecv_core.splits.parts import checked_parts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import IMPORTED, MAX_K
 from ecv_core.untrusted.disarming import armed, disarmed
@@ -368,7 +368,10 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
         for part in WORDS:
             counts = found.counts[part]
             if counts.interactions or part is not Part.VALIDATION:
-                yield f"| {index} | {part.name.lower()} |" + _cells(counts, bool(times))
+                sizes = counts.users, counts.items, counts.interactions, counts.baskets
+                cells = [f"{size:,}" for size in sizes if size is not None]
+                cells += [day(counts.first) or "-", day(counts.last) or "-"] if times else []
+                yield f"| {index} | {part.name.lower()} | {' | '.join(cells)} |"
         unused = found.counts[Part.UNUSED].interactions
         note = (
             f"- Fold {index}: {found.unknown_interactions:,} test interactions have a user or item "
@@ -390,13 +393,6 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
         notes.append(note)
     yield ""
     yield from notes
-
-
-def _cells(counts: PartCounts, times: bool) -> str:
-    cells = [f"{counts.users:,}", f"{counts.items:,}", f"{counts.interactions:,}"]
-    cells += [] if counts.baskets is None else [f"{counts.baskets:,}"]
-    cells += [day(counts.first) or "-", day(counts.last) or "-"] if times else []
-    return "".join(f" {cell} |" for cell in cells)
 
 
 WORDS = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}

@@ -23,12 +23,11 @@ Keys = NDArray[np.int64] | NDArray[np.int32]
 class Histories:
     """Where each interaction stands in its user's history, and how long that is.
 
-    What is counted are interactions or, for baskets, whole baskets. Arrays `users`, `from_start`
-    and `from_end` (0 is the first and the last) have shape (interactions,); `sizes` (users,).
+    What is counted are interactions or, for baskets, whole baskets. Arrays `users` and `from_end`
+    (0 is the last) have shape (interactions,); `sizes` (users,).
     """
 
     users: NDArray[np.int32]
-    from_start: NDArray[np.int32]
     from_end: NDArray[np.int32]
     sizes: NDArray[np.int32]
 
@@ -89,14 +88,9 @@ def _placed(
 ) -> Histories:
     """Places from running numbers of all users' units, one after the other."""
     users = interactions.users[order]
-    from_start = np.empty(len(order), dtype=np.int32)
-    from_start[order] = number - (np.cumsum(sizes) - sizes)[users]
-    return Histories(
-        users=interactions.users,
-        from_start=from_start,
-        from_end=(sizes[interactions.users] - 1 - from_start).astype(np.int32),
-        sizes=sizes.astype(np.int32),
-    )
+    from_end = np.empty(len(order), dtype=np.int32)
+    from_end[order] = np.cumsum(sizes)[users] - 1 - number
+    return Histories(users=interactions.users, from_end=from_end, sizes=sizes.astype(np.int32))
 
 
 def share_of(sizes: NDArray[np.int32], share: float) -> NDArray[np.int32]:
@@ -137,9 +131,8 @@ def hold_out(
     parts = np.full(len(users), Part.TRAIN, dtype=np.int8)
     parts[place < learnt_from[users]] = Part.VALIDATION
     parts[place < test_end[users]] = Part.TEST
-    parts[(place < skip[users]) & (of.from_start > 0)] = Part.UNUSED
-    # The only way to be before the skipped end and first is a history shorter than what is skipped.
-    parts[(place < skip[users]) & (of.from_start == 0)] = Part.TRAIN
+    parts[place < skip[users]] = Part.UNUSED
+    parts[(place < skip[users]) & (place == of.sizes[users] - 1)] = Part.TRAIN
     return parts
 
 
