@@ -173,14 +173,6 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
             raise FoldsError(f"{name} is empty; its first line must be {first_line}")
         if b"\0" in content[:10_000]:
             raise FoldsError(f"{name} is not a CSV file: it has bytes that no text has")
-        header = content[:10_000].decode("utf-8-sig", errors="replace").splitlines()[:1]
-        found = [column.strip().strip('"') for column in header[0].split(",")] if header else []
-        missing = [column for column in columns if column not in found]
-        if missing:
-            raise FoldsError(
-                f"{name} has no column {' and no column '.join(missing)}; "
-                f"its first line must be {first_line}"
-            )
         return csv.read_csv(
             pa.BufferReader(content),
             convert_options=csv.ConvertOptions(
@@ -188,7 +180,12 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
                 include_columns=list(columns),
             ),
         )
-    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+    except pa.ArrowKeyError as error:
+        missing = next(column for column in columns if f"'{column}'" in str(error))
+        raise FoldsError(
+            f"{name} has no column {missing}; its first line must be {first_line}"
+        ) from error
+    except pa.ArrowInvalid as error:
         raise FoldsError(
             f"{name} is not a readable CSV ({str(error).splitlines()[0]}); "
             f"give one line {first_line} and then one line per interaction"

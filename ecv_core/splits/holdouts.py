@@ -454,7 +454,13 @@ def _window(
 def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
     """The time in Unix seconds. Raises: FoldsError if it is none, or outside the data."""
     try:
-        moment = float(text) if _is_number(text) else _seconds(text)
+        try:
+            moment = float(text)
+        except ValueError:
+            date = datetime.fromisoformat(text)
+            moment = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+        if not np.isfinite(moment):
+            raise ValueError
     except (ValueError, OverflowError):
         raise FoldsError(
             f"the time point '{text}' is no date; give it as 2003-01-31, as 2003-01-31T12:00 (UTC) "
@@ -467,18 +473,6 @@ def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
             f"{day(last)}; choose one after the first and up to the last"
         )
     return int(np.ceil(moment))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return len(text) != 4 and bool(np.isfinite(float(text)))  # four digits are a year
-    except ValueError:
-        return False
-
-
-def _seconds(text: str) -> float:
-    moment = datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _all_at_once(interactions: Interactions, name: str, share: object) -> str:
