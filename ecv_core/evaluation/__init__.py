@@ -6,71 +6,40 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, runtime_checkable
+from typing import TYPE_CHECKING, Any, runtime_checkable
 from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.evaluation.formulas import Popularity, errors_by_user, per_user
+from ecv_core.evaluation.formulas import Popularity, errors_by_user
+from ecv_core.evaluation.formulas import per_user as per_user
 from ecv_core.evaluation.full import full_ranking, of_lists
-from ecv_core.evaluation.metrics import (
-    METRICS,
-    Kind,
-    Metric,
-    check_computed_here,
-    check_metric,
-    column_title,
-    comes_along,
-    id_and_length,
-    metric,
-    metric_of,
-    register_metric,
-    told,
-)
+from ecv_core.evaluation.metrics import METRICS as METRICS
+from ecv_core.evaluation.metrics import Kind as Kind
+from ecv_core.evaluation.metrics import Metric as Metric
+from ecv_core.evaluation.metrics import check_computed_here as check_computed_here
+from ecv_core.evaluation.metrics import check_metric as check_metric
+from ecv_core.evaluation.metrics import column_title as column_title
+from ecv_core.evaluation.metrics import comes_along
+from ecv_core.evaluation.metrics import id_and_length as id_and_length
+from ecv_core.evaluation.metrics import metric as metric
+from ecv_core.evaluation.metrics import metric_of as metric_of
+from ecv_core.evaluation.metrics import register_metric as register_metric
+from ecv_core.evaluation.metrics import told as told
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import (
-    SAMPLED_WARNING,
-    EvaluatedFold,
-    Protocol,
-    hits_of,
-    load_compiled,
-)
+from ecv_core.evaluation.task import SAMPLED_WARNING as SAMPLED_WARNING
+from ecv_core.evaluation.task import EvaluatedFold
+from ecv_core.evaluation.task import Protocol as Protocol
+from ecv_core.evaluation.task import hits_of as hits_of
+from ecv_core.evaluation.task import load_compiled as load_compiled
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
     import torch
-
-__all__ = [
-    "METRICS",
-    "OF_LISTS",
-    "SAMPLED_WARNING",
-    "Evaluation",
-    "Kind",
-    "Metric",
-    "Protocol",
-    "Scorer",
-    "check_computed_here",
-    "check_metric",
-    "clipped_rmse",
-    "column_title",
-    "evaluate",
-    "evaluate_lists",
-    "evaluate_ratings",
-    "evaluate_samples",
-    "fit_samples",
-    "hits_of",
-    "id_and_length",
-    "load_compiled",
-    "metric",
-    "metric_of",
-    "per_user",
-    "register_metric",
-    "told",
-]
 
 FULL = Protocol()
 OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
@@ -210,10 +179,6 @@ def evaluate_lists(
     return _evaluation(task, of_lists(task, lists[task.users].astype(np.int32)))
 
 
-def _no_score(_users: NDArray[np.intp]) -> NoReturn:
-    raise AssertionError("lists have no scores")
-
-
 def _task(
     seen: csr_array,
     held_out: csr_array,
@@ -232,7 +197,6 @@ def _task(
     everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
     return EvaluatedFold(
-        score=_no_score if model is None else model.score,
         model=model,
         seen=seen,
         held_out=held_out,

@@ -128,19 +128,6 @@ class Popularity:
         counts = np.bincount(train.indices, minlength=train.shape[1])
         return cls(counts=counts, users=int(np.count_nonzero(np.diff(train.indptr))))
 
-    def complement(self) -> Floats:
-        """1 - p(seen | i): the share of the users who do not have the item; shape (items,)."""
-        return 1 - self.counts / max(self.users, 1)
-
-    def surprise(self) -> Floats:
-        """-log2 p(i | seen): bits that choosing the item tells; shape (items,).
-
-        An item that nobody has counts as one that one user has.
-        """
-        total = max(int(self.counts.sum()), 1)
-        bits: Floats = np.log2(total) - np.log2(np.maximum(self.counts, 1))
-        return bits
-
 
 def _expected(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Floats:
     discounts = 1 / np.log2(ranked.ranks() + 1)
@@ -154,6 +141,8 @@ def _expected(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Fl
 def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
     """Expected popularity complement: novelty 1 - p(seen | i) of the hits, discounted by rank.
 
+    That is the share of the users who do not have the item.
+
     Args:
         ranked: the users' lists.
         items: the item at each rank, -1 where there is none; shape (users, n).
@@ -161,17 +150,18 @@ def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> F
     Returns: shape (users, cutoffs), in [0, 1]; 0 without a hit.
     Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
     """
-    return _expected(ranked, items, popularity.complement())
+    return _expected(ranked, items, 1 - popularity.counts / max(popularity.users, 1))
 
 
 def efd(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
     """Expected free discovery: novelty -log2 p(i | seen) of the hits, discounted by rank.
 
-    Arguments as for `epc`.
+    An item that nobody has counts as one that one user has. Arguments as for `epc`.
     Returns: bits; shape (users, cutoffs), not negative; 0 without a hit.
     Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
     """
-    return _expected(ranked, items, popularity.surprise())
+    total = max(int(popularity.counts.sum()), 1)
+    return _expected(ranked, items, np.log2(total) - np.log2(np.maximum(popularity.counts, 1)))
 
 
 NOVELTY_METRICS = {"epc": epc, "efd": efd}

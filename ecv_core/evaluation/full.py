@@ -120,7 +120,9 @@ def full_ranking(task: EvaluatedFold) -> Columns:
         done += len(part)
         task.report(done)
     everything = None if task.candidates.all() else task.candidates
-    for part, scores in candidate_scores(task.score, task.seen, task.users[done:], everything):
+    for part, scores in candidate_scores(
+        task.model.score, task.seen, task.users[done:], everything
+    ):
         rows = slice(done, done + len(part))
         if auc or loss:
             values = scores if isinstance(scores, np.ndarray) else scores.float().cpu().numpy()

@@ -68,7 +68,9 @@ def draw_negatives(
         chances *= popularity.counts
     drawable = chances > 0
     _check_enough(seen, held_out, users, drawable, wanted, protocol)
-    bag = _bag(drawable, popularity, protocol)
+    bag = np.flatnonzero(drawable).astype(np.int32)
+    if protocol.sampling == "popularity":  # an item as often as its chance asks
+        bag = np.repeat(bag, popularity.counts[bag])
     width = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
     free = np.ones(len(chances), dtype=np.bool_)
     for start in range(0, len(users), USERS_AT_ONCE):
@@ -102,16 +104,6 @@ def draw_negatives(
 def _row(matrix: csr_array, row: np.intp) -> NDArray[np.int32]:
     columns: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
     return columns
-
-
-def _bag(
-    drawable: NDArray[np.bool_], popularity: Popularity, protocol: Protocol
-) -> NDArray[np.int32]:
-    """Item numbers, each as often as its chance asks, so that one random place is one draw."""
-    items = np.flatnonzero(drawable).astype(np.int32)
-    if protocol.sampling == "popularity":
-        return np.repeat(items, popularity.counts[items])
-    return items
 
 
 def _check_enough(
@@ -154,7 +146,7 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
     while drawn := list(islice(negatives, blocks)):
         items = np.concatenate(drawn)
         users = task.users[done : done + len(items)]
-        scores = torch.as_tensor(task.score(users))
+        scores = torch.as_tensor(task.model.score(users))
         refuse_not_finite(scores)
         found.append(_compare(scores, items, task, users, done))
         done += len(items)

@@ -62,9 +62,8 @@ Columns = dict[str, Floats]
 class EvaluatedFold:
     """One fold under one protocol; matrices have shape (users, items)."""
 
-    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor]
-    model: object
-    """That scores; it may say its scores otherwise too, as `evaluation.Scorer` describes."""
+    model: Any
+    """An `evaluation.Scorer`; None where only lists are evaluated."""
     seen: csr_array
     held_out: csr_array
     users: NDArray[np.intp]
@@ -277,7 +276,7 @@ class AnyScores:
         given: Any = self._given.score(users) if self._model else self._given[users]
         if hasattr(given, "detach"):  # of torch
             given = given.detach().cpu()
-        rows = np.asarray(_dense(given))
+        rows = np.asarray(given.toarray() if hasattr(given, "toarray") else given)
         if rows.shape != (len(users), self._items):
             raise InputError(
                 f"score(users) gave an array of shape {rows.shape} for {len(users):,} users and "
@@ -296,7 +295,3 @@ class AnyScores:
                 "recommended"
             )
         return np.maximum(scores, np.finfo(np.float32).min)
-
-
-def _dense(given: Any) -> Any:  # noqa: ANN401  any array
-    return given.toarray() if hasattr(given, "toarray") else given

@@ -188,7 +188,6 @@ def run_fold(
         progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
-    progress("load", 0, 0)
     inner_curve: Sequence[float] = ()
 
     def fitting_progress(
@@ -199,19 +198,7 @@ def run_fold(
             inner_curve = curve
         progress(phase, step, steps, curve=curve)
 
-    algorithm = models.computing(spec)
-    evaluation.check_computed_here(spec)
-    interactions = data_of(spec)
-    algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
-    model = algorithm.build(dict(spec.params))
-    if spec.task is Task.TOP_N:
-        if algorithm.with_torch:
-            import_module("torch")
-        evaluation.load_compiled(interactions.n_users * interactions.n_items)
-    if spec.task.of_table:
-        import_module("ecv_core.evaluation.scoring")
-    progress("split", 0, 0)
-    folds_of(spec)
+    interactions, [model] = _ready([spec], progress)
     (meter := meter or NoMeter()).start()
     begin, used = time.perf_counter(), own_seconds()
     try:
@@ -220,18 +207,48 @@ def run_fold(
         end, used = time.perf_counter(), own_seconds() - used
     finally:
         energy = meter.stop()
-    return FoldResult(
-        fold=index,
-        score=result.means[spec.metric_name],
-        metrics=result.means,
-        users=len(result.users),
+    return _result(
+        spec,
+        index,
+        result,
         inner_curve=tuple(inner_curve),
         fit_seconds=fitted - fitting,
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
         processor_seconds=used,
         energy=energy,
-        user_scores=result.kept_per_user(spec.n),
+    )
+
+
+def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[Interactions, list[Any]]:
+    """What happens once per process, as imports, and is no fold's cost; and the unfitted models."""
+    spec = specs[0]
+    progress("load", 0, 0)
+    algorithm = models.computing(spec)
+    evaluation.check_computed_here(spec)
+    interactions = data_of(spec)
+    algorithm.check(interactions)
+    built = [algorithm.build(dict(one.params)) for one in specs]
+    if spec.task is Task.TOP_N:
+        if algorithm.with_torch:
+            import_module("torch")
+        evaluation.load_compiled(interactions.n_users * interactions.n_items * len(specs))
+    if spec.task.of_table:
+        import_module("ecv_core.evaluation.scoring")
+    progress("split", 0, 0)
+    folds_of(spec)  # and are kept
+    return interactions, built
+
+
+def _result(spec: RunSpec, index: int, found: evaluation.Evaluation, **spent: Any) -> FoldResult:  # noqa: ANN401
+    """What a run keeps of a fold, with the fields that say what was spent."""
+    return FoldResult(
+        fold=index,
+        score=found.means[spec.metric_name],
+        metrics=found.means,
+        users=len(found.users),
+        user_scores=found.kept_per_user(spec.n),
+        **spent,
     )
 
 
@@ -370,17 +387,9 @@ def run_shared_fold(
     Raises: as `run_fold`, for the configuration that comes next.
     """
     spec = specs[0]
-    progress("load", 0, 0)
-    interactions = data_of(spec)
     algorithm = models.algorithm(spec.algorithm)
-    algorithm.check(interactions)
     assert algorithm.sharing is not None
-    built = [algorithm.build(dict(one.params)) for one in specs]
-    import_module("torch")
-    cells = interactions.n_users * interactions.n_items * len(specs)
-    evaluation.load_compiled(cells)
-    progress("split", 0, 0)
-    folds_of(spec)  # and are kept
+    interactions, built = _ready(specs, progress)
     meter = meter or NoMeter()
     costs = Costs(len(specs), goes_on=algorithm.sharing.goes_on)
     meter.start()
@@ -401,15 +410,7 @@ def run_shared_fold(
             costs.lap("evaluate")
             running = False
             costs.done(meter.stop())
-            fold = FoldResult(
-                fold=index,
-                score=result.means[spec.metric_name],
-                metrics=result.means,
-                users=len(result.users),
-                user_scores=result.kept_per_user(spec.n),
-                **costs.borne(),
-            )
-            yield place, fold
+            yield place, _result(spec, index, result, **costs.borne())
             meter.start()
             running = True
             costs.begin()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ class Recommender(Fitted, Protocol):
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         """Learn from the training part of a fold.
 
+        A model that also learns from baskets, or from order, as its `Algorithm.needs` says, is
+        given `history` besides: what it needs for each stored entry of `train`.
+
         Args:
             train: shape (users, items), float32; 1.0 where the user has the item in training.
                 Rows may be empty. Sorted indices, no explicit zeros.
@@ -47,20 +50,6 @@ class Recommender(Fitted, Protocol):
                 model that validates as it trains adds its curve.
         Raises: RunError if training diverges; Cancelled from `progress`.
         """
-
-
-class HistoryRecommender(Recommender, Protocol):
-    """A model that also learns from baskets, or from order; its `Algorithm.needs` says which."""
-
-    def fit(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
-    ) -> None:
-        """As `Recommender.fit`; with what the model needs, for each stored entry of `train`."""
 
 
 class SharedFit(Protocol):
@@ -83,7 +72,7 @@ class SharedFit(Protocol):
 
         Args:
             models: unfitted, of the configurations; the other arguments are those of
-                `HistoryRecommender.fit`.
+                `Recommender.fit`.
         Returns: in the order that costs least, the place of a configuration among those given, and
             its model, which is good until the next one is asked for.
         Raises: as `Recommender.fit`, for the configuration that comes next.
@@ -259,7 +248,7 @@ class Algorithm:
     limits: Callable[[Interactions], Mapping[str, float]] = lambda _: {}
     """The most that parameters can be on a dataset, where that is less than their range."""
     needs: Need = Need.NOTHING
-    """What it learns from beside who has what; then it is a `HistoryRecommender`."""
+    """What it learns from beside who has what; as `Recommender.fit` says."""
     sharing: Sharing | None = None
     """What configurations can share; None where each is fitted on its own."""
 
@@ -304,7 +293,7 @@ class Algorithm:
 
     def fit(
         self,
-        model: Recommender,
+        model: Any,  # noqa: ANN401  as `build` made it
         train: csr_array,
         history: Callable[[], History],
         *,
@@ -318,8 +307,5 @@ class Algorithm:
             history: asked for only where it is needed.
             train, seed, progress: as for `Recommender.fit`.
         """
-        if self.needs is Need.NOTHING:
-            model.fit(train, seed=seed, progress=progress)
-        else:
-            learner = cast("HistoryRecommender", model)
-            learner.fit(train, seed=seed, progress=progress, history=history())
+        more = {} if self.needs is Need.NOTHING else {"history": history()}
+        model.fit(train, seed=seed, progress=progress, **more)

@@ -100,35 +100,25 @@ POPULAR = Algorithm(
 
 
 class Bias:
-    """Damped means: of few ratings little is believed. Unknown users and items add nothing."""
+    """Damped means: of few ratings little is believed. Unknown users and items add nothing.
+
+    What each item adds is found first, then what each user adds.
+
+    Source: Koren, Bell (2011), Advances in Collaborative Filtering, section 5.2.1.
+    """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        self._damping = params["user_damping"], params["item_damping"]
+        self._params = params
 
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         report(0, 1)
-        mean, users, items = biases(train, *self._damping)
-        predicted: Floats = mean + users[asked.users] + items[asked.items]
+        left = train.values - train.mean
+        items = _damped(left, train.items, train.n_items, self._params["item_damping"])
+        left -= items[train.items]
+        users = _damped(left, train.users, train.n_users, self._params["user_damping"])
+        predicted: Floats = train.mean + users[asked.users] + items[asked.items]
         report(1, 1, predicted)
         return predicted
-
-
-def biases(
-    train: Ratings, user_damping: float, item_damping: float
-) -> tuple[float, Floats, Floats]:
-    """The mean, what each user adds and what each item adds, from items first, then users.
-
-    Args:
-        train: ratings.
-        user_damping, item_damping: ratings equal to what is known before, as many as are added.
-    Returns: shapes (), (users,) and (items,); 0 for users and items without a rating.
-    Source: Koren, Bell (2011), Advances in Collaborative Filtering, section 5.2.1.
-    """
-    mean = train.mean
-    left = train.values - mean
-    items = _damped(left, train.items, train.n_items, item_damping)
-    users = _damped(left - items[train.items], train.users, train.n_users, user_damping)
-    return mean, users, items
 
 
 def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:

@@ -31,8 +31,6 @@ class ItemKNN(NeighbourModel):
     user at a time (benchmarks/README.md).
     """
 
-    default_neighbours = DEFAULT_NEIGHBOURS
-
     def closeness(self, train: csr_array) -> Closeness:
         return cosine(train, shrink=self.params["shrink"])
 
@@ -45,9 +43,6 @@ class UserKNN(NeighbourModel):
     item, the nearest among those who have it, so that rare items are scored by far-off users; that
     ranks worse (benchmarks/README.md), and it scores one user at a time.
     """
-
-    who = "users"
-    default_neighbours = DEFAULT_NEIGHBOURS
 
     def closeness(self, train: csr_array) -> Closeness:
         return cosine(csr_array(train.T.tocsr()), shrink=self.params["shrink"])
@@ -114,9 +109,6 @@ USER_KNN = Algorithm(
 # RP3beta: a random walk of three steps over users and items, with popular items held back.
 
 
-RP3_NEIGHBOURS = 200
-
-
 class RP3Beta(NeighbourModel):
     """The chance to walk from a user to an item, to another user, to a new item.
 
@@ -126,8 +118,6 @@ class RP3Beta(NeighbourModel):
     (1 / items(u))^alpha, times (1 / users(i))^alpha / users(j)^beta. The first step is the same for
     all items of a user, and so left out. Of the weights to an item only the largest are kept.
     """
-
-    default_neighbours = RP3_NEIGHBOURS
 
     def closeness(self, train: csr_array) -> Closeness:
         alpha, beta = np.float32(self.params["alpha"]), np.float32(self.params["beta"])
@@ -153,7 +143,7 @@ RP3BETA = Algorithm(
         SEARCH,
         Parameter(
             "neighbours",
-            RP3_NEIGHBOURS,
+            200,
             "Items from which each item can be reached: those with the largest weights.",
             low=1,
             high=100_000,

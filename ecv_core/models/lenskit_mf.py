@@ -50,6 +50,12 @@ def load_lenskit(*modules: str) -> None:
             log.setLevel(level)
 
 
+_DIVERGED = (
+    "{} could not be trained: its equations have no finite solution in single precision; "
+    "try a higher regularization {}"
+)
+
+
 @contextmanager
 def panics_as(sentence: str) -> Iterator[None]:
     """Turn a panic of LensKit's compiled part, which is no Exception, into a RunError.
@@ -65,12 +71,6 @@ def panics_as(sentence: str) -> Iterator[None]:
 
 
 # Implicit feedback: the whole matrix of users and items.
-
-
-_DIVERGED = (
-    "implicit-mf could not be trained: its equations have no finite solution in single precision; "
-    "try a higher regularization, a lower weight or fewer factors"
-)
 
 
 class ImplicitMF:
@@ -101,14 +101,14 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
-        with panics_as(_DIVERGED):
+        with panics_as(_DIVERGED.format("implicit-mf", "or fewer factors")):
             for epoch in range(epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, epochs)
             trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
         users, items = scorer.user_embeddings, scorer.item_embeddings
         if users is None or not (np.isfinite(users).all() and np.isfinite(items).all()):
-            raise RunError(_DIVERGED)
+            raise RunError(_DIVERGED.format("implicit-mf", "or fewer factors"))
         self._users, self._items = torch.from_numpy(users), torch.from_numpy(items)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
@@ -166,12 +166,6 @@ IMPLICIT_MF = Algorithm(
 # Ratings, with biases, through LensKit's pipeline.
 
 
-_RATINGS_DIVERGED = (
-    "biased-als could not be trained: its equations have no finite solution in single precision; "
-    "try a higher regularization or a smaller dimension"
-)
-
-
 class BiasedALS:
     """LensKit's BiasedMFScorer, trained epoch by epoch, and its pipeline for predictions.
 
@@ -207,7 +201,7 @@ class BiasedALS:
         )
         data = from_interactions_df(frame, rating_col="rating")
         options = TrainingOptions(rng=np.random.default_rng(seed))
-        with panics_as(_RATINGS_DIVERGED):
+        with panics_as(_DIVERGED.format("biased-als", "or a smaller dimension")):
             trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
             for epoch in range(epochs):
                 trainer.train_epoch()
@@ -217,7 +211,7 @@ class BiasedALS:
         if scorer.user_embeddings is None or not (
             np.isfinite(scorer.user_embeddings).all() and np.isfinite(scorer.item_embeddings).all()
         ):
-            raise RunError(_RATINGS_DIVERGED)
+            raise RunError(_DIVERGED.format("biased-als", "or a smaller dimension"))
         scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from ecv_core.models.base import Sharing
-from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 
@@ -117,10 +116,6 @@ def cosine(train: csr_array, *, shrink: float) -> Closeness:
 class NeighbourModel(ABC):
     """A recommender by the nearest columns of each column of some matrix."""
 
-    who = "items"
-    """What the columns are, for messages."""
-    default_neighbours: int
-
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Hold what is needed to fit; `params` has the number of `neighbours`."""
         self.params = params
@@ -137,7 +132,7 @@ class NeighbourModel(ABC):
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
         most = self.params["neighbours"]
-        near = Nearness(self.checked(train, most), most, progress).keep(most)
+        near = Nearness(self.closeness(train), most, progress).keep(most)
         progress("fit", 1, 2)
         self._voting = self.voting(train, near)
         progress("fit", 2, 2)
@@ -149,22 +144,6 @@ class NeighbourModel(ABC):
     def product(self) -> tuple[csr_array, csr_array] | None:
         """As of `evaluation.Scorer`."""
         return self._voting.product
-
-    def checked(self, train: csr_array, neighbours: int) -> Closeness:
-        """The closeness, once the number of neighbours is one that can be meant.
-
-        The default may be more than a small dataset has: then all count.
-
-        Raises: InputError if more are asked for than there are, and than the default.
-        """
-        closeness = self.closeness(train)
-        there = closeness.entries.shape[1]
-        if neighbours > max(there, self.default_neighbours):
-            raise InputError(
-                f"{neighbours:,} neighbours are asked for, but there are only {there:,} "
-                f"{self.who}; set neighbours to at most {there:,}"
-            )
-        return closeness
 
 
 def _in_place(shared: torch.Tensor, closeness: Closeness) -> torch.Tensor:
@@ -327,7 +306,7 @@ class Nearness:
         """The nearest columns to each column, and how near they are.
 
         Args:
-            neighbours: how many to keep for each column, from 1 to `most`.
+            neighbours: how many to keep for each column, from 1 to `most`; all where that is more.
         Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer
             where it shares something with few.
         """
@@ -349,7 +328,7 @@ def _shared(
     """A `base.SharedFit` of models that differ in their number of neighbours alone."""
     progress("fit", 0, 2)
     counts = [int(model.params["neighbours"]) for model in models]
-    nearness = Nearness(models[0].checked(train, max(counts)), max(counts), progress)
+    nearness = Nearness(models[0].closeness(train), max(counts), progress)
     progress("fit", 1, 2)
     return (
         (place, models[0].voting(train, nearness.keep(count))) for place, count in enumerate(counts)

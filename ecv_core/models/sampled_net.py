@@ -19,7 +19,7 @@ from ecv_core.records.interactions import History
 
 
 class SampledNet(ABC):
-    """A `training.Net` that takes one step of Adam for each batch of an epoch."""
+    """A network in training, that takes one step of Adam for each batch of an epoch."""
 
     small_steps = True
     """Whether sharing a step between processor cores would cost more than it saves."""
@@ -92,6 +92,10 @@ class SampledNet(ABC):
         return weight
 
     def epoch(self, between: Callable[[], None]) -> float:
+        """One pass over the training data; gives its mean loss.
+
+        `between` is called after every batch; it may raise Cancelled.
+        """
         total = torch.zeros((), device=self.device)
         count = 0
         self._zero()
@@ -110,7 +114,10 @@ class SampledNet(ABC):
             optimizer.zero_grad()
 
     def see(self, train: csr_array) -> None:
-        """Nothing to do: users are known by their number, whatever their items."""
+        """Score users by all their items from now on, those hidden from training too.
+
+        Nothing is to be done where users are known by their number, whatever their items.
+        """
         return
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+    from ecv_core.models.sampled_net import SampledNet
 
 
 # An inner validation part of a training matrix, and how well a model ranks it.
@@ -118,29 +120,12 @@ def _entries(train: csr_array, owners: NDArray[np.intp], chosen: NDArray[np.bool
     return csr_array((train.data[chosen], train.indices[chosen], pointers), shape=train.shape)
 
 
-class Net(Protocol):
-    """A network in training."""
-
-    def epoch(self, between: Callable[[], None]) -> float:
-        """One pass over the training data; gives its mean loss.
-
-        `between` is to be called after every batch; it may raise Cancelled.
-        """
-
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        """As `Recommender.score`."""
-
-    def weights(self) -> list[torch.Tensor]:
-        """Everything that training changes, to be copied and put back."""
-
-    def see(self, train: csr_array) -> None:
-        """Score users by all their items from now on, those hidden from training too."""
-
-
 class NeuralRecommender:
     """A recommender that trains a network for some epochs, by any schedule."""
 
-    def __init__(self, name: str, make: Callable[..., Net], params: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, make: Callable[..., SampledNet], params: Mapping[str, Any]
+    ) -> None:
         """Hold what is needed to train.
 
         Args:
@@ -153,7 +138,7 @@ class NeuralRecommender:
         self.params = params
         self._make = make
 
-    def untrained(self, train: csr_array, seed: int, history: History | None = None) -> Net:
+    def untrained(self, train: csr_array, seed: int, history: History | None = None) -> SampledNet:
         """The network as it is before its first epoch."""
         return self._make(train, self.params, seed, history)
 
@@ -183,7 +168,7 @@ class NeuralRecommender:
 
 def run_epochs(
     name: str,
-    net: Net,
+    net: SampledNet,
     params: Mapping[str, Any],
     validation: Validation | None,
     progress: Progress,
@@ -222,7 +207,7 @@ def run_epochs(
 
 
 def trained(
-    name: str, net: Net, epochs: int, average: Average, report: Callable[[int], None]
+    name: str, net: SampledNet, epochs: int, average: Average, report: Callable[[int], None]
 ) -> Iterator[int]:
     """Train a network epoch by epoch; gives the number of epochs that are done.
 

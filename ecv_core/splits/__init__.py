@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
-from ecv_core.records.interactions import Folds, Interactions
+from ecv_core.records.interactions import LACKS, Folds, Interactions
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import Task
 from ecv_core.splits.exchange import write_bytes as write_bytes
@@ -22,7 +22,6 @@ from ecv_core.splits.registry import register_split as register_split
 from ecv_core.splits.strategies import IMPORTED as IMPORTED
 from ecv_core.splits.strategies import Past as Past
 from ecv_core.splits.strategies import Strategy as Strategy
-from ecv_core.splits.strategies import check_need as check_need
 
 
 def strategy(split_id: str) -> Strategy:
@@ -91,7 +90,12 @@ def split(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    check_need(known, interactions, [SPLITS[name] for name in serving(known.tasks[0])])
+    if not known.needs.met(interactions):
+        others = [name for name in serving(known.tasks[0]) if SPLITS[name].needs.met(interactions)]
+        raise FoldsError(
+            f"{interactions.dataset} has {LACKS[known.needs]}, which the split '{known.id}' "
+            f"needs; it can be split by {', '.join(others)}"
+        )
     if known.least_k < 2:  # k-fold strategies say what the most is
         known.check_k(k)
     return known.folds(interactions, k, seed, settings)

@@ -17,7 +17,7 @@ from pyarrow import compute, csv
 
 from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.splits.parts import PartCounts, checked_parts, day, fold_parts, leakage
+from ecv_core.splits.parts import checked_parts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import IMPORTED, MAX_K
 from ecv_core.untrusted.disarming import armed, disarmed
@@ -173,14 +173,6 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
             raise FoldsError(f"{name} is empty; its first line must be {first_line}")
         if b"\0" in content[:10_000]:
             raise FoldsError(f"{name} is not a CSV file: it has bytes that no text has")
-        header = content[:10_000].decode("utf-8-sig", errors="replace").splitlines()[:1]
-        found = [column.strip().strip('"') for column in header[0].split(",")] if header else []
-        missing = [column for column in columns if column not in found]
-        if missing:
-            raise FoldsError(
-                f"{name} has no column {' and no column '.join(missing)}; "
-                f"its first line must be {first_line}"
-            )
         return csv.read_csv(
             pa.BufferReader(content),
             convert_options=csv.ConvertOptions(
@@ -188,7 +180,12 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
                 include_columns=list(columns),
             ),
         )
-    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+    except pa.ArrowKeyError as error:
+        missing = next(column for column in columns if f"'{column}'" in str(error))
+        raise FoldsError(
+            f"{name} has no column {missing}; its first line must be {first_line}"
+        ) from error
+    except pa.ArrowInvalid as error:
         raise FoldsError(
             f"{name} is not a readable CSV ({str(error).splitlines()[0]}); "
             f"give one line {first_line} and then one line per interaction"
@@ -368,7 +365,10 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
         for part in WORDS:
             counts = found.counts[part]
             if counts.interactions or part is not Part.VALIDATION:
-                yield f"| {index} | {part.name.lower()} |" + _cells(counts, bool(times))
+                sizes = counts.users, counts.items, counts.interactions, counts.baskets
+                cells = [f"{size:,}" for size in sizes if size is not None]
+                cells += [day(counts.first) or "-", day(counts.last) or "-"] if times else []
+                yield f"| {index} | {part.name.lower()} | {' | '.join(cells)} |"
         unused = found.counts[Part.UNUSED].interactions
         note = (
             f"- Fold {index}: {found.unknown_interactions:,} test interactions have a user or item "
@@ -390,13 +390,6 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
         notes.append(note)
     yield ""
     yield from notes
-
-
-def _cells(counts: PartCounts, times: bool) -> str:
-    cells = [f"{counts.users:,}", f"{counts.items:,}", f"{counts.interactions:,}"]
-    cells += [] if counts.baskets is None else [f"{counts.baskets:,}"]
-    cells += [day(counts.first) or "-", day(counts.last) or "-"] if times else []
-    return "".join(f" {cell} |" for cell in cells)
 
 
 WORDS = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}

@@ -23,12 +23,11 @@ Keys = NDArray[np.int64] | NDArray[np.int32]
 class Histories:
     """Where each interaction stands in its user's history, and how long that is.
 
-    What is counted are interactions or, for baskets, whole baskets. Arrays `users`, `from_start`
-    and `from_end` (0 is the first and the last) have shape (interactions,); `sizes` (users,).
+    What is counted are interactions or, for baskets, whole baskets. Arrays `users` and `from_end`
+    (0 is the last) have shape (interactions,); `sizes` (users,).
     """
 
     users: NDArray[np.int32]
-    from_start: NDArray[np.int32]
     from_end: NDArray[np.int32]
     sizes: NDArray[np.int32]
 
@@ -89,14 +88,9 @@ def _placed(
 ) -> Histories:
     """Places from running numbers of all users' units, one after the other."""
     users = interactions.users[order]
-    from_start = np.empty(len(order), dtype=np.int32)
-    from_start[order] = number - (np.cumsum(sizes) - sizes)[users]
-    return Histories(
-        users=interactions.users,
-        from_start=from_start,
-        from_end=(sizes[interactions.users] - 1 - from_start).astype(np.int32),
-        sizes=sizes.astype(np.int32),
-    )
+    from_end = np.empty(len(order), dtype=np.int32)
+    from_end[order] = np.cumsum(sizes)[users] - 1 - number
+    return Histories(users=interactions.users, from_end=from_end, sizes=sizes.astype(np.int32))
 
 
 def share_of(sizes: NDArray[np.int32], share: float) -> NDArray[np.int32]:
@@ -137,9 +131,8 @@ def hold_out(
     parts = np.full(len(users), Part.TRAIN, dtype=np.int8)
     parts[place < learnt_from[users]] = Part.VALIDATION
     parts[place < test_end[users]] = Part.TEST
-    parts[(place < skip[users]) & (of.from_start > 0)] = Part.UNUSED
-    # The only way to be before the skipped end and first is a history shorter than what is skipped.
-    parts[(place < skip[users]) & (of.from_start == 0)] = Part.TRAIN
+    parts[place < skip[users]] = Part.UNUSED
+    parts[(place < skip[users]) & (place == of.sizes[users] - 1)] = Part.TRAIN
     return parts
 
 
@@ -461,7 +454,13 @@ def _window(
 def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
     """The time in Unix seconds. Raises: FoldsError if it is none, or outside the data."""
     try:
-        moment = float(text) if _is_number(text) else _seconds(text)
+        try:
+            moment = float(text)
+        except ValueError:
+            date = datetime.fromisoformat(text)
+            moment = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+        if not np.isfinite(moment):
+            raise ValueError
     except (ValueError, OverflowError):
         raise FoldsError(
             f"the time point '{text}' is no date; give it as 2003-01-31, as 2003-01-31T12:00 (UTC) "
@@ -474,18 +473,6 @@ def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
             f"{day(last)}; choose one after the first and up to the last"
         )
     return int(np.ceil(moment))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return len(text) != 4 and bool(np.isfinite(float(text)))  # four digits are a year
-    except ValueError:
-        return False
-
-
-def _seconds(text: str) -> float:
-    moment = datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _all_at_once(interactions: Interactions, name: str, share: object) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import FoldsError, InputError
-from ecv_core.records.interactions import LACKS, Folds, Interactions, Need, Part, Table
+from ecv_core.records.interactions import Folds, Interactions, Need, Part, Table
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.plugins import check_id
 from ecv_core.records.spec import Task
@@ -301,21 +301,3 @@ def _checked(who: str, made: object, *, rows: int, ends: tuple[int, int]) -> NDA
         wrong = found.min() if found.min() < ends[0] else found.max()
         raise FoldsError(f"{who} gave {wrong}, where numbers go from {ends[0]} to {ends[1]}")
     return found
-
-
-def check_need(strategy: Strategy, interactions: Interactions, known: Iterable[Strategy]) -> None:
-    """Refuse a dataset without what the strategy needs, naming strategies that would work.
-
-    Args:
-        strategy: what is asked for.
-        interactions: the dataset.
-        known: the strategies that may be proposed instead.
-    Raises: FoldsError.
-    """
-    if strategy.needs.met(interactions):
-        return
-    instead = [other.id for other in known if other.needs.met(interactions)]
-    raise FoldsError(
-        f"{interactions.dataset} has {LACKS[strategy.needs]}, which the split '{strategy.id}' "
-        f"needs; it can be split by {', '.join(instead)}"
-    )

@@ -6,7 +6,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from ecv_core.models import algorithm, neighbourhood
-from ecv_core.records.errors import InputError
 
 
 def textbook_scores(dense, k, shrink=0.0):
@@ -67,9 +66,13 @@ def test_small_parts_give_the_same_neighbours_as_one(dense, pairs):
     np.testing.assert_array_equal(parts.toarray(), whole.toarray())
 
 
-@pytest.mark.parametrize(("name", "there"), [("user-knn", "10 users"), ("item-knn", "20 items")])
-def test_more_neighbours_than_there_are_is_refused(name, there):
+@pytest.mark.parametrize(("name", "there"), [("user-knn", 10), ("item-knn", 20)])
+def test_more_neighbours_than_there_are_are_all(name, there):
     chosen = algorithm(name)
-    model = chosen.build(dict(chosen.resolve({"neighbours": 101})))
-    with pytest.raises(InputError, match=f"101 neighbours are asked for, but .* only {there}"):
-        model.fit(csr_array(np.ones((10, 20), dtype=np.float32)), seed=0)
+    train = csr_array((np.random.default_rng(3).random((10, 20)) < 0.4).astype(np.float32))
+    scores = []
+    for neighbours in (there, 100_000):
+        model = chosen.build(dict(chosen.resolve({"neighbours": neighbours})))
+        model.fit(train, seed=0)
+        scores.append(np.asarray(model.score(np.arange(10))))
+    np.testing.assert_array_equal(*scores)
