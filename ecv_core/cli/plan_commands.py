@@ -468,7 +468,7 @@ def tune_command(options: argparse.Namespace) -> None:
     if aside is not None:
         document["aside"] = aside_document(aside)
         metric = column_title(plan.spec.metric_name)
-        said = f"{said}\n{aside_sentence(aside, metric, len(tuned.configurations))}"
+        said = f"{said}\n{aside_sentence(aside, metric)}"
     answer(options, document, said)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.splits.holdouts import NESTED_K_FOLD
 
@@ -19,17 +18,15 @@ class Aside:
     """Of the run on the part put aside."""
     score: float
     """On the part put aside, learnt from all that comes before it."""
-    promised: float
+    cross_validated: float
     """Mean of the folds by which it was chosen."""
-    by_choice: float | None
-    """How much of `promised` is due to choosing by these very folds; None where not all ran."""
-    met: int
+    configurations_met: int
     """Configurations that have met this part by now, in this database; 1 is as it should be."""
 
     @property
     def flattered_percent(self) -> float:
         """How far what was promised is above what was found, in percent of that; NaN for 0."""
-        return 100 * (self.promised - self.score) / abs(self.score) if self.score else np.nan
+        return 100 * (self.cross_validated - self.score) / abs(self.score) if self.score else np.nan
 
 
 def nested_settings(above: float | None) -> dict[str, Any]:
@@ -41,46 +38,17 @@ def nested_settings(above: float | None) -> dict[str, Any]:
     return {"split": NESTED_K_FOLD, "split_params": {} if above is None else {"above": above}}
 
 
-def optimism(scores: NDArray[np.float64]) -> float:
-    """How much the best mean of all folds owes to being chosen by them.
-
-    For each fold the best by the others is taken, and its score in that fold, which had no part in
-    the choice; the mean of these is what the best mean is above.
-
-    Args:
-        scores: more is better; shape (configurations, folds), at least two of each.
-    Source: Tibshirani, Tibshirani (2009), A bias correction for the minimum error rate in
-        cross-validation.
-    """
-    folds = scores.shape[1]
-    others = (scores.sum(axis=1, keepdims=True) - scores) / (folds - 1)
-    chosen = others.argmax(axis=0)
-    return float(scores.mean(axis=1).max() - scores[chosen, np.arange(folds)].mean())
-
-
-def aside_sentence(found: Aside, metric: str, configurations: int) -> str:
-    """What was found on the part put aside, in a sentence or three.
-
-    Args:
-        found: both scores.
-        metric: as people read it.
-        configurations: that were chosen from.
-    """
+def aside_sentence(found: Aside, metric: str) -> str:
+    """What was found on the part put aside; the metric is as people read it."""
     word = "above" if found.flattered_percent >= 0 else "below"
     text = (
         f"On the part put aside {metric} is {found.score:.4f}; the folds by which it was chosen "
-        f"gave {found.promised:.4f}, {abs(found.flattered_percent):.3g} % {word} that."
+        f"gave {found.cross_validated:.4f}, {abs(found.flattered_percent):.3g} % {word} that: "
+        "later interactions are other ones, and all that comes before them is learnt from."
     )
-    if found.by_choice is not None:
-        share = 100 * found.by_choice / abs(found.promised) if found.promised else 0.0
+    if (met := found.configurations_met) > 1:
         text += (
-            f" Choosing the best of {configurations} by these folds explains {share:.2g} % of the "
-            "score; the rest of the difference is that later interactions are other ones, and that "
-            "all that comes before them is learnt from."
-        )
-    if found.met > 1:
-        text += (
-            f" It is configuration {found.met} to meet this part in this database: whoever picks "
+            f" It is configuration {met} to meet this part in this database: whoever picks "
             "among them by it has chosen by it, and it is no longer put aside."
         )
     return text
@@ -88,11 +56,4 @@ def aside_sentence(found: Aside, metric: str, configurations: int) -> str:
 
 def aside_document(found: Aside) -> dict[str, Any]:
     """What `tune --json` writes of it."""
-    return {
-        "run_id": found.run_id,
-        "score": found.score,
-        "cross_validated": found.promised,
-        "flattered_percent": found.flattered_percent,
-        "by_choice": found.by_choice,
-        "configurations_met": found.met,
-    }
+    return asdict(found) | {"flattered_percent": found.flattered_percent}

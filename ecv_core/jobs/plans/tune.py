@@ -13,7 +13,7 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.rounds import Terms
-from ecv_core.analysis.tuning.nested import Aside, optimism
+from ecv_core.analysis.tuning.nested import Aside
 from ecv_core.analysis.tuning.spaces import (
     Sampler,
     budget_of,
@@ -361,14 +361,12 @@ def meet_aside(
         and other.algorithm == spec.algorithm
         and replace(other, params=spec.params).same_scores(spec)
     }
-    scores = np.stack([one.folds for one in tuned.standing.contenders])
-    sign = 1 if metric_of(chosen).higher_is_better else -1
+    scores = tuned.standing.contenders[tuned.best].folds
     return Aside(
         run_id=run.run_id,
         score=results.folds(spec)[0].score,
-        promised=float(np.nanmean(scores[tuned.best])),
-        by_choice=None if np.isnan(scores).any() else sign * optimism(sign * scores),
-        met=len(met),
+        cross_validated=float(np.nanmean(scores)),
+        configurations_met=len(met),
     )
 
 

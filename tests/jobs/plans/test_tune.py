@@ -244,7 +244,6 @@ def test_only_the_choice_meets_the_part_put_aside_and_only_once(
     assert found["score"] == 0.4
     assert found["cross_validated"] == pytest.approx(promised)
     assert found["flattered_percent"] == pytest.approx(100 * (promised - 0.4) / 0.4)
-    assert found["by_choice"] == pytest.approx(0, abs=1e-12)
     assert found["configurations_met"] == 1
     run = open_store().run(found["run_id"])
     assert dict(run.spec.split_params) == {"above": 0.0, "aside": 0.2, "part": "test"}
