@@ -191,7 +191,7 @@ def print_model(size: int, name: str) -> None:
     parts = splits.fold_matrices(data, splits.split(data, next(iter(splits.SPLITS)), FOLDS, 0), 0)
     lap("split")
     algorithm = models.algorithm(name)
-    model = algorithm.build(algorithm.presets["tuned"])
+    model = algorithm.build(algorithm.every(()))
     if algorithm.with_torch:
         import_module("torch")
     evaluation.load_compiled(data.n_users * data.n_items)

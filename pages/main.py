@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared.address.link import drop_endless
-from pages.shared.address.navigation import account_page, look, old_pages
+from pages.shared.address.navigation import account_page, look
 from pages.shared.live.acting import admitted
 from pages.shared.live.running import running_bar
 
@@ -36,7 +36,7 @@ page = st.navigation(
             st.Page("splits/splits.py", title="Splits", icon=":material/splitscreen:"),
             st.Page("baselines/baselines.py", title="Baselines", icon=":material/flag:"),
         ],
-        "Account": [*(account_page() if welcome else []), *old_pages()],
+        "Account": account_page() if welcome else [],
     },
     position="top" if welcome else "hidden",
 )

@@ -355,21 +355,6 @@ PAIRS_COLUMNS = {
     "split_keeps_percent": "of bootstrap samples with the split's own order under the split",
     "both_percent": "of bootstrap samples with both",
 }
-POINTS_COLUMNS = {
-    "dataset": "evaluated on",
-    "metric": "what the score is",
-    "algorithm": "what was evaluated",
-    "split": "across",
-    "score": "under it",
-    "low": "lower end of its bootstrap interval over users",
-    "high": "upper end",
-    "rank": "under it",
-    "other": "upwards",
-    "other_score": "score under the other split",
-    "other_low": "lower end of its interval",
-    "other_high": "upper end",
-    "other_rank": "rank under the other split",
-}
 """The frames' columns and what they mean."""
 
 
@@ -430,23 +415,6 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
         ],
         columns=list(TAUS_COLUMNS),
     )
-
-
-@with_columns(POINTS_COLUMNS)
-def points_frame(ranks: pd.DataFrame, split: str, other: str) -> pd.DataFrame:
-    """One row per algorithm with its scores under two splits, with the POINTS_COLUMNS.
-
-    Args:
-        ranks: as `ranks_frame` makes it.
-        split: one of its splits.
-        other: another one, or the same.
-    """
-    values = ["score", "low", "high", "rank"]
-    keys = ["dataset", "metric", "algorithm"]
-    first = ranks.loc[ranks["split"] == split, [*keys, "split", *values]]
-    second = ranks.loc[ranks["split"] == other, ["algorithm", "split", *values]]
-    second = second.rename(columns={"split": "other"} | {name: f"other_{name}" for name in values})
-    return first.merge(second, on="algorithm")[list(POINTS_COLUMNS)]
 
 
 @with_columns(PAIRS_COLUMNS)

@@ -28,16 +28,12 @@ def download_options(parser: argparse.ArgumentParser) -> None:
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
     from ecv_core.cli.options import add_split_options
-    from ecv_core.splits.exchange import FORMS
 
     parser.add_argument("dataset")
     parser.add_argument(
         "file",
         type=Path,
         help="FILE.csv[.gz] (user_id,item_id,fold; k folds only) or FILE.zip (any split, README)",
-    )
-    parser.add_argument(
-        "--format", choices=FORMS, default="csv", help="what FILE.zip holds (default csv)"
     )
     add_split_options(parser)
 
@@ -96,13 +92,10 @@ def folds_command(options: argparse.Namespace) -> None:
         raise InputError(
             f"folds are written as FILE.csv, FILE.csv.gz or FILE.zip, not as {options.file}"
         )
-    archive = options.file.suffix == ".zip"
-    if options.format != "csv" and not archive:
-        raise InputError(f"--format {options.format} makes a FILE.zip, not {options.file}")
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
-    if archive:
-        splits.write_bytes(options.file, fold.split_archive(spec, options.format))
+    if options.file.suffix == ".zip":
+        splits.write_bytes(options.file, fold.split_archive(spec))
     else:
         fold.export_folds(spec, options.file)
     word = splits.strategy(spec.split).fold_word

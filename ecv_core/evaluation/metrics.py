@@ -175,7 +175,6 @@ _PROJECTS: dict[str, Metric] = {
     "ndcg": Metric(
         id="ndcg",
         title="nDCG",
-        kind=Kind.HITS,
         formula=r"\frac{\sum_{r=1}^{n} rel_r / \log_2(r+1)}"
         r"{\sum_{r=1}^{\min(n,|H|)} 1 / \log_2(r+1)}",
         help="How many held-out items are found, and how high in the list; 1 is a perfect list.",
@@ -185,8 +184,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "recall": Metric(
         id="recall",
-        title="Recall",
-        kind=Kind.HITS,
         formula=r"\frac{1}{|H|} \sum_{r=1}^{n} rel_r",
         help="Share of the held-out items that are in the list.",
         source="Cleverdon (1967); as in RecBole",
@@ -194,8 +191,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "precision": Metric(
         id="precision",
-        title="Precision",
-        kind=Kind.HITS,
         formula=r"\frac{1}{n} \sum_{r=1}^{n} rel_r",
         help="Share of the list that is held out; users with few held-out items cannot reach 1.",
         source="Cleverdon (1967); as in RecBole",
@@ -205,7 +200,6 @@ _PROJECTS: dict[str, Metric] = {
     "mrr": Metric(
         id="mrr",
         title="MRR",
-        kind=Kind.HITS,
         formula=r"\max_{r \leq n} \frac{rel_r}{r}",
         help="How high in the list the first held-out item is: 1 / its rank, 0 without one.",
         source="Voorhees (1999)",
@@ -215,7 +209,6 @@ _PROJECTS: dict[str, Metric] = {
     "hit": Metric(
         id="hit",
         title="Hit rate",
-        kind=Kind.HITS,
         formula=r"\max_{r \leq n} rel_r",
         help="Share of the users who find at least one held-out item in their list.",
         source="Deshpande, Karypis (2004); as in RecBole",
@@ -224,7 +217,6 @@ _PROJECTS: dict[str, Metric] = {
     "map": Metric(
         id="map",
         title="MAP",
-        kind=Kind.HITS,
         formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
         r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
         help="Precision at each hit's rank, summed and divided by min(n, held-out items), not by "
@@ -332,7 +324,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "accuracy": Metric(
         id="accuracy",
-        title="Accuracy",
         kind=Kind.CLASSES,
         formula=r"\frac{1}{|H|} \sum_{i \in H} [\hat{y}_i = y_i]",
         help="Share of the held-out samples whose class is told right.",
@@ -340,7 +331,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "balanced-accuracy": Metric(
         id="balanced-accuracy",
-        title="Balanced accuracy",
         kind=Kind.CLASSES,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{1}{|H_c|} \sum_{i \in H_c} [\hat{y}_i = c]",
         help="Mean over the classes of the share that is told right: a rare class counts as much "
@@ -376,7 +366,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "r2": Metric(
         id="r2",
-        title="R2",
         kind=Kind.NUMBERS,
         formula=r"1 - \frac{\sum_{i \in H} (y_i - \hat{y}_i)^2}{\sum_{i \in H} (y_i - \bar{y})^2}",
         help="Share of the variance of the held-out numbers that is predicted; 0 is what their own "
@@ -385,7 +374,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "mean-absolute-error": Metric(
         id="mean-absolute-error",
-        title="Mean absolute error",
         kind=Kind.NUMBERS,
         formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
         help="How far predictions are from the held-out numbers, on average.",
@@ -394,7 +382,6 @@ _PROJECTS: dict[str, Metric] = {
     ),
     "root-mean-squared-error": Metric(
         id="root-mean-squared-error",
-        title="Root mean squared error",
         kind=Kind.NUMBERS,
         formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
         help="How far predictions are from the held-out numbers; large errors weigh more.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from operator import eq, gt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,23 +71,38 @@ def draw_negatives(
     _check_enough(seen, held_out, users, drawable, wanted, protocol)
     bag = _bag(drawable, popularity, protocol)
     width = min(SPARE[protocol.sampling] * wanted + 8, len(chances))
-    stamps = np.empty(USERS_AT_ONCE * len(chances), dtype=np.int32)
+    free = np.ones(len(chances), dtype=np.bool_)
     for start in range(0, len(users), USERS_AT_ONCE):
         part = users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
-        taken = np.concatenate([_cells(seen[part]), _cells(held_out[part])])
-        negatives = _draw(rng, bag, taken, stamps, (len(part), len(chances)), width, wanted)
+        places = rng.integers(0, len(bag), (len(part), width), dtype=np.int32)
+        taken = [np.concatenate([_row(seen, user), _row(held_out, user)]) for user in part]
+        negatives = np.full((len(part), wanted), -1, dtype=np.int32)
+        for row, not_these, draws in zip(negatives, taken, bag[places[:, ::-1]], strict=True):
+            free[not_these] = False
+            good = draws[free[draws]]
+            free[not_these] = True
+            first = np.sort(np.unique(good, return_index=True)[1])[:wanted]
+            row[: len(first)] = good[first]
+        # What drawing left short is filled up as if it had gone on: an exponential waiting time
+        # per item, scaled by its chance, orders the items as draws without replacement do
+        # (Efraimidis, Spirakis 2006).
         short = np.flatnonzero(negatives[:, -1] < 0)
-        if len(short):
-            negatives[short] = _completed(rng, chances, taken, negatives, short)
+        for place, waits in zip(
+            short, rng.standard_exponential((len(short), len(chances))), strict=True
+        ):
+            mine = negatives[place]
+            count = np.count_nonzero(mine >= 0)
+            with np.errstate(divide="ignore"):
+                waits /= chances
+            waits[taken[place]] = waits[mine[:count]] = np.inf
+            mine[count:] = np.argsort(waits)[: wanted - count]
         yield negatives
 
 
-def _cells(matrix: csr_array) -> NDArray[np.int64]:
-    """Where the matrix has entries, as positions in it when it is laid out row by row."""
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    cells: NDArray[np.int64] = rows * matrix.shape[1] + matrix.indices
-    return cells
+def _row(matrix: csr_array, row: np.intp) -> NDArray[np.int32]:
+    columns: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return columns
 
 
 def _bag(
@@ -97,76 +113,6 @@ def _bag(
     if protocol.sampling == "popularity":
         return np.repeat(items, popularity.counts[items])
     return items
-
-
-def _draw(
-    rng: np.random.Generator,
-    bag: NDArray[np.int32],
-    taken: NDArray[np.int64],
-    stamps: NDArray[np.int32],
-    shape: tuple[int, int],
-    width: int,
-    wanted: int,
-) -> NDArray[np.int32]:
-    """`width` draws for each user of a block: those that are not taken, each once, -1 at the end.
-
-    Args:
-        rng: gives the draws.
-        bag: what is drawn from.
-        taken: cells of the block that may not be drawn.
-        stamps: working space, at least one number per cell of the block.
-        shape: (block, items).
-        width: draws per user.
-        wanted: negatives per user.
-    Returns: shape (block, wanted).
-    """
-    rows, items = shape
-    draws = bag.take(rng.integers(0, len(bag), (rows, width), dtype=np.int32))
-    cells = draws + np.arange(rows, dtype=np.int64)[:, None] * items
-    # Of equal draws the one written last stays, so the sequence is read from its end, where that
-    # one is the first. Only cells that are written here are read: no need to clear the others.
-    order = np.arange(width, dtype=np.int32)
-    stamps[cells] = order
-    stamps[taken] = -1
-    good = (stamps.take(cells) == order)[:, ::-1]
-    place = np.cumsum(good, axis=1, dtype=np.int32) - 1
-    owners, columns = np.nonzero(good & (place < wanted))
-    drawn = np.full((rows, wanted), -1, dtype=np.int32)
-    drawn[owners, place[owners, columns]] = draws[owners, width - 1 - columns]
-    return drawn
-
-
-def _completed(
-    rng: np.random.Generator,
-    chances: NDArray[np.float64],
-    taken: NDArray[np.int64],
-    found: NDArray[np.int32],
-    short: NDArray[np.intp],
-) -> NDArray[np.int32]:
-    """The rows that drawing left short, filled up as if drawing had gone on.
-
-    An exponential waiting time per item, scaled by its chance, orders the items as draws without
-    replacement do (Efraimidis, Spirakis 2006).
-    """
-    mine, items = found[short], len(chances)
-    waits = rng.standard_exponential((len(short), items))
-    with np.errstate(divide="ignore"):
-        waits /= chances
-    position = np.full(len(found), -1)
-    position[short] = np.arange(len(short))
-    rows = position[taken // items]
-    waits[rows[rows >= 0], taken[rows >= 0] % items] = np.inf
-    owners, columns = np.nonzero(mine >= 0)
-    waits[owners, mine[owners, columns]] = np.inf
-    missing = (mine < 0).sum(axis=1)
-    longest = int(missing.max())
-    nearest = np.argpartition(waits, longest - 1, axis=1)[:, :longest]
-    nearest = np.take_along_axis(
-        nearest, np.take_along_axis(waits, nearest, axis=1).argsort(axis=1), axis=1
-    )
-    owners, columns = np.nonzero(np.arange(longest) < missing[:, None])
-    mine[owners, mine.shape[1] - missing[owners] + columns] = nearest[owners, columns]
-    return mine
 
 
 def _check_enough(
@@ -230,25 +176,23 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
         task.seen, task.held_out, task.users, task.candidates, task.popularity, task.protocol
     )
     blocks = max(1, BLOCK_CELLS // (task.seen.shape[1] * USERS_AT_ONCE))
-    found: list[Against] = []
-    losses: list[Floats] = []
+    found: list[tuple[NDArray[Any], ...]] = []
     done = 0
     while drawn := list(islice(negatives, blocks)):
         items = np.concatenate(drawn)
         users = task.users[done : done + len(items)]
         scores = torch.as_tensor(task.score(users))
         refuse_not_finite(scores)
-        against, loss = _compare(scores, items, task, users, done)
-        found.append(against)
-        losses.append(loss)
+        found.append(_compare(scores, items, task, users, done))
         done += len(items)
         task.report(done)
-    everything = Against.all_of(found)
+    owners, higher, tied, losses = map(np.concatenate, zip(*found, strict=True))
+    everything = Against(owners=owners, higher=higher, tied=tied, negatives=items.shape[1])
     seed = task.protocol.seed
     hits = task.of_kind(Kind.HITS)
     columns = dict(sampled_hits(everything, done, task.cutoffs, hits, seed))
     columns |= {name: sampled_auc(everything, done) for name in task.of_kind(Kind.RANKS)}
-    columns |= {name: np.concatenate(losses) for name in task.of_kind(Kind.PROBABILITIES)}
+    columns |= {name: losses for name in task.of_kind(Kind.PROBABILITIES)}
     return columns
 
 
@@ -265,16 +209,6 @@ class Against:
     tied: NDArray[np.intp]
     """Negatives with the same score."""
     negatives: int
-
-    @classmethod
-    def all_of(cls, parts: Sequence[Against]) -> Against:
-        """Several blocks of users as one."""
-        return cls(
-            owners=np.concatenate([part.owners for part in parts]),
-            higher=np.concatenate([part.higher for part in parts]),
-            tied=np.concatenate([part.tied for part in parts]),
-            negatives=parts[0].negatives,
-        )
 
     def ranks(self, seed: int) -> NDArray[np.intp]:
         """The item's rank in its list, from 1; its place among equal scores is drawn."""
@@ -325,20 +259,15 @@ def _counts(
     """Of each held-out item's negatives, others[row], those that are higher and those that tie."""
     import torch
 
-    higher = torch.empty(len(held), dtype=torch.int64, device=held.device)
-    tied = torch.empty_like(higher)
+    counts: list[torch.Tensor] = []
     size = max(1, PAIRS // others.shape[1])
-    theirs = torch.empty((min(size, len(held)), others.shape[1]), device=held.device)
-    marks = torch.empty_like(theirs)
-    for start in range(0, len(held), size):
-        part = slice(start, start + size)
-        mine = held[part, None]
-        there, here = theirs[: len(mine)], marks[: len(mine)]
-        torch.index_select(others, 0, rows[part], out=there)
+    for mine, row in zip(torch.split(held, size), torch.split(rows, size), strict=True):
+        theirs = others[row]
         # As floats, because torch adds them up several times faster than booleans.
-        higher[part] = torch.gt(there, mine, out=here).sum(dim=1)
-        tied[part] = torch.eq(there, mine, out=here).sum(dim=1)
-    return higher.cpu().numpy(), tied.cpu().numpy()
+        above, equal = (compare(theirs, mine[:, None]).float().sum(dim=1) for compare in (gt, eq))
+        counts.append(torch.stack((above, equal)))
+    higher, tied = torch.cat(counts, dim=1).long().cpu().numpy()
+    return higher, tied
 
 
 def _compare(
@@ -347,8 +276,9 @@ def _compare(
     task: EvaluatedFold,
     users: NDArray[np.intp],
     start: int,
-) -> tuple[Against, Floats]:
-    """A block of users from position `start` on; the losses are empty where nobody wants them."""
+) -> tuple[NDArray[Any], ...]:
+    """Owners, higher and tied as of `Against`, of a block of users from position `start` on; and
+    the users' losses, empty where nobody wants them."""
     import torch
 
     own: csr_array = task.held_out[users]
@@ -365,5 +295,4 @@ def _compare(
         of_held = log_loss(held.cpu().numpy(), True)
         mean = np.bincount(owners, weights=of_held) / np.bincount(owners)
         loss = (mean + log_loss(others.cpu().numpy(), False).sum(axis=1)) / (items.shape[1] + 1)
-    against = Against(owners=owners + start, higher=higher, tied=tied, negatives=items.shape[1])
-    return against, loss
+    return owners + start, higher, tied, loss

@@ -171,7 +171,7 @@ def spread_frame(set_ups: Sequence[float], entries: Sequence[Entry]) -> pd.DataF
     return pd.DataFrame(rows, columns=["of", "rmse", "name"])
 
 
-def spread_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 210) -> go.Figure:
+def spread_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Two rows of dots on one axis: how far settings are apart, and how far methods are."""
     colours = palette(dark)
     figure = go.Figure()
@@ -192,7 +192,7 @@ def spread_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 210)
         )
     return lay_out(
         figure,
-        base_layout(colours, height),
+        base_layout(colours, 210),
         margin={"l": 12, "r": 20, "t": 10, "b": 12},
         xaxis=plain_axis(_RMSE, gridcolor=colours.grid),
         yaxis={"automargin": True, "gridcolor": colours.grid},

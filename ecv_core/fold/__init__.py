@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -31,7 +31,6 @@ from ecv_core.models.base import (
     Model,
     RatingPredictor,
     Recommender,
-    SharedFit,
     TableModel,
 )
 from ecv_core.records.errors import FoldsError
@@ -105,9 +104,9 @@ def export_folds(spec: RunSpec, path: Path) -> None:
     write_folds(path, data_of(spec), folds_of(spec))
 
 
-def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
-    """A run's split as a ZIP archive for others, with a README; see `splits.split_archive`."""
-    return exchange.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
+def split_archive(spec: RunSpec) -> bytes:
+    """A run's split as a ZIP archive for others, with a README; see `exchange.split_archive`."""
+    return exchange.split_archive(data_of(spec), folds_of(spec), facts=_facts(spec))
 
 
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:
@@ -377,7 +376,6 @@ def run_shared_fold(
     algorithm.check(interactions)
     assert algorithm.sharing is not None
     built = [algorithm.build(dict(one.params)) for one in specs]
-    fit: SharedFit = algorithm.sharing.build(built)
     import_module("torch")
     cells = interactions.n_users * interactions.n_items * len(specs)
     evaluation.load_compiled(cells)
@@ -393,9 +391,11 @@ def run_shared_fold(
         costs.lap("split")
         history = None if algorithm.needs is Need.NOTHING else parts.history()
         seed = fold_seed(spec.seed, index)
-        fit.begin(parts.train, seed=seed, progress=progress, history=history)
+        fits = algorithm.sharing.fit(
+            built, parts.train, seed=seed, progress=progress, history=history
+        )
         costs.lap("start")
-        for place, model in fit.fits():
+        for place, model in fits:
             costs.lap("step")
             result = ranked(spec, index, model, parts, progress)
             costs.lap("evaluate")
@@ -418,35 +418,6 @@ def run_shared_fold(
             meter.stop()
 
 
-@dataclass(slots=True)
-class _Cost:
-    """Of work: seconds by part of a fold, and energy."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    energy: Energy | None = None
-    processor: float = 0.0
-    """Seconds of all cores."""
-
-    def plus(self, other: _Cost, share: float = 1.0) -> _Cost:
-        """Both together, only a share of the other."""
-        names = {**self.seconds, **other.seconds}
-        return _Cost(
-            {
-                name: self.seconds.get(name, 0.0) + share * other.seconds.get(name, 0.0)
-                for name in names
-            },
-            _added(self.energy, other.energy, share),
-            self.processor + share * other.processor,
-        )
-
-    def only(self, *parts: str) -> _Cost:
-        """The seconds of these parts, and the share of all else that goes with them."""
-        total = sum(self.seconds.values())
-        seconds = {name: took for name, took in self.seconds.items() if name in parts}
-        share = sum(seconds.values()) / total if total else 0.0
-        return _Cost(seconds, _added(None, self.energy, share), share * self.processor)
-
-
 class Costs:
     """What each of several configurations has to bear of a fold.
 
@@ -456,16 +427,12 @@ class Costs:
 
     def __init__(self, count: int, *, goes_on: bool) -> None:
         self._count = count
-        self._goes_on = goes_on
-        self._finished = 0
-        self._lap: dict[str, float] = {}
-        self._borne = _Cost()  # by each configuration that is still to come
-        self._needed = _Cost()  # of all shared work so far
-        self._own = _Cost()
+        self._common = ("split", "start", "step") if goes_on else ("split", "start")
+        self._spent: list[tuple[dict[str, float], Energy, float]] = []
 
     def begin(self) -> None:
         """The clock starts."""
-        self._lap = {}
+        self._lap: dict[str, float] = {}
         self._since, self._used = time.perf_counter(), own_seconds()
 
     def lap(self, part: str) -> None:
@@ -476,74 +443,78 @@ class Costs:
 
     def done(self, energy: Energy) -> None:
         """A configuration is finished, with this energy since the clock started."""
-        spent = _Cost(dict(self._lap), energy, own_seconds() - self._used)
-        left = self._count - self._finished
-        common = spent.only("split", "start")
-        self._borne = self._borne.plus(common, 1 / left)
-        self._needed = self._needed.plus(common)
-        own: tuple[str, ...] = ("step", "evaluate")
-        if self._goes_on:
-            step = spent.only("step")
-            self._borne = self._borne.plus(step, 1 / left)
-            self._needed = self._needed.plus(step)
-            own = ("evaluate",)
-        self._own = spent.only(*own)
-        self._finished += 1
+        self._spent.append((self._lap, energy, own_seconds() - self._used))
 
     def borne(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""
-        mine, alone = self._borne.plus(self._own), self._needed.plus(self._own)
-        assert mine.energy is not None
-        assert alone.energy is not None
+        seconds, energies, processor = self._needed(divided=True)
+        alone_seconds, alone_energies, _ = self._needed(divided=False)
         return {
-            "fit_seconds": mine.seconds["start"] + mine.seconds["step"],
-            "evaluate_seconds": mine.seconds["evaluate"],
-            "total_seconds": sum(mine.seconds.values()),
-            "processor_seconds": mine.processor,
-            "energy": mine.energy,
+            "fit_seconds": seconds["start"] + seconds["step"],
+            "evaluate_seconds": seconds["evaluate"],
+            "total_seconds": sum(seconds.values()),
+            "processor_seconds": processor,
+            "energy": _sum_of(energies),
             "shared": Shared(
                 configurations=self._count,
-                alone_seconds=sum(alone.seconds.values()),
-                alone_joules=alone.energy.joules,
+                alone_seconds=sum(alone_seconds.values()),
+                alone_joules=_sum_of(alone_energies).joules,
             ),
         }
 
+    def _needed(self, *, divided: bool) -> tuple[Counter[str], list[tuple[Energy, float]], float]:
+        """What the last configuration needs: its own parts, and all common ones up to it.
 
-_AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
+        Args:
+            divided: a common part counts as divided by those that were still to come.
+        Returns: seconds by part; energies, each with the share of it; processor seconds.
+        """
+        seconds: Counter[str] = Counter()
+        energies, processor = [], 0.0
+        for place, (lap, energy, used) in enumerate(self._spent):
+            left = self._count - place if divided else 1
+            needed = {name: took / left for name, took in lap.items() if name in self._common}
+            if place + 1 == len(self._spent):
+                needed = lap | needed
+            seconds.update(needed)
+            share = sum(needed.values()) / (sum(lap.values()) or 1.0)
+            energies.append((energy, share))
+            processor += share * used
+        return seconds, energies, processor
 
 
-def _added(one: Energy | None, other: Energy | None, share: float) -> Energy | None:
-    if other is None:
-        return one
-    base = one or replace(Energy.none(), source=other.source)
-    sums = {name: getattr(base, name) + share * getattr(other, name) for name in _AMOUNTS}
-    others = [one.other_work for one in (base, other) if one.other_work is not None]
-    known = {
-        name: (getattr(base, name) or 0.0) + share * amount
-        for name in ("idle_joules", "gpu_seconds")
-        if (amount := getattr(other, name)) is not None
-    }
+def _sum_of(parts: Sequence[tuple[Energy, float]]) -> Energy:
+    """The sum of energies, of each a share."""
+
+    def total(name: str, shares: Sequence[tuple[Any, float]]) -> Any:  # noqa: ANN401
+        return sum(share * getattr(one, name) for one, share in shares)
+
+    every = [energy for energy, _ in parts]
+    amounts = ["joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e"]
+    for name in ("idle_joules", "gpu_seconds"):
+        if all(getattr(energy, name) is not None for energy in every):
+            amounts.append(name)
+    readings: dict[str, list[tuple[Reading, float]]] = {}
+    for energy, share in parts:
+        for reading in energy.readings:
+            readings.setdefault(reading.meter, []).append((reading, share))
     return Energy(
-        **sums,
-        source=one_source((base.source, other.source)),
-        other_work=max(others, default=None),
-        machine_shared=base.machine_shared or other.machine_shared,
-        **known,
-        memory_basis=other.memory_basis,
-        readings=_added_readings(base.readings, other.readings, share),
+        **{name: total(name, parts) for name in amounts},
+        source=one_source([energy.source for energy in every]),
+        other_work=max(
+            (one.other_work for one in every if one.other_work is not None), default=None
+        ),
+        machine_shared=any(energy.machine_shared for energy in every),
+        memory_basis=every[-1].memory_basis,
+        readings=tuple(
+            Reading(
+                meter=meter,
+                source=one_source([reading.source for reading, _ in shares]),
+                **{
+                    name: total(name, shares)
+                    for name in ("joules", "low_joules", "high_joules", "gap_seconds")
+                },
+            )
+            for meter, shares in readings.items()
+        ),
     )
-
-
-def _added_readings(
-    some: Sequence[Reading], more: Sequence[Reading], share: float
-) -> tuple[Reading, ...]:
-    sums = {one.meter: one for one in some}
-    for one in more:
-        base = sums.get(one.meter)
-        parts = {
-            name: (getattr(base, name) if base else 0.0) + share * getattr(one, name)
-            for name in ("joules", "low_joules", "high_joules", "gap_seconds")
-        }
-        source = one_source((base.source, one.source)) if base else one.source
-        sums[one.meter] = Reading(meter=one.meter, source=source, **parts)
-    return tuple(sums.values())

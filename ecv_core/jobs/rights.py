@@ -19,7 +19,6 @@ from ecv_core.dataset import DatasetEntry, own
 from ecv_core.dataset.layout import Layout
 from ecv_core.dataset.own import About
 from ecv_core.dataset.plain import Plain, Report
-from ecv_core.fold import import_folds
 from ecv_core.jobs.cluster.choose import places
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
@@ -27,7 +26,7 @@ from ecv_core.jobs.plans.study import Cell
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, RightsError
 from ecv_core.records.run import Run
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_models
 from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import Label, label_runs
@@ -569,7 +568,3 @@ class Handling:
     def download(self, entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
         check(Action.DOWNLOAD, self.actor)
         return datasets.download(entry, progress)
-
-    def import_folds(self, dataset: str, path: Path, task: Task) -> tuple[str, int]:
-        self.check_upload()
-        return import_folds(dataset, path, task)

@@ -1,4 +1,4 @@
-"""Fold scores, recorded or made up -> where stopping early misleads, and what it saves, exactly."""
+"""Fold scores, recorded or made up -> where stopping early misleads."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.analysis.exploration import explore, fixed
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.energy.savings import energy_facts
-from ecv_core.lessons.rounds import CONFIDENCE, scores_of
+from ecv_core.lessons.rounds import CONFIDENCE
 from ecv_core.records.errors import InputError
-from ecv_core.records.frames import with_columns
-from ecv_core.records.run import Run, Scores
 from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.interval import (
     difference_percent,
@@ -26,60 +21,6 @@ from ecv_core.stopping.interval import (
     t_factors,
     t_quantile,
 )
-
-MISSES_COLUMNS = {
-    "kind": "'rule': the paper's rule; 'plan': always the same number of folds",
-    "system": "empty for the average over systems",
-    "alpha": "of the rule; missing for a plan",
-    "folds": "folds used: expected for the rule, exact for a plan",
-    "misses_percent": "orders whose interval at the stop does not hold the k-fold mean",
-}
-"""The columns of the frame of misses."""
-
-
-@with_columns(MISSES_COLUMNS)
-def misses_frame(
-    systems: Sequence[tuple[str, NDArray[np.float64]]], alphas: Sequence[float]
-) -> pd.DataFrame:
-    """How often the interval is wrong if one looks after every fold, and if one does not.
-
-    Args:
-        systems: (name, fold scores of shape (k,)) each; all with the same k.
-        alphas: ascending.
-    Returns: one row per curve and setting, over every order of the folds, with MISSES_COLUMNS.
-    """
-    rows = []
-    rules, plans = [], []
-    for name, scores in systems:
-        folds = Scores(folds=scores)
-        rule = explore(folds, confidence=CONFIDENCE).curve(alphas)
-        plan = fixed(folds, confidence=CONFIDENCE)
-        rules.append((rule.mean_stop, 100 * (1 - rule.coverage)))
-        plans.append((plan.settings, 100 * (1 - plan.coverage)))
-        rows.append(_misses("rule", name, alphas, *rules[-1]))
-    rows.append(_misses("rule", "", alphas, *np.mean(rules, axis=0)))
-    # One fold has no interval, so it can neither hold nor miss.
-    rows.append(_misses("plan", "", None, *np.mean(plans, axis=0)[:, 1:]))
-    return pd.concat(rows, ignore_index=True)
-
-
-def _misses(
-    kind: str,
-    system: str,
-    alphas: Sequence[float] | None,
-    folds: NDArray[np.float64],
-    percent: NDArray[np.float64],
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "kind": kind,
-            "system": system,
-            "alpha": np.full(len(folds), np.nan) if alphas is None else np.asarray(alphas),
-            "folds": folds,
-            "misses_percent": percent,
-        },
-        columns=list(MISSES_COLUMNS),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,59 +90,6 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
         int(stops_at(replayed(scores * factor, order, CONFIDENCE), np.array([alpha]))[0])
         for factor in factors
     ]
-
-
-SAVED_COLUMNS = {
-    "alpha": "setting of the paper's rule",
-    "dataset": "of the run",
-    "algorithm": "of the run",
-    "k": "folds of the whole run",
-    "folds": "folds used, in the recorded order",
-    "used_joules": "energy of the folds up to the stop",
-    "saved_joules": "energy of the folds after it, which really ran",
-    "processor_seconds": "of all folds, see `energy.savings.processor_costs`; empty where unknown",
-    "saved_processor_seconds": "of those after the stop",
-    "difference_percent": "the paper's d between the mean at the stop and the k-fold mean",
-    "other_work": "whether its joules hold other work too, and so are in no sum",
-    "source": "how the energy is known; 'none' where some fold was not metered",
-}
-"""The columns of the frame of savings."""
-
-
-@with_columns(SAVED_COLUMNS)
-def saved_frame(runs: Sequence[Run], alphas: Sequence[float]) -> pd.DataFrame:
-    """One row per alpha and run, with the SAVED_COLUMNS.
-
-    Args:
-        runs: with all their folds.
-        alphas: ascending.
-    """
-    rows = []
-    for run in runs:
-        scores = scores_of(run)
-        k = len(scores)
-        played = replayed(scores, range(k), CONFIDENCE)
-        for alpha, stop in zip(alphas, stops_at(played, np.array(alphas)), strict=True):
-            facts = energy_facts(run.folds_in_order, k, int(stop))
-            saved = facts.saved_joules or 0.0
-            off = difference_percent(played[int(stop) - 1].mean, played[-1].mean)
-            rows.append(
-                (
-                    alpha,
-                    run.spec.dataset,
-                    run.spec.algorithm,
-                    k,
-                    int(stop),
-                    facts.joules - saved,
-                    saved,
-                    facts.processor_seconds,
-                    facts.saved_processor_seconds,
-                    off,
-                    bool(run.other_work),
-                    facts.source,
-                )
-            )
-    return pd.DataFrame(rows, columns=list(SAVED_COLUMNS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,16 +70,22 @@ class SharedFit(Protocol):
     can be fitted so, an algorithm says by its `Algorithm.sharing`.
     """
 
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        """Do what all of them need. Arguments and errors as of `HistoryRecommender.fit`."""
+    def __call__(
+        self,
+        models: Sequence[Any],
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress,
+        history: History | None,
+    ) -> Iterator[tuple[int, Fitted]]:
+        """Do what all of them need, and then finish one after the other, as they are asked for.
 
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        """Finish one after the other, in the order that costs least.
-
-        Returns: the place of a configuration among those given, and its model, which is good until
-            the next one is asked for.
+        Args:
+            models: unfitted, of the configurations; the other arguments are those of
+                `HistoryRecommender.fit`.
+        Returns: in the order that costs least, the place of a configuration among those given, and
+            its model, which is good until the next one is asked for.
         Raises: as `Recommender.fit`, for the configuration that comes next.
         """
 
@@ -141,9 +147,69 @@ PAPER_COUNTS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 226, 320, 452, 640, 905, 1
 """Neighbours and latent factors of Anelli et al. (2019), table 2."""
 
 
+SEARCH = "own search on inner validation folds, benchmarks/README.md"
+"""Where most defaults come from."""
+
+
 def with_source(source: str, *parameters: Parameter) -> tuple[Parameter, ...]:
     """Parameters whose defaults come from one place, but for those that say another."""
     return tuple(replace(parameter, source=parameter.source or source) for parameter in parameters)
+
+
+_SHARED = (
+    Parameter("factors", 64, "Length of a vector.", low=1, high=2048),
+    Parameter(
+        "layers",
+        2,
+        "Steps over the graph: with 2, a user also learns from users who share an item.",
+        low=1,
+        high=10,
+    ),
+    Parameter(
+        "dropout", 0.0, "Share of a layer that is switched off in training.", low=0, high=0.99
+    ),
+    Parameter(
+        "regularization",
+        0.01,
+        "Weight of the squared length of the vectors in a batch.",
+        low=0,
+        high=100.0,
+    ),
+    Parameter("negatives", 4, "Items drawn at random beside each training pair.", low=1, high=100),
+    Parameter("learning_rate", 0.01, "Adam's step size.", low=1e-6, high=1.0),
+    Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000),
+    Parameter(
+        "weight_decay",
+        0.0,
+        "Shrinks all weights a little at each step (AdamW).",
+        low=0,
+        high=10.0,
+    ),
+    Parameter(
+        "epochs",
+        10,
+        "Passes over the training data; at most, with early stopping.",
+        low=1,
+        high=10_000,
+    ),
+    Parameter(
+        "averaging",
+        0.8,
+        "Score with a running mean of the weights that keeps this share of itself per "
+        "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone.",
+        low=0,
+        high=0.999,
+    ),
+)
+
+
+def shared(help: str = "", /, **defaults: ParamValue) -> tuple[Parameter, ...]:
+    """Parameters that several models take, with these defaults; `help` where it is another."""
+    known = {parameter.name: parameter for parameter in _SHARED}
+    return tuple(
+        replace(known[name], default=value, help=help or known[name].help)
+        for name, value in defaults.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +218,7 @@ class Sharing:
 
     parameters: frozenset[str]
     """In which they may differ; they are equal in all others."""
-    build: Callable[[Sequence[Any]], Any]
-    """Makes a `models.base.SharedFit` of the unfitted models of configurations."""
+    fit: SharedFit
     goes_on: bool = False
     """Whether each fit goes on from the one before, as iterations do: its work then serves those
     after it too. Otherwise only what comes before the first fit serves all."""
@@ -174,10 +239,6 @@ class Algorithm:
     build: Callable[[Mapping[str, ParamValue]], Any]
     """Makes an unfitted `models.base.Model`, the kind that `task` says; imports what it needs only
     when called."""
-    paper_default: Mapping[str, ParamValue] = field(default_factory=dict)
-    """Values of the paper, or of the system that made the model known, where they are not ours."""
-    paper_default_title: str = "paper default"
-    """How these values are called."""
     log_odds: bool = False
     """Whether its scores are log-odds of an interaction, so that they have a log loss; of a table
     whether it predicts probabilities."""
@@ -212,12 +273,6 @@ class Algorithm:
             return None
         return tuple(one for one in params if one[0] not in self.sharing.parameters)
 
-    @property
-    def presets(self) -> dict[str, dict[str, ParamValue]]:
-        """Named sets of values for every parameter; 'tuned' are the defaults."""
-        tuned = {parameter.name: parameter.default for parameter in self.parameters}
-        return {"tuned": tuned, self.paper_default_title: tuned | dict(self.paper_default)}
-
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.
 
@@ -227,7 +282,7 @@ class Algorithm:
 
     def every(self, params: Params) -> dict[str, ParamValue]:
         """All parameters with their values, of what `resolve` gave."""
-        return self.presets["tuned"] | dict(params)
+        return {one.name: one.default for one in self.parameters} | dict(params)
 
     def rough_seconds(self, params: Mapping[str, ParamValue], ratings: int) -> float:
         """How long a fit takes on one core, within a factor of about two; 0 where it is quick.

@@ -95,24 +95,26 @@ def _gram(train: csr_array) -> tuple[Rows, torch.Tensor]:
     return Rows.of(train, device), gram.to(device)
 
 
-class SharedEASE:
+def _shared(
+    models: Sequence[EASE],
+    train: csr_array,
+    *,
+    seed: int,
+    progress: Progress,
+    history: History | None,
+) -> Iterator[tuple[int, Fitted]]:
     """One Gram matrix for all regularizations; it takes a fourth matrix of items x items."""
+    progress("fit", 0, 3)
+    inputs, gram = _gram(train)
+    progress("fit", 1, 3)
 
-    def __init__(self, models: Sequence[EASE]) -> None:
-        self._models = models
-
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        progress("fit", 0, 3)
-        self._input, self._gram = _gram(train)
-        progress("fit", 1, 3)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        for place, model in enumerate(self._models):
-            model.solve(self._input, self._gram.clone())
+    def fits() -> Iterator[tuple[int, Fitted]]:
+        for place, model in enumerate(models):
+            model.solve(inputs, gram.clone())
             yield place, model
             model.forget()
+
+    return fits()
 
 
 EASE_MODEL = Algorithm(
@@ -135,7 +137,7 @@ EASE_MODEL = Algorithm(
         ),
     ),
     build=EASE,
-    sharing=Sharing(parameters=frozenset({"regularization"}), build=SharedEASE),
+    sharing=Sharing(parameters=frozenset({"regularization"}), fit=_shared),
     random=False,
     spaces={"default": {"regularization": (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)}},
 )

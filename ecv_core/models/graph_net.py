@@ -106,9 +106,6 @@ class GraphNet(PairNet):
         self.users = self.normal(self.n_users, self.params["factors"], std=0.1)
         self.items = self.normal(self.n_items, self.params["factors"], std=0.1)
 
-    def weights(self) -> list[torch.Tensor]:
-        return [self.users, self.items]
-
     @abstractmethod
     def vectors(
         self, of: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -206,9 +203,6 @@ class NGCFNet(GraphNet):
             (self.normal(2 * size, size, std=std), self.normal(size, std=0.0))
             for _ in range(self.params["layers"])
         ]
-
-    def weights(self) -> list[torch.Tensor]:
-        return [*super().weights(), *(weight for layer in self._mixing for weight in layer)]
 
     def vectors(
         self, of: tuple[torch.Tensor, torch.Tensor] | None = None

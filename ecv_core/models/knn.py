@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.sparse import csr_array
 
-from ecv_core.models import training_parameters as common
-from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.base import PAPER_COUNTS, SEARCH, Algorithm, with_source
 from ecv_core.models.neighbourhood import (
     SHARED_NEIGHBOURS,
     Closeness,
@@ -100,7 +99,7 @@ USER_KNN = Algorithm(
     ),
     paper="Herlocker, Konstan, Borchers, Riedl (1999): An algorithmic framework for CF",
     parameters=_parameters(
-        common.SEARCH,
+        SEARCH,
         "Most similar users who vote for each user.",
         "Added to the cosine's denominator: distrusts users who share few items.",
     ),
@@ -151,7 +150,7 @@ RP3BETA = Algorithm(
     ),
     paper="Paudel, Christoffel, Newell, Bernstein (2017): Updatable, accurate, diverse, scalable",
     parameters=with_source(
-        common.SEARCH,
+        SEARCH,
         Parameter(
             "neighbours",
             RP3_NEIGHBOURS,
@@ -177,5 +176,4 @@ RP3BETA = Algorithm(
     build=RP3Beta,
     sharing=SHARED_NEIGHBOURS,
     random=False,
-    paper_default={"alpha": 1.0},  # the paper tunes beta for each dataset, and so has none
 )

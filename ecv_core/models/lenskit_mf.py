@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models import training_parameters as common
-from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.models.base import SEARCH, Algorithm, Report, shared, with_source
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -142,8 +141,8 @@ IMPLICIT_MF = Algorithm(
     ),
     paper="Hu, Koren, Volinsky (2008): Collaborative filtering for implicit feedback datasets",
     parameters=with_source(
-        common.SEARCH,
-        common.factors(64),
+        SEARCH,
+        *shared(factors=64),
         Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
         Parameter(
             "regularization",

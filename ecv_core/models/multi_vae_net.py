@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch.nn.functional import embedding
 
 from ecv_core.models.device import Rows, low_precision
 from ecv_core.models.sampled_net import SampledNet
@@ -61,22 +62,27 @@ class MultiVAENet(SampledNet):
 
     def start(self) -> None:
         hidden, latent = self.params["hidden"], self.params["latent"]
-        self._work = self.params["batch_size"] * hidden * self.n_items
+        self._sampled = int(self.params.get("sampled_items", 0))
+        last = min(self.n_items, 2 * self._sampled or self.n_items)
+        self._work = self.params["batch_size"] * hidden * last
         self.small_steps = self._work < SHARED_WORK
         self._epoch = 0
         self._into = self._layer(self.n_items, hidden), self._bias(hidden)
         self._encode = self._layer(hidden, 2 * latent, fans=hidden + latent), self._bias(2 * latent)
         self._decode = self._layer(latent, hidden), self._bias(hidden)
-        self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
+        if self._sampled:  # a row for each item, and its bias
+            self._out = self._layer(self.n_items, hidden), self.normal(self.n_items, 1, std=0.0)
+        else:
+            self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
 
     def _layer(self, inputs: int, outputs: int, fans: int | None = None) -> torch.Tensor:
         return self.normal(inputs, outputs, std=math.sqrt(2 / (fans or inputs + outputs)))
 
     def _bias(self, outputs: int) -> torch.Tensor:
-        return torch.zeros(outputs, device=self.device, requires_grad=True)
+        return self.trained(torch.zeros(outputs, device=self.device))
 
-    def weights(self) -> list[torch.Tensor]:
-        return [*self._into, *self._encode, *self._decode, *self._out]
+    def tables(self) -> list[torch.Tensor]:
+        return [self._into[0], *self._out] if self._sampled else []
 
     def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
         order = torch.randperm(self.n_users, generator=self.random, device=self.device)
@@ -94,13 +100,37 @@ class MultiVAENet(SampledNet):
         with low_precision(self.device, largest=self._work):
             mean, log_variance = self._encoded(batch, kept)
             noise = torch.empty_like(mean).normal_(generator=self.random)
-            logits = self._decoded(mean + noise * torch.exp(log_variance / 2))
+            latent = mean + noise * torch.exp(log_variance / 2)
+            logits, columns = self._likely(latent, batch.columns)
         likelihood: torch.Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
-            logits.float(), batch.owners, batch.columns, batch.sizes
+            logits.float(), batch.owners, columns, batch.sizes
         )
         mean, log_variance = mean.float(), log_variance.float()
         kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
         return (kl_weight * kl - likelihood) / (len(batch.starts) - 1)
+
+    def _likely(
+        self, latent: torch.Tensor, columns: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits of all items, or of those in the batch and some of the others, drawn alike.
+
+        Each drawn item stands for as many as were not drawn: its share of the sum over all items
+        is multiplied by so much, which makes that sum right in expectation.
+
+        Returns: shape (users, items or fewer), and where in it each of the batch's entries is.
+        """
+        if not self._sampled:
+            return self._decoded(latent), columns
+        known, places = torch.unique(columns, return_inverse=True)
+        others = torch.ones(self.n_items, device=self.device).index_fill_(0, known.long(), 0)
+        others = others.nonzero()[:, 0]
+        order = torch.randperm(len(others), generator=self.random, device=self.device)
+        drawn = others[order[: self._sampled]]
+        items = torch.cat((known, drawn))
+        table, bias = (embedding(items, weight, sparse=True) for weight in self._out)
+        more = torch.zeros(len(items), device=self.device)
+        more[len(known) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
+        return torch.addmm(bias[:, 0] + more, self._hidden(latent), table.T), places
 
     def _encoded(
         self, batch: Rows, weights: torch.Tensor | None = None
@@ -113,6 +143,7 @@ class MultiVAENet(SampledNet):
             batch.starts,
             mode="sum",
             include_last_offset=True,
+            sparse=bool(self._sampled),
             per_sample_weights=scale if weights is None else scale * weights,
         )
         hidden = torch.tanh(summed + self._into[1])
@@ -120,8 +151,13 @@ class MultiVAENet(SampledNet):
         return mean, log_variance
 
     def _decoded(self, latent: torch.Tensor) -> torch.Tensor:
-        hidden = torch.tanh(torch.addmm(self._decode[1], latent, self._decode[0]))
-        return torch.addmm(self._out[1], hidden, self._out[0])
+        weight, bias = self._out
+        if self._sampled:
+            weight, bias = weight.T, bias[:, 0]
+        return torch.addmm(bias, self._hidden(latent), weight)
+
+    def _hidden(self, latent: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(torch.addmm(self._decode[1], latent, self._decode[0]))
 
     def see(self, train: csr_array) -> None:
         self.hold(train, None)

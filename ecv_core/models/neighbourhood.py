@@ -167,19 +167,16 @@ class NeighbourModel(ABC):
         return closeness
 
 
-def near_blocks(shared: torch.Tensor, closeness: Closeness) -> Iterator[tuple[slice, torch.Tensor]]:
-    """How near columns are, a block of rows after the other, in place of what they share."""
+def _in_place(shared: torch.Tensor, closeness: Closeness) -> torch.Tensor:
+    """How near columns are, in place of what they share; shape (columns, columns)."""
     import torch
 
-    columns = len(closeness.own)
     mine, theirs = torch.from_numpy(closeness.own), torch.from_numpy(closeness.others)
-    block = max(1, 2_000_000 // columns)  # a few MB, so that all passes over them stay in cache
-    for start in range(0, columns, block):
-        rows = slice(start, min(start + block, columns))
-        part = shared[rows]
-        part.diagonal(offset=start).zero_()
-        part.div_(mine[rows, None] * theirs + closeness.shrink)
-        yield rows, part
+    shared.fill_diagonal_(0)
+    block = max(1, 2_000_000 // len(mine))  # a few MB, so that all passes over them stay in cache
+    for part, own in zip(torch.split(shared, block), torch.split(mine, block), strict=True):
+        part.div_(own[:, None] * theirs + closeness.shrink)
+    return shared
 
 
 def csr_of(values: torch.Tensor, indices: torch.Tensor) -> csr_array:
@@ -206,8 +203,14 @@ def sparse_nearness(closeness: Closeness) -> csr_array:
 
 def nearest_of(near: csr_array, neighbours: int) -> csr_array:
     """The nearest of each, of equal ones those stored first."""
-    rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
-    kept = _largest(near.data, rows, near.indptr, neighbours) & (near.data > 0)
+    kept = near.data > 0
+    for row in np.flatnonzero(np.diff(near.indptr) > neighbours):
+        own = slice(near.indptr[row], near.indptr[row + 1])
+        values = near.data[own]
+        least = np.partition(values, -neighbours)[-neighbours]
+        ties = np.flatnonzero(values == least)
+        kept[own] &= values >= least
+        kept[own][ties[neighbours - np.count_nonzero(values > least) :]] = False
     ends = np.concatenate(([0], np.cumsum(kept)))
     # One index type everywhere: scipy converts a whole matrix for every product of two types.
     indptr = ends[near.indptr].astype(np.int32)
@@ -239,29 +242,6 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
         )
         parts.append(csr_array((values, indices, ends), shape=(last - first, matrix.shape[1])))
     return csr_array(vstack(parts, format="csr"))
-
-
-def _largest(
-    values: NDArray[np.floating], rows: NDArray[np.int32], indptr: NDArray[np.int32], k: int
-) -> NDArray[np.bool_]:
-    """Marks the k largest values of each row, of equal ones those stored first.
-
-    A plain sort of one key is several times faster than sorting with positions or row by row; it
-    tells each row's k-th value, and only the values equal to that one have to be counted.
-    """
-    # With values in [0, 1] this key orders by row first and falls with the value inside a row.
-    keys = 2.0 * rows - values / max(1.0, float(values.max(initial=0)))
-    long = np.flatnonzero(np.diff(indptr) > k)
-    limits = np.full(len(indptr) - 1, np.inf)
-    limits[long] = np.sort(keys)[indptr[long] + k - 1]
-    limit = limits[rows]
-    kept = keys < limit
-    tied = np.flatnonzero(keys == limit)
-    places = k - np.bincount(rows[kept], minlength=len(limits))
-    tied_rows = rows[tied]
-    before = np.arange(len(tied)) - np.searchsorted(tied_rows, tied_rows)
-    kept[tied[before < places[tied_rows]]] = True
-    return kept
 
 
 # Items that vote for other items, with weights -> scores of all items for blocks of users.
@@ -337,9 +317,7 @@ class Nearness:
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         entries = closeness.entries
         if dense_is_cheaper(entries):
-            self.dense = dense_counts(entries)
-            for _ in near_blocks(self.dense, closeness):
-                pass
+            self.dense = _in_place(dense_counts(entries), closeness)
         elif pairs_of(entries) <= PAIRS:
             self._near = nearest_of(sparse_nearness(closeness), most)
         else:
@@ -360,26 +338,23 @@ class Nearness:
         return csr_of(*torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False))
 
 
-class SharedNeighbours:
+def _shared(
+    models: Sequence[NeighbourModel],
+    train: csr_array,
+    *,
+    seed: int,
+    progress: Progress,
+    history: History | None,
+) -> Iterator[tuple[int, Fitted]]:
     """A `base.SharedFit` of models that differ in their number of neighbours alone."""
-
-    def __init__(self, models: Sequence[NeighbourModel]) -> None:
-        self._first = models[0]
-        self._counts = [int(model.params["neighbours"]) for model in models]
-
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        progress("fit", 0, 2)
-        most = max(self._counts)
-        nearness = Nearness(self._first.checked(train, most), most, progress)
-        self._train, self._nearness = train, nearness
-        progress("fit", 1, 2)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        for place, count in enumerate(self._counts):
-            yield place, self._first.voting(self._train, self._nearness.keep(count))
+    progress("fit", 0, 2)
+    counts = [int(model.params["neighbours"]) for model in models]
+    nearness = Nearness(models[0].checked(train, max(counts)), max(counts), progress)
+    progress("fit", 1, 2)
+    return (
+        (place, models[0].voting(train, nearness.keep(count))) for place, count in enumerate(counts)
+    )
 
 
-SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), build=SharedNeighbours)
+SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), fit=_shared)
 """How an algorithm shares one computation among numbers of neighbours."""

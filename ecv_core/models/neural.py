@@ -7,8 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ecv_core.models import training_parameters as common
-from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.base import PAPER_COUNTS, SEARCH, Algorithm, shared, with_source
 from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
@@ -17,6 +16,33 @@ from ecv_core.records.parameters import Parameter
 def _built(name: str, module: str, net: str, params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
     return NeuralRecommender(name, getattr(import_module(f"ecv_core.models.{module}"), net), params)
+
+
+_EARLY_STOPPING = (
+    Parameter(
+        "early_stopping",
+        False,
+        "Hide a part of the training data, stop when it is ranked no better any more, and "
+        "keep the best epoch; off: train all epochs on all of it.",
+    ),
+    Parameter(
+        "patience",
+        5,
+        "Early stopping: epochs without a better inner nDCG@100 before training ends.",
+        low=1,
+        high=1000,
+        source="own choice",
+    ),
+    Parameter(
+        "validation_share",
+        0.05,
+        "Early stopping: share of the training interactions that is hidden.",
+        low=0.001,
+        high=0.9,
+        source="own choice",
+    ),
+)
+"""Of every network; `training` reads them."""
 
 
 def _network(name: str, module: str, net: str, *parameters: Parameter, **about: Any) -> Algorithm:  # noqa: ANN401
@@ -31,7 +57,7 @@ def _network(name: str, module: str, net: str, *parameters: Parameter, **about: 
     """
     return Algorithm(
         id=name,
-        parameters=with_source(common.SEARCH, *parameters),
+        parameters=with_source(SEARCH, *parameters, *_EARLY_STOPPING),
         build=partial(_built, name, module, net),
         sharing=SHARED_EPOCHS,
         **about,
@@ -42,8 +68,7 @@ BPR_MF = _network(
     "bpr-mf",
     "sampled_net",
     "BPRNet",
-    common.factors(64),
-    common.regularization(0.02),
+    *shared(factors=64, regularization=0.02),
     Parameter(
         "tied_regularization",
         False,
@@ -52,12 +77,10 @@ BPR_MF = _network(
         source="Anelli et al. (2019)",
         later=True,
     ),
-    common.negatives(
-        4, source="our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one"
+    *with_source(
+        "our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one", *shared(negatives=4)
     ),
-    common.learning_rate(0.02),
-    common.batch_size(1024, "Training pairs per step."),
-    *common.schedule(8, "all training pairs", averaging=0.7),
+    *shared(learning_rate=0.02, batch_size=1024, epochs=8, averaging=0.7),
     title="BPR-MF",
     summary=(
         "Factorises so that items a user has rank above items drawn at random. "
@@ -97,12 +120,9 @@ NEU_MF = _network(
         low=2,
         high=4096,
     ),
-    common.dropout(0.0, "Share of the first layer that is switched off in training."),
-    common.negatives(4, source="He et al. (2017)"),
-    common.learning_rate(0.005),
-    common.batch_size(1024, "Training pairs per step, not counting negatives."),
-    common.weight_decay(0.3),
-    *common.schedule(10, "all training pairs", averaging=0.7),
+    *shared(dropout=0.0),
+    *with_source("He et al. (2017)", *shared(negatives=4)),
+    *shared(learning_rate=0.005, batch_size=1024, weight_decay=0.3, epochs=10, averaging=0.7),
     title="NeuMF",
     summary=(
         "Learns a vector for each user and item, and a small network that says how well they fit. "
@@ -111,18 +131,6 @@ NEU_MF = _network(
     ),
     paper="He, Liao, Zhang, Nie, Hu, Chua (2017): Neural collaborative filtering",
     log_odds=True,  # it learns a binary cross-entropy
-    # Network as RecBole builds it, trained as He et al. publish it: their own network is smaller.
-    paper_default_title="near RecBole's default",
-    paper_default={
-        "factors": 64,
-        "hidden": 128,
-        "learning_rate": 0.001,
-        "batch_size": 256,
-        "weight_decay": 0.0,
-        "epochs": 20,
-        "averaging": 0.0,
-        "early_stopping": False,
-    },
 )
 
 MULTI_VAE = _network(
@@ -131,10 +139,9 @@ MULTI_VAE = _network(
     "MultiVAENet",
     Parameter("hidden", 500, "Width of the hidden layers.", low=1, high=8192),
     Parameter("latent", 100, "Length of a user's latent vector.", low=1, high=4096),
-    common.dropout(
-        0.5,
-        "Share of a user's items that is hidden from the input in training.",
-        source="Liang et al. (2018)",
+    *with_source(
+        "Liang et al. (2018)",
+        *shared("Share of a user's items that is hidden from the input in training.", dropout=0.5),
     ),
     Parameter(
         "kl_weight",
@@ -151,10 +158,18 @@ MULTI_VAE = _network(
         low=0,
         high=10_000,
     ),
-    common.learning_rate(0.004),
-    common.batch_size(128, "Users per step."),
-    common.weight_decay(0.0),
-    *common.schedule(20, "all users", averaging=0.9),
+    Parameter(
+        "sampled_items",
+        0,
+        "0 learns from all items in each step. Otherwise from the items of its users and so many "
+        "drawn ones, and changes only theirs: faster on large catalogues.",
+        low=0,
+        high=10_000_000,
+        later=True,
+    ),
+    *shared(learning_rate=0.004),
+    *shared("Users per step.", batch_size=128),
+    *shared(weight_decay=0.0, epochs=20, averaging=0.9),
     title="MultiVAE",
     summary=(
         "A neural network squeezes a user's items through a few hundred numbers and rebuilds them "
@@ -162,30 +177,15 @@ MULTI_VAE = _network(
         "many items, and the place to look for what deep models cost in energy."
     ),
     paper="Liang, Krishnan, Hoffman, Jebara (2018): Variational autoencoders for CF",
-    paper_default={
-        "hidden": 600,
-        "latent": 200,
-        "learning_rate": 0.001,
-        "batch_size": 500,
-        "epochs": 200,
-        "anneal_epochs": 200,
-        "averaging": 0.0,
-        "early_stopping": True,
-        "patience": 200,
-    },
 )
 
 LIGHT_GCN = _network(
     "light-gcn",
     "graph_net",
     "LightGCNNet",
-    common.factors(64),
-    common.layers(2),
-    common.regularization(0.005),
-    common.negatives(4),
-    common.learning_rate(0.05),
-    common.batch_size(8192, "Training pairs per step; the whole graph is averaged at each."),
-    *common.schedule(30, "all training pairs", averaging=0.8),
+    *shared(factors=64, layers=2, regularization=0.005, negatives=4, learning_rate=0.05),
+    *shared("Training pairs per step; the whole graph is averaged at each.", batch_size=8192),
+    *shared(epochs=30, averaging=0.8),
     title="LightGCN",
     summary=(
         "Gives users and items vectors, and averages each with those of its neighbours in the "
@@ -193,33 +193,17 @@ LIGHT_GCN = _network(
         "to minutes on a processor."
     ),
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
-    paper_default={
-        "layers": 3,
-        "regularization": 1e-4,
-        "negatives": 1,
-        "learning_rate": 0.001,
-        "batch_size": 2048,
-        "epochs": 1000,
-        "averaging": 0.0,
-    },
 )
 
 NGCF = _network(
     "ngcf",
     "graph_net",
     "NGCFNet",
-    common.factors(64),
-    common.layers(1),
-    common.dropout(
-        0.1,
-        "Share of each layer's output that is switched off in training.",
-        source="Wang et al. (2019)",
-    ),
-    common.regularization(0.03),
-    common.negatives(4),
-    common.learning_rate(0.05),
-    common.batch_size(4096, "Training pairs per step; the whole graph is mixed at each."),
-    *common.schedule(30, "all training pairs", averaging=0.8),
+    *shared(factors=64, layers=1),
+    *with_source("Wang et al. (2019)", *shared(dropout=0.1)),
+    *shared(regularization=0.03, negatives=4, learning_rate=0.05),
+    *shared("Training pairs per step; the whole graph is mixed at each.", batch_size=4096),
+    *shared(epochs=30, averaging=0.8),
     title="NGCF",
     summary=(
         "Mixes the vector of each user and item with those of its neighbours in the graph of who "
@@ -227,18 +211,6 @@ NGCF = _network(
         "better; take it to compare with work that reports it."
     ),
     paper="Wang, He, Wang, Feng, Chua (2019): Neural graph collaborative filtering",
-    # The authors' values for Gowalla.
-    paper_default={
-        "layers": 3,
-        "regularization": 1e-5,
-        "negatives": 1,
-        "learning_rate": 1e-4,
-        "batch_size": 1024,
-        "epochs": 400,
-        "averaging": 0.0,
-        "early_stopping": True,
-        "patience": 50,
-    },
 )
 
 _NOISE_POPULARITY = Parameter(
@@ -248,27 +220,16 @@ _NOISE_POPULARITY = Parameter(
     low=0,
     high=1,
 )
-_OF_BASKETS = "all interactions, each with another of its basket"
-_BETA_RECSYS = {
-    "noise_popularity": 0.75,
-    "learning_rate": 0.0005,
-    "batch_size": 256,
-    "epochs": 120,
-    "averaging": 0.0,
-}
-"""Of Beta-RecSys, by VBCAR's authors: the study that compares both under several splits uses it."""
 
 TRIPLE2VEC = _network(
     "triple2vec",
     "triple_net",
     "Triple2vecNet",
-    common.factors(64),
-    common.negatives(5),
+    *shared(factors=64, negatives=5),
     _NOISE_POPULARITY,
-    common.learning_rate(0.02),
-    common.batch_size(2048, "Triples of a user and two items per step."),
-    common.weight_decay(0.25),
-    *common.schedule(10, _OF_BASKETS, averaging=0.8),
+    *shared(learning_rate=0.02),
+    *shared("Triples of a user and two items per step.", batch_size=2048),
+    *shared(weight_decay=0.25, epochs=10, averaging=0.8),
     title="Triple2vec",
     summary=(
         "Learns vectors of users and items from who bought which two items together. For data with "
@@ -276,14 +237,13 @@ TRIPLE2VEC = _network(
     ),
     paper="Wan, Wang, Liu, Bennett, McAuley (2018): Representing and recommending shopping baskets",
     needs=Need.BASKETS,
-    paper_default=_BETA_RECSYS | {"weight_decay": 0.0},
 )
 
 VBCAR = _network(
     "vbcar",
     "triple_net",
     "VBCARNet",
-    common.factors(64),
+    *shared(factors=64),
     Parameter(
         "hidden",
         128,
@@ -298,12 +258,11 @@ VBCAR = _network(
         low=0,
         high=10,
     ),
-    common.negatives(5),
+    *shared(negatives=5),
     _NOISE_POPULARITY,
-    common.learning_rate(0.01),
-    common.batch_size(2048, "Triples of a user and two items per step."),
-    common.weight_decay(0.0),
-    *common.schedule(8, _OF_BASKETS, averaging=0.8),
+    *shared(learning_rate=0.01),
+    *shared("Triples of a user and two items per step.", batch_size=2048),
+    *shared(weight_decay=0.0, epochs=8, averaging=0.8),
     title="VBCAR",
     summary=(
         "Learns, from who bought which two items together, how sure it can be of the vector of "
@@ -314,5 +273,4 @@ VBCAR = _network(
         "representation for grocery recommendation"
     ),
     needs=Need.BASKETS,
-    paper_default=_BETA_RECSYS | {"hidden": 256, "kl_weight": 0.001},
 )

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models import training_parameters as common
-from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.base import SEARCH, Algorithm, shared, with_source
 from ecv_core.models.device import Rows, best_device, one_thread
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
@@ -87,8 +86,8 @@ NMF_MODEL = Algorithm(
     ),
     paper="Lee, Seung (2001): Algorithms for non-negative matrix factorization",
     parameters=with_source(
-        common.SEARCH,
-        common.factors(64),
+        SEARCH,
+        *shared(factors=64),
         Parameter(
             "epochs", 20, "Passes over all factors of users and of items.", low=1, high=10_000
         ),
@@ -101,5 +100,4 @@ NMF_MODEL = Algorithm(
         ),
     ),
     build=NMF,
-    paper_default={"regularization": 0.0},  # the squared error alone
 )

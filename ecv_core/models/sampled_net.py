@@ -32,17 +32,22 @@ class SampledNet(ABC):
         self.device = best_device()
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
+        self._weights: list[torch.Tensor] = []
         self.hold(train, history)
         self.start()
-        free = self.biases()
-        decayed = [weight for weight in self.weights() if not any(weight is one for one in free)]
-        groups: list[dict[str, Any]] = [{"params": decayed}]
+        free, tables = self.biases(), self.tables()
+        apart = [*map(id, free), *map(id, tables)]
+        groups: list[dict[str, Any]] = [
+            {"params": [weight for weight in self.weights() if id(weight) not in apart]}
+        ]
         if free:
             groups.append({"params": free, "weight_decay": 0.0})
-        decay = params.get("weight_decay", 0.0)
-        self._optimizer = torch.optim.AdamW(
-            groups, lr=params["learning_rate"], weight_decay=decay, fused=True
-        )
+        decay, rate = params.get("weight_decay", 0.0), params["learning_rate"]
+        self._optimizers: list[torch.optim.Optimizer] = [
+            torch.optim.AdamW(groups, lr=rate, weight_decay=decay, fused=True)
+        ]
+        if tables:
+            self._optimizers.append(torch.optim.SparseAdam(tables, lr=rate))
 
     @abstractmethod
     def hold(self, train: csr_array, history: History | None) -> None:
@@ -60,12 +65,16 @@ class SampledNet(ABC):
         that loss, detached, and the size of the batch.
         """
 
-    @abstractmethod
     def weights(self) -> list[torch.Tensor]:
-        """Everything that training changes."""
+        """Everything that training changes, in the order in which it was made."""
+        return self._weights
 
     def biases(self) -> list[torch.Tensor]:
         """Those of the weights that do not decay."""
+        return []
+
+    def tables(self) -> list[torch.Tensor]:
+        """Those whose gradients are sparse: a step changes the rows of its batch alone."""
         return []
 
     @abstractmethod
@@ -75,20 +84,30 @@ class SampledNet(ABC):
     def normal(self, *shape: int, std: float) -> torch.Tensor:
         """A weight to be trained, drawn from a normal distribution around 0."""
         weight = torch.empty(shape, device=self.device)
-        return weight.normal_(0.0, std, generator=self.random).requires_grad_()
+        return self.trained(weight.normal_(0.0, std, generator=self.random))
+
+    def trained(self, weight: torch.Tensor) -> torch.Tensor:
+        """The same, to be trained."""
+        self._weights.append(weight.requires_grad_())
+        return weight
 
     def epoch(self, between: Callable[[], None]) -> float:
         total = torch.zeros((), device=self.device)
         count = 0
-        self._optimizer.zero_grad()
+        self._zero()
         with one_thread(when=self.small_steps):
             for loss, size in self.steps():
                 total += loss * size
                 count += size
-                self._optimizer.step()
-                self._optimizer.zero_grad()
+                for optimizer in self._optimizers:
+                    optimizer.step()
+                self._zero()
                 between()
         return float(total) / max(1, count)
+
+    def _zero(self) -> None:
+        for optimizer in self._optimizers:
+            optimizer.zero_grad()
 
     def see(self, train: csr_array) -> None:
         """Nothing to do: users are known by their number, whatever their items."""
@@ -287,9 +306,6 @@ class BPRNet(PairNet):
         self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
         self._bias = self.normal(self.n_items, 1, std=0.0)
 
-    def weights(self) -> list[torch.Tensor]:
-        return [self._users, self._items, self._bias]
-
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
@@ -343,22 +359,6 @@ class NeuMFNet(PairNet):
         self._out_gmf = self.normal(factors, std=math.sqrt(2 / (factors + half + 1)))
         self._out_mlp = self.normal(half, std=math.sqrt(2 / (factors + half + 1)))
         self._out_bias = self.normal(1, std=0.0)
-
-    def weights(self) -> list[torch.Tensor]:
-        return [
-            self._gmf_users,
-            self._gmf_items,
-            self._mlp_users,
-            self._mlp_items,
-            self._first_users,
-            self._first_items,
-            self._first_bias,
-            self._second,
-            self._second_bias,
-            self._out_gmf,
-            self._out_mlp,
-            self._out_bias,
-        ]
 
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -33,27 +34,21 @@ CELLS = 2_000_000
 """Scores held at once."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Validation:
     """Interactions hidden from training, to see how well they are found.
 
     Only ever made from the training part of a fold: what the fold holds out is not touched.
     """
 
-    def __init__(
-        self,
-        visible: csr_array,
-        hidden: csr_array,
-        users: NDArray[np.intp],
-        kept: NDArray[np.bool_],
-    ) -> None:
-        self.visible = visible
-        """What is left to train on; shape (users, items)."""
-        self.kept = kept
-        """Which stored entries of the whole are left; shape (entries,)."""
-        self._users = users
-        device = best_device()
-        self._seen = Rows.of(visible, device)
-        self._hidden = Rows.of(hidden, device)
+    visible: csr_array
+    """What is left to train on; shape (users, items)."""
+    kept: NDArray[np.bool_]
+    """Which stored entries of the whole are left; shape (entries,)."""
+    users: NDArray[np.intp]
+    """Who is ranked."""
+    seen: Rows
+    hidden: Rows
 
     @classmethod
     def of(cls, train: csr_array, share: float, seed: int) -> Self | None:
@@ -80,7 +75,14 @@ class Validation:
         users = np.flatnonzero(np.diff(hidden.indptr))
         if len(users) > USERS:
             users = np.sort(rng.choice(users, USERS, replace=False))
-        return cls(visible, hidden, users, ~hide)
+        device = best_device()
+        return cls(
+            visible=visible,
+            kept=~hide,
+            users=users,
+            seen=Rows.of(visible, device),
+            hidden=Rows.of(hidden, device),
+        )
 
     def ndcg(self, score: Callable[[NDArray[np.intp]], torch.Tensor]) -> float:
         """Mean nDCG@100 of the hidden interactions, among all items a user does not have visible.
@@ -92,22 +94,22 @@ class Validation:
 
         items = self.visible.shape[1]
         n = min(LIST_LENGTH, items)
-        device = self._seen.columns.device
+        device = self.seen.columns.device
         discount = 1 / torch.log2(torch.arange(2, n + 2, dtype=torch.float64, device=device))
         ideal = discount.cumsum(0)
         total = 0.0
         size = max(1, CELLS // items)
-        for start in range(0, len(self._users), size):
-            users = self._users[start : start + size]
+        for start in range(0, len(self.users), size):
+            users = self.users[start : start + size]
             scores = score(users)
-            seen, hidden = self._seen.take(users), self._hidden.take(users)
+            seen, hidden = self.seen.take(users), self.hidden.take(users)
             scores[seen.owners, seen.columns] = -torch.inf
             wanted = torch.zeros(scores.shape, dtype=torch.bool, device=device)
             wanted[hidden.owners, hidden.columns] = True
             hits = wanted.gather(1, scores.topk(n, dim=1).indices)
             best = ideal[hidden.sizes.clamp(max=n).long() - 1]
             total += float(((hits * discount).sum(dim=1) / best).sum())
-        return total / len(self._users)
+        return total / len(self.users)
 
 
 def _entries(train: csr_array, owners: NDArray[np.intp], chosen: NDArray[np.bool_]) -> csr_array:
@@ -145,8 +147,7 @@ class NeuralRecommender:
             name: the model's id, for messages.
             make: training matrix, parameters, seed and history -> a network that is not yet
                 trained; the history is None for a model that does not need it.
-            params: every parameter of the algorithm, those of
-                `training_parameters.schedule` among them.
+            params: every parameter of the algorithm.
         """
         self.name = name
         self.params = params
@@ -194,48 +195,53 @@ def run_epochs(
     Args:
         name: the model's id, for messages.
         net: not yet trained.
-        params: how long, see `training_parameters.schedule`.
+        params: of the algorithm.
         validation: interactions the network is not trained on; None for fixed epochs.
         progress: told the epoch after every batch, and with a validation part its curve so far.
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
     """
-    epochs = params["epochs"]
     curve: list[float] = []
+
+    def report(epoch: int) -> None:
+        progress("fit", epoch, params["epochs"], curve=tuple(curve))
+
     best: list[torch.Tensor] = []
     average = Average(net.weights(), params["averaging"])
-    for epoch in range(epochs):
-        between = partial(progress, "fit", epoch, epochs, curve=tuple(curve))
-        run_epoch(name, net, epoch, epochs, between)
-        average.update()
+    for done in trained(name, net, params["epochs"], average, report):
         if validation is not None:
             with average.in_place():
                 curve.append(validation.ndcg(net.score))
                 if curve[-1] >= max(curve):
                     best = [weight.detach().clone() for weight in net.weights()]
-            if epoch - int(np.argmax(curve)) >= params["patience"]:
+            if done - 1 - int(np.argmax(curve)) >= params["patience"]:
                 break
-        progress("fit", epoch + 1, epochs, curve=tuple(curve))
+        report(done)
     for weight, kept in zip(net.weights(), best or average.values, strict=True):
         weight.detach().copy_(kept)
-    progress("fit", epochs, epochs, curve=tuple(curve))
+    report(params["epochs"])
 
 
-def run_epoch(name: str, net: Net, epoch: int, epochs: int, between: Callable[[], None]) -> None:
-    """Train a network for an epoch.
+def trained(
+    name: str, net: Net, epochs: int, average: Average, report: Callable[[int], None]
+) -> Iterator[int]:
+    """Train a network epoch by epoch; gives the number of epochs that are done.
 
     Args:
         name: the model's id, for messages.
-        net: in training.
-        epoch: its number, from 0 on.
-        epochs: how many there are.
-        between: called after every batch.
-    Raises: RunError that names the epoch if the loss is not finite; Cancelled from `between`.
+        net: not yet trained.
+        epochs: how many there are at most.
+        average: counts in the weights after each.
+        report: told the number of the epoch, from 0 on, after every batch; it may raise Cancelled.
+    Raises: RunError that names the epoch if the loss is not finite.
     """
-    if not math.isfinite(net.epoch(between)):
-        raise RunError(
-            f"{name} diverged in epoch {epoch + 1} of {epochs}: its loss is not "
-            "finite; try a lower learning_rate"
-        )
+    for epoch in range(epochs):
+        if not math.isfinite(net.epoch(partial(report, epoch))):
+            raise RunError(
+                f"{name} diverged in epoch {epoch + 1} of {epochs}: its loss is not "
+                "finite; try a lower learning_rate"
+            )
+        average.update()
+        yield epoch + 1
 
 
 class Average:
@@ -281,42 +287,38 @@ class Average:
 # One training run for configurations that differ in their number of epochs.
 
 
-class SharedEpochs:
-    """Trains once, for the most epochs, and stops on the way where a configuration ends."""
+def _shared(
+    models: Sequence[NeuralRecommender],
+    train: csr_array,
+    *,
+    seed: int,
+    progress: Progress,
+    history: History | None,
+) -> Iterator[tuple[int, Fitted]]:
+    """Train once, for the most epochs, and stop on the way where a configuration ends.
 
-    def __init__(self, recommenders: Sequence[NeuralRecommender]) -> None:
-        """Hold what is needed to train.
+    The models are alike but for their epochs, none with early stopping.
+    """
+    name, ends = models[0].name, [model.params["epochs"] for model in models]
+    net = models[0].untrained(train, seed, history)
 
-        Args:
-            recommenders: unfitted, alike but for their epochs, none with early stopping.
-        """
-        self._recommenders = recommenders
+    def report(epoch: int) -> None:
+        progress("fit", epoch, max(ends))
 
-    def begin(
-        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
-    ) -> None:
-        self._progress = progress
-        self._net = self._recommenders[0].untrained(train, seed, history)
+    def fits() -> Iterator[tuple[int, Fitted]]:
+        average = Average(net.weights(), models[0].params["averaging"])
+        for done in trained(name, net, max(ends), average, report):
+            report(done)
+            for place in (place for place, end in enumerate(ends) if end == done):
+                with average.in_place():
+                    yield place, net
 
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        first = self._recommenders[0]
-        ends = [recommender.params["epochs"] for recommender in self._recommenders]
-        average = Average(self._net.weights(), first.params["averaging"])
-        epochs, epoch = max(ends), 0
-        for place in sorted(range(len(ends)), key=ends.__getitem__):
-            for at in range(epoch, ends[place]):
-                between = partial(self._progress, "fit", at, epochs)
-                run_epoch(first.name, self._net, at, epochs, between)
-                average.update()
-            epoch = ends[place]
-            self._progress("fit", epoch, epochs)
-            with average.in_place():
-                yield place, self._net
+    return fits()
 
 
 SHARED_EPOCHS = Sharing(
     parameters=frozenset({"epochs"}),
-    build=SharedEpochs,
+    fit=_shared,
     goes_on=True,
     # With early stopping a configuration may end at another epoch.
     possible=lambda params: not params["early_stopping"],

@@ -180,9 +180,6 @@ class Triple2vecNet(TripleNet):
         self._firsts = self.normal(self.n_items, factors, std=0.1)
         self._seconds = self.normal(self.n_items, factors, std=0.1)
 
-    def weights(self) -> list[torch.Tensor]:
-        return [self._users, self._firsts, self._seconds, *self.biases()]
-
     def vectors(
         self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
     ) -> tuple[list[torch.Tensor], torch.Tensor]:
@@ -216,9 +213,6 @@ class VBCARNet(TripleNet):
             self.normal(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
             self.normal(2 * factors, std=0.0),
         ]
-
-    def weights(self) -> list[torch.Tensor]:
-        return [*self._of_users, *self._of_items, *self.biases()]
 
     def vectors(
         self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, csv
 
-from ecv_core.records.errors import FoldsError, InputError, shown
+from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.parts import PartCounts, checked_parts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
@@ -90,58 +89,56 @@ def write_bytes(path: Path, content: bytes, *, for_others: bool = True) -> None:
         ) from error
 
 
-# Bytes of a fold file -> columns of text, and their (user, item) pairs as a dataset has them.
+# Bytes of a fold file -> what it says of each interaction of a dataset.
 
 
-class PairKeys:
-    """(user, item) pairs as one number each, with the order that sorts them."""
+def said_of(
+    content: bytes, name: str, said: str, interactions: Interactions, *, of_all: bool = False
+) -> tuple[pa.ChunkedArray, NDArray[np.intp]]:
+    """What a CSV says of interactions of a dataset, in its columns user_id, item_id and another.
 
-    def __init__(
-        self, users: NDArray[np.int32], items: NDArray[np.int32], of: Interactions
-    ) -> None:
-        keys = users.astype(np.int64) * of.n_items + items
-        self.order = (
-            np.arange(len(keys)) if np.all(keys[1:] >= keys[:-1]) else np.argsort(keys)
-        )  # files and prepared data are usually sorted already
-        self.sorted = keys[self.order]
-
-
-def pairs_of(table: pa.Table, name: str, interactions: Interactions) -> tuple[PairKeys, PairKeys]:
-    """The pairs that a file has in its columns user_id and item_id, and those of the dataset.
-
-    Raises: FoldsError if it names a user or an item that the dataset does not have.
+    Args:
+        content: the text in UTF-8; rows in any order, further columns are ignored.
+        name: what to call it in an error.
+        said: the other column.
+        interactions: the prepared dataset.
+        of_all: refuse a file that says nothing of some of them.
+    Returns: the other column as text, and the interaction that each of its rows is about.
+    Raises: FoldsError if it cannot be read, has a row of no interaction, or two of one.
     """
-    users = _codes(table["user_id"], interactions.user_ids, "user", name, interactions.dataset)
-    items = _codes(table["item_id"], interactions.item_ids, "item", name, interactions.dataset)
-    given = PairKeys(users, items, interactions)
-    return given, PairKeys(interactions.users, interactions.items, interactions)
+    table = parse(content, name, ("user_id", "item_id", said))
+    dataset, width = interactions.dataset, interactions.n_items
+    users = _codes(table["user_id"], interactions.user_ids, "user", name, dataset)
+    items = _codes(table["item_id"], interactions.item_ids, "item", name, dataset)
 
+    def example(users: NDArray[np.int32], items: NDArray[np.int32], at: np.intp) -> str:
+        user, item = interactions.user_ids[users[at]], interactions.item_ids[items[at]]
+        return f"e.g. user {user}, item {item}"
 
-def mismatch(given: PairKeys, wanted: PairKeys, interactions: Interactions) -> str:
-    """Why the file's pairs are not those of the interactions, in words."""
-
-    def example(key: np.int64) -> str:
-        user, item = divmod(int(key), interactions.n_items)
-        return f"user {interactions.user_ids[user]}, item {interactions.item_ids[item]}"
-
-    dataset = interactions.dataset
-    strange = given.sorted[~np.isin(given.sorted, wanted.sorted)]
-    if len(strange):
-        return (
-            f"has {len(strange)} rows that are no interaction of {dataset} after preparation, e.g. "
-            f"{example(strange[0])}; use folds of the prepared dataset"
-        )
-    repeats = given.sorted[1:][given.sorted[1:] == given.sorted[:-1]]
-    if len(repeats):
-        return (
-            f"repeats {len(repeats)} interactions, e.g. {example(repeats[0])}; "
-            "give each exactly one fold"
-        )
-    missing = wanted.sorted[~np.isin(wanted.sorted, given.sorted)]
-    return (
-        f"misses {len(missing)} of the {len(wanted.sorted)} interactions of {dataset}, e.g. "
-        f"{example(missing[0])}; give each exactly one fold"
+    known = interactions.users.astype(np.int64) * width + interactions.items
+    places = compute.index_in(
+        pa.array(users.astype(np.int64) * width + items), value_set=pa.array(known)
     )
+    strange = np.flatnonzero(places.is_null())
+    if len(strange):
+        raise FoldsError(
+            f"{name} has {len(strange)} rows that are no interaction of {dataset} after "
+            f"preparation, {example(users, items, strange[0])}; use folds of the prepared dataset"
+        )
+    rows = np.asarray(places, dtype=np.intp)
+    times = np.bincount(rows, minlength=len(known))
+    for wrong, count, words in (
+        (times > 1, len(rows) - np.count_nonzero(times), "repeats {} interactions"),
+        (
+            times < of_all,
+            np.sum(times == 0),
+            f"misses {{}} of the {len(known)} interactions of {dataset}",
+        ),
+    ):
+        if wrong.any():
+            which = example(interactions.users, interactions.items, np.flatnonzero(wrong)[0])
+            raise FoldsError(f"{name} {words.format(count)}, {which}; give each exactly one {said}")
+    return table[said], rows
 
 
 def _codes(
@@ -217,9 +214,6 @@ def unpacked(source: Path | bytes, name: str) -> bytes:
     return content
 
 
-COLUMNS = ("user_id", "item_id", "fold")
-
-
 def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
     """Folds from a file that gives every interaction exactly one fold, numbered from 0.
 
@@ -232,14 +226,9 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
         names one that is not there, or has an odd fold number, an empty fold, or only one fold.
     """
     name = f"the fold file {source.name}" if isinstance(source, Path) else "the fold file"
-    table = parse(unpacked(source, name), name, COLUMNS)
-    fold = _fold_numbers(table["fold"], name)
-    given, wanted = pairs_of(table, name, interactions)
-    if not np.array_equal(given.sorted, wanted.sorted):
-        raise FoldsError(f"{name} {mismatch(given, wanted, interactions)}")
+    said, rows = said_of(unpacked(source, name), name, "fold", interactions, of_all=True)
     assignment = np.empty(len(interactions), dtype=np.int16)
-    assignment[wanted.order] = fold[given.order]
-
+    assignment[rows] = _fold_numbers(said, name)
     sizes = np.bincount(assignment)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
@@ -264,7 +253,7 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
         )
     checked_parts(interactions, folds, 0)
     every = np.arange(len(interactions))
-    columns = disarmed_ids(interactions, every)
+    columns = id_columns(interactions, every)
     return csv_text(columns | {"fold": pa.array(folds.assignment)})
 
 
@@ -274,36 +263,30 @@ def deals(folds: Folds) -> bool:
 
 
 def id_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
-    """The user and item ids of these interactions, as columns of a table."""
+    """The user and item ids of these interactions, for a file that a spreadsheet may open.
+
+    Reading it undoes what disarms them.
+    """
     users, items = pa.array(interactions.users[rows]), pa.array(interactions.items[rows])
     return {
-        "user_id": pa.array(interactions.user_ids).take(users),
-        "item_id": pa.array(interactions.item_ids).take(items),
+        "user_id": disarmed(pa.array(interactions.user_ids).take(users)),
+        "item_id": disarmed(pa.array(interactions.item_ids).take(items)),
     }
 
 
-def disarmed_ids(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
-    """As `id_columns`, for a file that a spreadsheet may open; reading it undoes that."""
-    return {name: disarmed(ids) for name, ids in id_columns(interactions, rows).items()}
+def csv_text(columns: dict[str, pa.Array]) -> bytes:
+    """Columns as CSV text in UTF-8 under a line with their names."""
+    table, names = pa.table(columns), ",".join(columns).encode() + b"\n"
 
-
-def csv_text(columns: dict[str, pa.Array], delimiter: str = ",") -> bytes:
-    """Columns as delimited text in UTF-8 under a line with their names."""
-    table = pa.table(columns)
-    text = b""
-    for quoting in ("none", "needed"):  # Arrow's "needed" quotes all text, so try without first
+    def text(quoting: str) -> bytes:
         out = io.BytesIO()
-        try:
-            csv.write_csv(
-                table,
-                out,
-                csv.WriteOptions(include_header=False, quoting_style=quoting, delimiter=delimiter),
-            )
-        except pa.ArrowInvalid:
-            continue
-        text = out.getvalue()
-        break
-    return delimiter.join(columns).encode() + b"\n" + text
+        csv.write_csv(table, out, csv.WriteOptions(include_header=False, quoting_style=quoting))
+        return names + out.getvalue()
+
+    try:
+        return text("none")
+    except pa.ArrowInvalid:
+        return text("needed")  # Arrow then quotes all text, so it is not tried first
 
 
 def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
@@ -334,20 +317,10 @@ def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
 # A split in words: how it was made and what is in it, as papers ask authors to release.
 
 
-_SHOWN = (Part.TRAIN, Part.VALIDATION, Part.TEST)
-
-
 def readme(
-    interactions: Interactions, folds: Folds, *, form: str, facts: Sequence[tuple[str, str]] = ()
+    interactions: Interactions, folds: Folds, *, facts: Sequence[tuple[str, str]] = ()
 ) -> str:
-    """The README of an exported split, in Markdown.
-
-    Args:
-        interactions: the prepared dataset that the folds are of.
-        folds: the split.
-        form: 'csv' or 'recbole'.
-        facts: (name, text) pairs about the data: citation, licence, filtering.
-    """
+    """The README of an exported split, in Markdown; arguments as of `split_archive`."""
     strategy = SPLITS.get(folds.strategy)
     rows = [
         (
@@ -369,7 +342,12 @@ def readme(
         "",
         "## Files",
         "",
-        *(_recbole_words(interactions, folds) if form == "recbole" else _csv_words(folds)),
+        "`folds.csv` with `user_id,item_id,fold`: in fold i, the rows of fold i are held out and "
+        "all others are learnt from. Splits that do not hold every interaction out exactly once "
+        "have a `fold-<i>.csv` per fold instead, with `user_id,item_id,part`, where part is "
+        "`train`, `validation` or `test`; interactions that a fold does not use are left out. "
+        "`python -m ecv_core run DATASET ALGORITHM --folds THIS.zip` evaluates on the very same "
+        "split.",
         "",
         "## What is in each part",
         "",
@@ -377,38 +355,6 @@ def readme(
         "",
     ]
     return "\n".join(lines)
-
-
-def _csv_words(folds: Folds) -> list[str]:
-    return [
-        "`folds.csv` with `user_id,item_id,fold`: in fold i, the rows of fold i are held out and "
-        "all others are learnt from. Splits that do not hold every interaction out exactly once "
-        "have a `fold-<i>.csv` per fold instead, with `user_id,item_id,part`, where part is "
-        "`train`, `validation` or `test`; interactions that a fold does not use are left out.",
-        "",
-        "`split.json` says the same as this text for programs. `python -m ecv_core run DATASET "
-        "ALGORITHM --folds THIS.zip` evaluates on the very same split.",
-    ]
-
-
-def _recbole_words(interactions: Interactions, folds: Folds) -> list[str]:
-    name = f"{interactions.dataset}-0"
-    validated = fold_parts(interactions, folds, 0).counts[Part.VALIDATION].interactions > 0
-    twice = (
-        " This split has no validation part, and RecBole wants one: the line above names the test "
-        "part twice. Train for a fixed number of epochs then (`stopping_step` no smaller than "
-        "`epochs`, and evaluate the last epoch), or RecBole chooses by test scores."
-    )
-    return [
-        f"A folder per fold, each a dataset of RecBole: put `{name}` into RecBole's `data_path` "
-        "and set",
-        "",
-        f"    dataset: {name}",
-        f"    benchmark_filename: [part1, {'part2' if validated else 'part3'}, part3]",
-        "    eval_args: {mode: full}",
-        "",
-        "part1 is for training, part2 for validation, part3 for testing." + twice * (not validated),
-    ]
 
 
 def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
@@ -419,7 +365,7 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
     notes = []
     for index in range(folds.k):
         found = fold_parts(interactions, folds, index)
-        for part in _SHOWN:
+        for part in WORDS:
             counts = found.counts[part]
             if counts.interactions or part is not Part.VALIDATION:
                 yield f"| {index} | {part.name.lower()} |" + _cells(counts, bool(times))
@@ -453,69 +399,35 @@ def _cells(counts: PartCounts, times: bool) -> str:
     return "".join(f" {cell} |" for cell in cells)
 
 
-CSV, RECBOLE = "csv", "recbole"
-FORMS = (CSV, RECBOLE)
-"""What an archive can hold."""
-
 WORDS = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}
 """The parts that are written, as the column 'part' names them; the others are left out."""
-RECBOLE_PARTS = {Part.TRAIN: "part1", Part.VALIDATION: "part2", Part.TEST: "part3"}
 
 _OLD = (1980, 1, 1, 0, 0, 0)  # the same split gives the same bytes on every day
 
 
 def split_archive(
-    interactions: Interactions,
-    folds: Folds,
-    *,
-    form: str = CSV,
-    facts: Sequence[tuple[str, str]] = (),
+    interactions: Interactions, folds: Folds, *, facts: Sequence[tuple[str, str]] = ()
 ) -> bytes:
     """The split as a ZIP archive with a README that says how it was made and what it holds.
 
-    'csv' has one `folds.csv` (`user_id,item_id,fold`) where every interaction is held out exactly
-    once, else one `fold-<i>.csv` (`user_id,item_id,part`) per fold. 'recbole' has a folder per
-    fold, each a dataset of RecBole with benchmark files. What a fold does not use is left out. The
-    same split and facts give the same bytes.
+    It has one `folds.csv` (`user_id,item_id,fold`) where every interaction is held out exactly
+    once, else one `fold-<i>.csv` (`user_id,item_id,part`) per fold. What a fold does not use is
+    left out. The same split and facts give the same bytes.
 
     Args:
         interactions: the prepared dataset that the folds are of.
         folds: the split.
-        form: one of FORMS.
         facts: (name, text) pairs about the data for the README: citation, licence, filtering.
-    Raises: InputError for another form; FoldsError if the folds belong to other interactions.
+    Raises: FoldsError if the folds belong to other interactions.
     """
-    if form not in FORMS:
-        raise InputError(f"a split is exported as {' or '.join(FORMS)}, not as '{form}'")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-
-        def put(name: str, content: bytes) -> None:
+        text = readme(interactions, folds, facts=facts).encode()
+        for name, content in (("README.md", text), *_csv_files(interactions, folds)):
             info = zipfile.ZipInfo(name, _OLD)
             info.external_attr = 0o644 << 16
             archive.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=6)
-
-        put("README.md", readme(interactions, folds, form=form, facts=facts).encode())
-        put("split.json", _description(interactions, folds, form))
-        files = _csv_files if form == CSV else _recbole_files
-        for name, content in files(interactions, folds):
-            put(name, content)
     return out.getvalue()
-
-
-def _description(interactions: Interactions, folds: Folds, form: str) -> bytes:
-    data = {
-        "dataset": interactions.dataset,
-        "strategy": folds.strategy,
-        "params": dict(folds.params),
-        "seed": folds.seed,
-        "k": folds.k,
-        "form": form,
-        "users": interactions.n_users,
-        "items": interactions.n_items,
-        "interactions": len(interactions),
-    }
-    return json.dumps(data, indent=1).encode() + b"\n"
 
 
 def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, bytes]]:
@@ -526,42 +438,15 @@ def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, 
     for index in range(folds.k):
         parts = checked_parts(interactions, folds, index)
         rows = np.flatnonzero(np.isin(parts, list(WORDS)))
-        columns = disarmed_ids(interactions, rows)
+        columns = id_columns(interactions, rows)
         columns["part"] = words.take(pa.array(parts[rows]))
         yield f"fold-{index}.csv", csv_text(columns)
-
-
-def _recbole_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, bytes]]:
-    for index in range(folds.k):
-        parts = checked_parts(interactions, folds, index)
-        name = f"{interactions.dataset}-{index}"
-        for part, ending in RECBOLE_PARTS.items():
-            rows = np.flatnonzero(parts == part)
-            if len(rows):
-                columns = _recbole_columns(interactions, rows)
-                yield f"{name}/{name}.{ending}.inter", csv_text(columns, delimiter="\t")
-
-
-def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
-    """RecBole's atomic columns with their types: ids, and rating and time where there are any."""
-    ids = id_columns(interactions, rows)
-    columns = {f"{name}:token": values for name, values in ids.items()}
-    for name, values in (
-        ("rating:float", interactions.ratings),
-        ("timestamp:float", interactions.timestamps),
-        ("basket:float", interactions.baskets),
-    ):
-        if values is not None:
-            columns[name] = pa.array(values[rows])
-    return columns
 
 
 # A split archive, ours or another's in the same form, back into folds.
 
 
 _FOLD = re.compile(r"fold-?(\d{1,5})\.csv")
-
-"""How reading a damaged archive fails, beside BadZipFile."""
 
 
 def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
@@ -638,17 +523,11 @@ def _parts(content: bytes, name: str, interactions: Interactions) -> NDArray[np.
 
     Raises: FoldsError for a pair that the dataset does not have, or that comes twice.
     """
-    table = parse(content, name, ("user_id", "item_id", "part"))
-    codes = compute.index_in(table["part"], value_set=pa.array(list(WORDS.values())))
+    said, rows = said_of(content, name, "part", interactions)
+    codes = compute.index_in(said, value_set=pa.array(list(WORDS.values())))
     if codes.null_count:
-        wrong = shown(table["part"].filter(codes.is_null())[0])
+        wrong = shown(said.filter(codes.is_null())[0])
         raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(WORDS.values())}")
-    values = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
-    given, wanted = pairs_of(table, name, interactions)
-    at = np.searchsorted(wanted.sorted, given.sorted)
-    at = np.minimum(at, len(wanted.sorted) - 1)
-    if np.any(wanted.sorted[at] != given.sorted) or np.any(np.diff(given.sorted) == 0):
-        raise FoldsError(f"{name} {mismatch(given, wanted, interactions)}")
     parts = np.full(len(interactions), Part.UNUSED, dtype=np.int8)
-    parts[wanted.order[at]] = values[given.order]
+    parts[rows] = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
     return parts

@@ -146,52 +146,12 @@ def hold_out(
 Counts = NDArray[np.int32]
 
 
-def random_holdout(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """A random share of every user, drawn anew for each of k repetitions (RO_RS)."""
+def at_random(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+    """Some random interactions of every user, drawn anew for each of k repetitions."""
     sizes = _sizes(interactions)
-    test = share_of(sizes, float(settings["test"]))
-    validation = share_of(sizes - test, float(settings["validation"]))
-    return _drawn("random-holdout", interactions, seed, settings, test, validation)
-
-
-def leave_one_out(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """One random interaction of every user, drawn anew for each of k repetitions (RO_LS)."""
-    test, validation = _one_each(_sizes(interactions), settings)
-    return _drawn("leave-one-out", interactions, seed, settings, test, validation)
-
-
-def leave_last_item(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """Every user's last interaction; fold j first takes j away from every end (TO_LS)."""
-    of = timed_histories(interactions, seed)
-    test, validation = _one_each(of.sizes, settings)
-    return _backwards("leave-last-item", interactions, of, k, settings, test, validation)
-
-
-def leave_last_basket(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """Every user's last basket; fold j first takes j baskets away from every end."""
-    of = basket_histories(interactions)
-    test, validation = _one_each(of.sizes, settings)
-    return _backwards("leave-last-basket", interactions, of, k, settings, test, validation)
-
-
-def temporal_user(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """The last share of every user; fold j holds out the share before those of folds 0 .. j-1."""
-    of = timed_histories(interactions, seed)
-    test = share_of(of.sizes, float(settings["test"]))
-    return _backwards("temporal-user", interactions, of, k, settings, test, None)
-
-
-def _drawn(
-    name: str,
-    interactions: Interactions,
-    seed: int,
-    settings: Settings,
-    test: Counts,
-    validation: Counts,
-) -> Draw:
-    sizes = _sizes(interactions)
+    test, validation = _held(sizes, settings)
     if not np.any((test > 0) & (sizes > test + validation)):
-        raise FoldsError(_too_short(name, interactions, sizes, settings, "interactions"))
+        raise FoldsError(_too_short(interactions, sizes, settings))
 
     def draw(index: int) -> NDArray[np.int8]:
         rng = np.random.default_rng([seed, index])
@@ -200,37 +160,37 @@ def _drawn(
     return draw
 
 
+def last_ones(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+    """The end of every user's history; fold j first takes away what folds 0 .. j-1 held out."""
+    return _backwards(interactions, timed_histories(interactions, seed), k, settings)
+
+
+def last_baskets(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+    """As `last_ones`, of baskets."""
+    return _backwards(interactions, basket_histories(interactions), k, settings, "baskets")
+
+
 def _backwards(
-    name: str,
     interactions: Interactions,
     of: Histories,
     k: int,
     settings: Settings,
-    test: Counts,
-    validation: Counts | None,
+    unit: str = "interactions",
 ) -> Draw:
     """Fold j tests the j-th block from the end of every history, trained on what is before it."""
-
-    def validated(skip: Counts) -> Counts:
-        if validation is not None:
-            return validation
-        rest = np.maximum(of.sizes - skip - test, 0)
-        return share_of(rest.astype(np.int32), float(settings["validation"]))
-
-    skipped = ((k - 1) * test).astype(np.int32)
-    if not np.any((test > 0) & (of.sizes > skipped + test + validated(skipped))):
-        unit = "baskets" if name == "leave-last-basket" else "interactions"
+    test, validation = _held(of.sizes, settings, k - 1)
+    if not np.any((test > 0) & (of.sizes > k * test + validation)):
         if k == 1:
-            raise FoldsError(_too_short(name, interactions, of.sizes, settings, unit))
+            raise FoldsError(_too_short(interactions, of.sizes, settings, unit))
         raise FoldsError(
-            f"nobody in {interactions.dataset} has {unit} enough for {k} steps back in the split "
-            f"'{name}' (the longest history has {int(of.sizes.max(initial=0)):,}); "
+            f"nobody in {interactions.dataset} has {unit} enough for {k} steps back "
+            f"(the longest history has {int(of.sizes.max(initial=0)):,}); "
             f"choose a smaller k than {k}"
         )
 
     def draw(index: int) -> NDArray[np.int8]:
-        skip = (index * test).astype(np.int32)
-        return hold_out(of, test, validated(skip), skip)
+        test, validation = _held(of.sizes, settings, index)
+        return hold_out(of, test, validation, index * test)
 
     return draw
 
@@ -239,18 +199,29 @@ def _sizes(interactions: Interactions) -> Counts:
     return np.bincount(interactions.users, minlength=interactions.n_users).astype(np.int32)
 
 
-def _one_each(sizes: Counts, settings: Settings) -> tuple[Counts, Counts]:
-    one = np.ones_like(sizes)
-    return one, one if settings["validation"] else np.zeros_like(sizes)
+def _held(sizes: Counts, settings: Settings, back: int = 0) -> tuple[Counts, Counts]:
+    """How many are tested and validated of each user: shares, or one each; shapes (users,).
+
+    Args:
+        sizes: of the histories.
+        settings: of the split.
+        back: so many times the tested ones are taken away from the end before.
+    """
+    if "test" not in settings:
+        one = np.ones_like(sizes)
+        return one, one * bool(settings["validation"])
+    test = share_of(sizes, float(settings["test"]))
+    rest = np.maximum(sizes - (back + 1) * test, 0)
+    return test, share_of(rest, float(settings["validation"]))
 
 
 def _too_short(
-    name: str, interactions: Interactions, sizes: Counts, settings: Settings, unit: str
+    interactions: Interactions, sizes: Counts, settings: Settings, unit: str = "interactions"
 ) -> str:
     needed = 3 if settings["validation"] else 2
     longest = int(sizes.max(initial=0))
     return (
-        f"no user of {interactions.dataset} has more than {longest} {unit}, and the split '{name}' "
+        f"no user of {interactions.dataset} has more than {longest} {unit}, and this split "
         f"needs {needed} of at least one user to learn from and to hold out; "
         "use 'record-k-fold', which needs no more than one of each"
     )
@@ -317,7 +288,7 @@ def _held_sizes(interactions: Interactions, fold_in: float) -> NDArray[np.int32]
 
     With a fold-in part, a user with a single interaction is never tested.
     """
-    sizes = np.bincount(interactions.users, minlength=interactions.n_users).astype(np.int32)
+    sizes = _sizes(interactions)
     return share_of(sizes, 1 - fold_in) if fold_in else sizes
 
 

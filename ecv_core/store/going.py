@@ -76,14 +76,6 @@ class Going:
             (run.run_id, run.state, run.folds) for run in self.runs if run.run_id in run_ids
         )
 
-    def curves(self, run_ids: Collection[str]) -> tuple[tuple[str, int, int], ...]:
-        """Of some runs, those that report the curve of a training: its fold and how far it is."""
-        return tuple(
-            (run.run_id, run.progress.fold, len(run.progress.curve))
-            for run in self.runs
-            if run.run_id in run_ids and run.progress is not None
-        )
-
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
 _OF_GROUP = runs.alias()

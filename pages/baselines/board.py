@@ -27,7 +27,8 @@ from ecv_core.figures.baselines import (
     spread_frame,
     steps_frame,
 )
-from ecv_core.figures.words import counted, run_title
+from ecv_core.figures.words import counted
+from ecv_core.models import computed_here
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
 from ecv_core.store.listing import ListedRun
@@ -49,18 +50,11 @@ def choose_dataset() -> str:
 
 
 def entries_of(dataset: str) -> list[Entry]:
-    """Published ones, recorded ones, and those of the user's runs that were put on the board."""
+    """Published ones, recorded ones, and the user's newest run of each algorithm."""
     entries = [*published(dataset).entries, *own_entries(dataset, recorded(dataset), by="here")]
-    own = {row.run_id: row for row in run_list().rows() if _fits(row, dataset)}
-    if own:
-        chosen = st.multiselect(
-            "Your runs on the board",
-            list(own),
-            format_func=lambda run_id: f"{run_title(own[run_id])} ({run_id})",
-            key=f"baselines_runs_{dataset}",
-            help="Runs of this dataset that predict ratings, from the page Run or a command.",
-        )
-        entries += [entry_of(store().run(run_id), by="yours") for run_id in chosen]
+    newest_first = [row for row in run_list().rows() if _fits(row, dataset)]
+    own = {row.spec.algorithm: row.run_id for row in reversed(newest_first)}
+    entries += [entry_of(store().run(run_id), by="yours") for run_id in own.values()]
     return entries
 
 
@@ -68,6 +62,7 @@ def _fits(row: ListedRun, dataset: str) -> bool:
     spec = row.spec
     return bool(
         row.scores
+        and computed_here(spec)
         and spec.dataset == dataset
         and spec.task is Task.RATINGS
         and spec.metric == "rmse"
@@ -157,7 +152,7 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
         notes.append(
             "Ours: ten random folds, one held out at a time; bars are 95 % intervals, of the mean "
             "(Student's t), and where some folds ran, of where the mean of all ten is. The table "
-            "has the command that repeats each."
+            "has the command that repeats each. Of your runs, the newest of each algorithm is here."
         )
     if few:
         notes.append(f"{counted(len(few), 'run')} here have fewer than ten folds: see the table.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from ecv_core.analysis.selection.rounds import Budget, Until
+from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
@@ -117,7 +117,6 @@ def _label(one: PlanRecord) -> str:
     )
 
 
-_UNTIL: dict[str, Until] = {"the winner is known": "winner", "the whole order is known": "order"}
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 
 
@@ -183,15 +182,8 @@ def _good_enough() -> dict[str, Any]:
 
 
 def _certain() -> dict[str, Any]:
-    left, middle, right = st.columns(3)
-    with left:
-        until = switch(
-            "Go on until",
-            list(_UNTIL),
-            "until",
-            help="For the whole order every two contenders must be told apart.",
-        )
-    indifference = middle.number_input(
+    left, right = st.columns(2)
+    indifference = left.number_input(
         "Indifference, % of the leader's mean",
         min_value=0.0,
         max_value=50.0,
@@ -218,8 +210,4 @@ def _certain() -> dict[str, Any]:
         else "However close two contenders are, they are told apart if the folds allow it: give an "
         "indifference to be done sooner."
     )
-    return {
-        "until": _UNTIL[until],
-        "indifference": indifference / 100,
-        "confidence": float(confidence),
-    }
+    return {"indifference": indifference / 100, "confidence": float(confidence)}

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from ecv_core.analysis.selection.contenders import contender_name, parse_contender
+from ecv_core.analysis.selection.contenders import contender_name
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
 from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, data_of
@@ -81,13 +81,13 @@ def space_contenders() -> tuple[Named, bool]:
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help="`name=v1,v2`, of: " + ", ".join(one.name for one in algorithm.parameters),
     )
-    settings, folds_ready = fold_settings(entry.id, ready, task)
+    settings = fold_settings(task)
     given = dict(_line(line) for line in (own or "").splitlines() if line.strip())
     if choice == "none" and not given:
         st.caption("Give values of your own, or take a declared space.")
         return [], False
     wanted = space_of(algorithm, None if choice == "none" else choice, given)
-    if not (ready and folds_ready):
+    if not ready:
         return [], False
     spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings)
     check_needs(spec)
@@ -199,25 +199,13 @@ def _algorithms() -> tuple[Named, bool]:
         default=SENSIBLE[entry.tasks[0]],
         what="Each is a contender, on the same folds.",
     )
-    more = st.text_area(
-        "More contenders, one a line",
-        key="more_contenders",
-        **KEPT,
-        height=90,
-        placeholder="item-knn:neighbours=50\nitem-knn:neighbours=200,shrink=10",
-        help="An algorithm with other parameters: `algorithm:name=value,name=value`.",
-    )
     usual_of_task(names)
     task = algorithm(names[0]).task if names else entry.tasks[0]
-    picked, folds_ready = fold_settings(entry.id, ready, task)
+    picked = fold_settings(task)
     params = parameter_settings(names)
-    wanted = [(name, params[name]) for name in names]
-    wanted += [parse_contender(line.strip()) for line in (more or "").splitlines() if line.strip()]
-    if not folds_ready:
-        return [], False
     specs = [
-        make_spec(dataset=entry.id, algorithm=name, params=values, rule=NEVER_STOPS, **picked)
-        for name, values in wanted
+        make_spec(dataset=entry.id, algorithm=name, params=params[name], rule=NEVER_STOPS, **picked)
+        for name in names
     ]
     for spec in specs if ready else []:
         check_needs(spec)

@@ -46,7 +46,7 @@ from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, numbers
-from pages.shared.widgets.tables import csv_button, number, table
+from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import run_label
 
 _FILE = "the scores file: whoever opens it adds it again"
@@ -198,7 +198,6 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
                 f"{escaped(known.title)} needs the score of every user, or sample, which some of "
                 "these runs come without."
             )
-    csv_button("Options as CSV", frame, "folds-options.csv")
 
 
 def view_link(explored: Explored) -> None:
@@ -232,62 +231,21 @@ def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[Run]) -> No
 
 
 def numbers_row(explored: Explored) -> None:
-    """What the alpha costs and gives, as a sentence and six numbers."""
+    """What each alpha costs and gives, in words that follow the slider; how they are known."""
     k = max(system.k for system in explored.tradeoff.systems)
-    several = len(explored.tradeoff.systems) > 1
     limit = explored.within_percent
-    of = f" Average over {len(explored.tradeoff.systems)} runs." if several else ""
-    labels = [
-        ("Folds used", f"Mean stop over all orders of the folds.{of}"),
-        ("Energy used" if explored.cost == "energy" else "Share of folds", "Of all k folds."),
-        ("Difference", f"Expected difference to the k-fold mean.{of}"),
-        ("95 % of orders within", f"Only 5 % of the orders end further from the k-fold mean.{of}"),
-        ("Interval coverage", f"How often the interval at the stop holds the k-fold mean.{of}"),
-        (f"Within {limit:g} %", f"How often the difference is at most {limit:g} %.{of}"),
-    ]
-    same_k = explored.tradeoff.baseline is not None
-
-    def by_count(stop: float) -> str:
-        of_energy = same_k and explored.cost == "energy"
-        return f"by fold count {100 * stop / k:.1f} % · " if of_energy else ""
-
-    values, notes, sentences = [], [], []
+    sentences = []
     for alpha, text in zip(explored.alphas, explored.texts, strict=True):
         at = explored.tradeoff.average.at(alpha)
-        within = 100 * (at.within or 0.0)
-        values.append(
-            [
-                f"{at.mean_stop:.2f}",
-                f"{at.cost_percent:.1f} %",
-                f"{at.mean_difference_percent:.2f} %",
-                f"{at.difference_quantiles[0.95]:.2f} %",
-                f"{100 * at.coverage:.1f} %",
-                f"{within:.1f} %",
-            ]
-        )
-        notes.append(
-            [
-                f"of {k} · paper {PAPER_STOP}",
-                f"{by_count(at.mean_stop)}paper {PAPER_COST_PERCENT} %",
-                f"paper {PAPER_DIFFERENCE_PERCENT} %",
-                "of the k-fold mean",
-                "95 % is promised",
-                "of all orders",
-            ]
-        )
-        spent = f"{at.cost_percent:.0f} % of the {explored.cost}"
         sentences.append(
-            f"With alpha {text}, the rule stops after {at.mean_stop:.1f} of {k} folds on average: "
-            f"{spent}, and a score {at.mean_difference_percent:.2f} % from the {k}-fold mean."
+            f"With alpha {text}, the rule stops after {at.mean_stop:.1f} of {k} folds on average "
+            f"(paper {PAPER_STOP}): {at.cost_percent:.0f} % of the {explored.cost} (paper "
+            f"{PAPER_COST_PERCENT} %), and a score {at.mean_difference_percent:.2f} % from the "
+            f"{k}-fold mean (paper {PAPER_DIFFERENCE_PERCENT} %). 95 % of the orders end within "
+            f"{at.difference_quantiles[0.95]:.2f} % of it, {100 * (at.within or 0.0):.0f} % within "
+            f"{limit:g} %; the interval at the stop holds it in {100 * at.coverage:.0f} %."
         )
-    numbers(
-        SLIDER,
-        key="explore-numbers",
-        labels=labels,
-        values=values,
-        notes=notes,
-        sentences=sentences,
-    )
+    numbers(SLIDER, key="explore-numbers", sentences=sentences)
     st.caption(_exactness(explored))
 
 

@@ -11,7 +11,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race
-from pages.shared.address.navigation import go, lead_to, page
+from pages.shared.address.navigation import go, page
 from pages.shared.address.present import present_button, presenting
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, manager, sentence, sentences
@@ -92,13 +92,7 @@ def _try_it() -> None:
     row.page_link("run/run.py", label="Choose", icon=":material/settings:")
 
 
-_OF_THE_RACE = {"fold", "speed", "present"}
-"""What the race's player keeps in the address."""
-
 with page():
-    if set(st.query_params) - _OF_THE_RACE:  # a link from when Run was the front page
-        lead_to("run", {})
-        st.stop()
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):

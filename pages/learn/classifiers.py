@@ -1,4 +1,4 @@
-"""Chapter 11: where the idea comes from, and what holds of it for classifiers and regressors."""
+"""Chapter 10: where the idea comes from, and what holds of it for classifiers and regressors."""
 
 from __future__ import annotations
 

@@ -100,13 +100,6 @@ CHAPTERS: dict[str, Chapter] = {
             "whoever can no longer win is evaluated no further.",
         ),
         Chapter(
-            id="baseline",
-            short="Baselines",
-            question="Better than what?",
-            idea="A new method is compared with an old one, which somebody had to set up. The same "
-            "old method can be the worst or nearly the best: a baseline is hard work.",
-        ),
-        Chapter(
             id="classifiers",
             short="Origin",
             question="It began with classifiers",

@@ -1,4 +1,4 @@
-"""Chapter 13: the glossary, searched as one types, every entry with an address."""
+"""Chapter 12: the glossary, searched as one types, every entry with an address."""
 
 from __future__ import annotations
 

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.lessons import misses_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
-from ecv_core.lessons.rounds import CONFIDENCE, complete_runs, scores_of
+from ecv_core.lessons.rounds import CONFIDENCE
 from ecv_core.lessons.stops import (
     StopCoverage,
     at_the_stop,
     coincidence,
-    misses_frame,
     scaled_stops,
 )
-from ecv_core.records.run import Run
 from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
 ALPHA = 1e-4
-LOOKING = [10.0 ** (point / 4) for point in range(-28, -7)]
 _HEIGHT = 390
 _DEVIATION, _RUNS = 0.01, 100_000
 
@@ -79,55 +74,12 @@ def _chance() -> None:
 
 
 def _looking() -> None:
-    runs = complete_runs()
-    k = min(run.spec.k for run in runs)
-    same = [run for run in runs if run.spec.k == k]
-    frame = _misses(tuple((run.run_id, *scores_of(run).tolist()) for run in same), same)
-    rule = frame[(frame["kind"] == "rule") & (frame["system"] == "")]
-    at = rule.iloc[(rule["folds"] - (k + 2) / 2).abs().argmin()]
-    plan = frame[frame["kind"] == "plan"]
-    planned = plan.iloc[(plan["folds"] - round(float(at["folds"]))).abs().argmin()]
-    systems = frame[(frame["kind"] == "rule") & (frame["system"] != "")]
-    worst = systems.iloc[systems["misses_percent"].argmax()]
+    every, first, *_ = found = _coverages()
     takeaway(
         "**If you look after every fold, and stop when you like what you see, you will like it too "
-        f"early.** With {at['folds']:.0f} folds on average the interval misses "
-        f"**{at['misses_percent']:.1f} %** of the time; with {planned['folds']:.0f} folds fixed "
-        f"before, {planned['misses_percent']:.1f} %."
-    )
-    plot(
-        lambda dark: misses_figure(frame, k=k, dark=dark),
-        version=tuple(run.run_id for run in same),
-        key="learn-misses",
-        name="trap looking again",
-        alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
-        f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
-        f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
-    )
-    st.markdown(
-        "On average the promise of 95 % still holds, because the mean of all folds contains the "
-        "folds already seen, which makes it easy to hit. But for single runs it breaks: worst is "
-        f"{worst['system']}, with **{worst['misses_percent']:.0f} %** misses. *Way out: decide on "
-        "alpha before you look, and treat the interval as a hint.*"
-    )
-    st.caption(f"{len(same)} recorded runs, exact over every order of their folds.")
-    _coverage_by_stop()
-
-
-@st.cache_data(show_spinner=False, max_entries=4)
-def _misses(content: tuple[tuple[object, ...], ...], _runs: list[Run]) -> pd.DataFrame:
-    return misses_frame([(run_title(run), scores_of(run)) for run in _runs], LOOKING)
-
-
-def _coverage_by_stop() -> None:
-    """A sentence and a table: the earliest stops are the lucky ones."""
-    found = _coverages()
-    first = found[1]
-    st.markdown(
-        f"**The earlier the stop, the luckier.** {found[0].plain:.0%} of all 95 % intervals of the "
-        f"mean hold the true mean, but only **{first.plain:.0%}** of those at a stop after "
-        f"{first.stop} folds. The interval that allows for the stop holds it in "
-        f"{found[0].wide:.0%} of runs, and in {first.wide:.0%} of those."
+        f"early.** Of all 95 % intervals of the mean {every.plain:.0%} hold the true mean, but "
+        f"only **{first.plain:.0%}** of those at a stop after {first.stop} folds: the earlier the "
+        "stop, the luckier."
     )
     st.dataframe(
         {
@@ -137,6 +89,11 @@ def _coverage_by_stop() -> None:
             "allowing for the stop": [f"{one.wide:.1%}" for one in found],
         },
         hide_index=True,
+    )
+    st.markdown(
+        "*Way out: decide on alpha before you look, and report the interval that allows for the "
+        f"stop.* It holds the true mean in {every.wide:.0%} of runs, and in {first.wide:.0%} of "
+        f"those that stop after {first.stop} folds."
     )
     st.caption(
         f"Alpha {alpha_text(ALPHA)}, normal fold scores with a standard deviation of "

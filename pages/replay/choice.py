@@ -169,21 +169,19 @@ KEY = "run-choice"
 def choose_run(
     default: Callable[[list[Known]], Known],
     *,
-    active: bool = False,
     picked: Callable[[Known], None] = lambda run: None,
 ) -> Run | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 
     Args:
         default: which to begin with.
-        active: whether a run that is still going can be chosen.
         picked: called when another run is picked, before the page is drawn anew.
     Raises: StoreError if the database cannot be read.
     """
     recorded: list[Known] = []
     with sentences():  # a damaged recorded file does not hide one's own runs
         recorded = [*recorded_runs(), *recorded_stopped()]
-    own: list[Known] = [row for row in run_list().rows() if _fits(row, active)]
+    own: list[Known] = [row for row in run_list().rows() if _is_over(row)]
     runs = {run.run_id: run for run in [*own, *recorded]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
@@ -214,8 +212,8 @@ def choose_run(
     return whole(runs[chosen or begin])
 
 
-def _fits(row: ListedRun, active: bool) -> bool:
-    return active if row.state.active else bool(row.scores)
+def _is_over(row: ListedRun) -> bool:
+    return bool(row.scores) and not row.state.active
 
 
 def _label(run: Known, mine: bool) -> str:

@@ -1,5 +1,4 @@
-// Two lanes over the same folds: one stops, the other goes on. It follows a player ("ecv-progress"),
-// or the clock of a run that is going on (data.live).
+// Two lanes over the same folds: one stops, the other goes on. It follows a player ("ecv-progress").
 const make = (tag, name, text) => {
   const made = document.createElement(tag);
   made.className = name;
@@ -34,10 +33,7 @@ const paintLane = (data, at, { says, cells, node }, progress) => {
   cells.forEach(({ cell, fill }, fold) => {
     const part = Math.max(0, Math.min(reached - fold, 1));
     fill.style.transform = `scaleX(${part})`;
-    const spared = end !== null && fold >= end && progress >= end;
-    cell.classList.toggle("ecv-spared", spared);
-    const going = Boolean(data.live) && data.live.elapsed !== null && Math.floor(reached) === fold;
-    cell.classList.toggle("ecv-now", going && !spared);
+    cell.classList.toggle("ecv-spared", end !== null && fold >= end && progress >= end);
   });
   node.classList.toggle("ecv-over", end !== null && progress >= end);
   const text = data.lanes[at].says[Math.floor(reached)];
@@ -66,14 +62,7 @@ export default function ({ data, parentElement }) {
   verdict.setAttribute("role", "status");
   node.replaceChildren(...lanes.map((one) => one.node), counters, verdict);
   let waiting = 0;
-  const since = performance.now();
-  const now = () => {
-    if (!data.live) return window.ecvProgress?.[data.slider] ?? window.ecvSteps?.[data.slider] ?? 0;
-    const { done, elapsed, expected, part } = data.live;
-    if (elapsed === null) return done;
-    const guess = expected ? (elapsed + (performance.now() - since) / 1000) / expected : part;
-    return done + Math.min(guess, 0.97); // it is done when the database says so
-  };
+  const now = () => window.ecvProgress?.[data.slider] ?? window.ecvSteps?.[data.slider] ?? 0;
   const paint = () => {
     waiting = 0;
     const progress = Math.min(now(), data.seconds.length);
@@ -92,11 +81,8 @@ export default function ({ data, parentElement }) {
     if (detail === data.slider) ask();
   };
   paint();
-  let clock = 0;
-  if (data.live) clock = setInterval(ask, 100);
-  else window.addEventListener("ecv-progress", moved);
+  window.addEventListener("ecv-progress", moved);
   node.ecvStop = () => {
-    clearInterval(clock);
     cancelAnimationFrame(waiting);
     window.removeEventListener("ecv-progress", moved);
   };

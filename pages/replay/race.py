@@ -1,11 +1,10 @@
-"""The race: two lanes over the same folds, live or played again; and what stopping saves a year."""
+"""The race: two lanes over the same folds, played again; and what stopping saves a year."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from math import floor, log10
 from statistics import fmean
@@ -29,7 +28,6 @@ from ecv_core.energy.savings import (
 )
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
-    counted,
     duration,
     half_named,
     interval_said,
@@ -42,7 +40,7 @@ from ecv_core.figures.words import (
     watt_hours_range,
 )
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import HOW, Run, RunState
+from ecv_core.records.run import HOW, Run
 from ecv_core.stopping import difference_percent
 from ecv_core.store.recorded import recorded_runs
 from pages.replay.choice import choose_run, usual_run
@@ -50,10 +48,8 @@ from pages.shared.address.link import link_has
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
-from pages.shared.live.events import RUNS, STEPS, topic
 from pages.shared.live.runs import source_sentence
-from pages.shared.live.state import KEPT, escaped, manager, sentence, sentences, store
-from pages.shared.live.watch import follow
+from pages.shared.live.state import KEPT, escaped, sentence
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
 
@@ -78,22 +74,12 @@ def race(beside_title: DeltaGenerator) -> None:
 
     Raises: EcvError for a run that cannot be shown.
     """
-    run = choose_run(usual_run, active=True)
+    run = choose_run(usual_run)
     if run is None:
         return
-    manager()
     with beside_title:
         present_button()
-    if run.state.active:
-        follow(
-            _live,
-            run.run_id,
-            key="race",
-            of=[topic(RUNS, [run.run_id])],
-            often=[STEPS],
-        )
-    else:
-        _again(run)
+    _again(run)
     at_scale_panel(run)
 
 
@@ -149,35 +135,9 @@ def _again(run: Run) -> None:
     link_has({"run": run.run_id})
 
 
-def _live(run_id: str) -> None:
-    with sentences():
-        run = store().run(run_id)
-        if not run.state.active:
-            st.rerun()  # the whole page: from now on it can be played again
-        done = len(run.folds)
-        elapsed, part = None, 0.0
-        if run.progress is not None:
-            elapsed = max((datetime.now(UTC) - run.progress.started_at).total_seconds(), 0.0)
-            part = run.progress.step / run.progress.steps if run.progress.steps else 0.0
-        expected = tallies(run.folds, run.k)[-1].seconds / run.k if done else None
-        live = {"done": done, "elapsed": elapsed, "expected": expected, "part": part}
-        with st.container(key="presented-race"):
-            st.badge(f"live: {run_title(run)}", icon=":material/sensors:", color="blue")
-            _race(key="race-live", data=race_data(run, NAME) | {"live": live})
-        if not run.spec.full:
-            st.caption(
-                "This run ends where its rule says stop; what it saves is then estimated. Start a "
-                "run with **Go on to k after the stop** for a race to the end."
-            )
-        elif run.queue_position:
-            st.caption(f"It waits for {counted(run.queue_position, 'run')} before it.")
-
-
 def race_data(run: Run, slider: str) -> dict[str, Any]:
-    """What lanes.js draws of a run, finished or going on."""
+    """What lanes.js draws of a run with a finished fold."""
     told = tallies(run.folds, run.k)
-    if len(told) <= run.k:  # nothing is known of any: lanes of equal folds
-        told = [Tally(n=n, seconds=float(n), ran=n == 0) for n in range(run.k + 1)]
     steps = range(run.k + 1)
     seconds = [after.seconds - before.seconds for before, after in pairwise(told)]
     return {
@@ -197,7 +157,7 @@ def race_data(run: Run, slider: str) -> dict[str, Any]:
             },
             {
                 "name": f"{run.k}-fold",
-                "end": run.k if len(run.folds) or not run.state.active else None,
+                "end": run.k,
                 "says": [_k_fold_says(run, told, n) for n in steps],
             },
         ],
@@ -209,8 +169,6 @@ def race_data(run: Run, slider: str) -> dict[str, Any]:
 def _verdict(run: Run, told: Sequence[Tally], n: int) -> str:
     """The sentence below the lanes after n folds of the k-fold lane."""
     stop, k = run.stopped_at, run.k
-    if n == 0 and run.state is RunState.QUEUED:
-        return "On the starting line: the run is queued."
     if n == 0:
         return "Both run the same folds; only one of them may stop."
     if stop is None or n < stop:
@@ -261,8 +219,6 @@ def _k_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
 
 
 def _running(run: Run, n: int) -> str:
-    if n >= len(run.moments) and run.state.active:
-        return f"running fold {min(n + 1, run.k)} of {run.k}"
     mean = f", mean {run.moments[n - 1].mean:.4f}" if 0 < n <= len(run.moments) else ""
     return f"{n} of {run.k} folds{mean}"
 
@@ -310,8 +266,8 @@ _USED, _OF = "folds_used", "folds-used-of"
 
 
 def at_scale_panel(run: Run) -> None:
-    """Inputs on the left, the year on the right; nothing of a run whose energy is not known."""
-    if not run.folds or energy_of(run).source == "none":
+    """Inputs on the left, the year on the right; nothing of one fold, or without its energy."""
+    if run.k == 1 or energy_of(run).source == "none":
         return
     st.header("What would it save at scale?", anchor=False)
     left, right = st.columns([1.25, 1], gap="large")
@@ -376,7 +332,7 @@ def at_scale_sentence(
 
 
 def _workload(run: Run) -> tuple[AtScale, Stops | None]:
-    first, second, third = st.columns(3)
+    first, second = st.columns(2)
     runs = first.number_input(
         "Runs per week",
         min_value=0,
@@ -387,23 +343,20 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
         **KEPT,
         help="Each one a whole cross-validation: every model, setting and dataset counts.",
     )
-    folds = second.number_input(
-        "Folds (k)", min_value=2, max_value=1000, value=max(run.k, 2), key="scale_k", **KEPT
-    )
     recorded: list[Run] = []
     with suppress(EcvError):  # said where the run is chosen
         recorded = recorded_runs()
-    stops = stops_of(recorded, int(folds))
+    stops = stops_of(recorded, run.k)
     typical = round(stops.mean, 1) if stops else float(run.stopped_at or PAPER_STOP)
-    usual = min(typical, float(folds))
-    of = (None if stops else run.run_id, folds)
+    usual = min(typical, float(run.k))
+    of = (None if stops else run.run_id, run.k)
     if st.session_state.get(_OF, of) != of:
         st.session_state[_USED] = usual  # other runs have other stops
     st.session_state[_OF] = of
-    used = third.number_input(
+    used = second.number_input(
         "Folds used on average",
         min_value=1.0,
-        max_value=float(folds),
+        max_value=float(run.k),
         value=usual,
         step=0.5,
         key=_USED,
@@ -415,7 +368,7 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     joules, seconds = _per_fold(run)
     work = AtScale(
         runs_per_week=float(runs),
-        k=int(folds),
+        k=run.k,
         folds_used=float(used),
         joules_per_fold=joules,
         seconds_per_fold=seconds,

@@ -27,45 +27,33 @@ from pages.shared.live.state import sentence, store
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from matplotlib.figure import Figure
 
 
 def fold_table(run: Run) -> None:
-    """The table, newest fold last, and its downloads."""
+    """The table, newest fold last."""
     if not run.folds:
         st.caption("No fold is finished yet.")
         return
-    frame = fold_rows(run)
-    label = metric_label(run.spec)
-    reals = {
-        name: number(name, "%.4f")
-        for name in frame.column_names
-        if name not in ("n", "fold", "users", "samples", "used", "source")
-    }
-    estimates = {
-        name: number(name, "%.2g")
-        for name in frame.column_names
-        if name.endswith(" Wh") or name == "grams CO2e"
+    frame, label = fold_frame(run), metric_label(run.spec)
+    pinned = st.column_config.NumberColumn
+    said = {
+        "used": "Up to the stop.",
+        "processor s": "Of all cores, of this fold alone.",
+        "GPU s": "Of all GPUs, of this fold alone.",
+        "other work %": "Of the machine, by other programs; above 5 % the energy is in no sum.",
     }
     table(
         frame,
-        reals
-        | estimates
+        {
+            name: number(None, _form(name), said.get(name))
+            for name in frame.select_dtypes("float").columns
+        }
         | {
-            "n": st.column_config.NumberColumn("n", pinned=True, help="Folds seen so far."),
-            "fold": st.column_config.NumberColumn("fold", pinned=True, help="Its index, from 0."),
+            "n": pinned("n", pinned=True, help="Folds seen so far."),
+            "fold": pinned("fold", pinned=True, help="Its index, from 0."),
             "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
-            "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
-            "fit s": number("fit s", "%.2f"),
-            "evaluate s": number("evaluate s", "%.2f"),
-            "processor s": number("processor s", "%.2f", "Of all cores, of this fold alone."),
-            "GPU s": number("GPU s", "%.2f", "Of all GPUs, of this fold alone."),
-            "other work %": number(
-                "other work %",
-                "%.0f",
-                "Of the machine, by other programs; above 5 % the energy is in no sum.",
-            ),
+            "score": pinned(label, format="%.4f", pinned=True),
         },
         placeholder="",
         key=f"folds-{run.run_id}",
@@ -73,43 +61,48 @@ def fold_table(run: Run) -> None:
     )
 
 
+def _form(name: str) -> str:
+    if name.endswith(" Wh") or name == "grams CO2e":
+        return "%.2g"
+    return {"s": "%.2f", "%": "%.0f"}.get(name.rpartition(" ")[2], "%.4f")
+
+
 def downloads(run: Run) -> None:
     """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed."""
     if not run.folds:
         return
     name = file_name(f"{run_name(run)} {run.run_id}")
-    with st.container(horizontal=True):
-        st.download_button(
+    kinds: list[tuple[str, Callable[[Run], str | bytes], str, str, str | None]] = [
+        (
             "Report",
-            partial(_report, run),
-            file_name=f"{name}.html",
-            mime="text/html",
-            icon=":material/description:",
-            key=f"report-{run.run_id}",
-            on_click="ignore",
-            help="One page to print or to send: settings, figure 1, results, energy, how to "
-            "repeat it, what to cite.",
-        )
-        st.download_button(
-            "Folds as CSV",
-            lambda: csv_of(fold_frame(newest(run))),
-            file_name=f"{name}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            key=f"csv-{run.run_id}",
-            on_click="ignore",
-        )
-        st.download_button(
+            _report,
+            "html",
+            "text/html",
+            "One page to print or to send: settings, figure 1, results, energy, how to repeat it, "
+            "what to cite.",
+        ),
+        ("Folds as CSV", lambda run: csv_of(fold_frame(run)), "csv", "text/csv", None),
+        (
             "Run as JSON",
-            partial(_document, run),
-            file_name=f"{name}.json",
-            mime="application/json",
-            icon=":material/download:",
-            key=f"json-{run.run_id}",
-            on_click="ignore",
-            help=f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
+            _document,
+            "json",
+            "application/json",
+            f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
             "import it.",
-        )
+        ),
+    ]
+    with st.container(horizontal=True):
+        for label, make, ending, mime, said in kinds:
+            st.download_button(
+                label,
+                partial(_now, make, run),
+                file_name=f"{name}.{ending}",
+                mime=mime,
+                icon=":material/download:",
+                key=f"{ending}-{run.run_id}",
+                on_click="ignore",
+                help=said,
+            )
 
 
 def figure_1(shown: Run) -> Callable[[], Figure]:
@@ -128,15 +121,17 @@ def figure_1(shown: Run) -> Callable[[], Figure]:
     return draw
 
 
-def _report(shown: Run) -> str:
-    run = newest(shown)
+def _now(make: Callable[[Run], str | bytes], run: Run) -> str | bytes:
+    return make(newest(run))
+
+
+def _report(run: Run) -> str:
     origin = origins(store()).get(run.run_id)
     made_with = origin.made_with if origin else None
     return run_report(run, made_with, origin=imported_sentence(run.run_id))
 
 
-def _document(shown: Run) -> str:
-    run = newest(shown)
+def _document(run: Run) -> str:
     origin = origins(store()).get(run.run_id)
     made_with = origin.made_with if origin else environment()
     return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
@@ -168,69 +163,46 @@ def so_far(run: Run) -> pd.DataFrame:
     return efold_frame(run.moments, run.stopped_at)
 
 
-def fold_rows(run: Run) -> pa.Table:
-    """`fold_frame` as it is sent to a page, made once for each fold."""
-    return _fold_rows((run.run_id, run.spec.to_json(), run.stopped_at, len(run.folds)), run)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _fold_rows(version: tuple[object, ...], _run: Run) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.Table.from_pandas(fold_frame(_run), preserve_index=False)
-
-
 def fold_frame(run: Run) -> pd.DataFrame:
-    """One row per finished fold: score, mean and width so far, cost, and all metrics."""
-    costs = pd.DataFrame(
-        {
-            "fit s": [fold.fit_seconds for fold in run.folds],
-            "evaluate s": [fold.evaluate_seconds for fold in run.folds],
-            "processor s": pd.Series([f.processor_seconds for f in run.folds], dtype=float),
-            "energy Wh": [fold.energy.watt_hours for fold in run.folds],
-            **_gpu(run),
-            **_readings(run),
-            "processor Wh": pd.Series([_part(f, "cpu_joules") for f in run.folds], dtype=float),
-            "GPU Wh": pd.Series([_part(f, "gpu_joules") for f in run.folds], dtype=float),
-            "memory Wh": pd.Series([_part(f, "ram_joules") for f in run.folds], dtype=float),
-            "above idle Wh": pd.Series([_above_idle(f) for f in run.folds], dtype=float),
-            "other work %": pd.Series([_others(f) for f in run.folds], dtype=float),
-            "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
-            "source": [fold.energy.source for fold in run.folds],
-            f"{run.spec.task.unit}s": [fold.users for fold in run.folds],
-        }
-    )
+    """One row per finished fold: score, mean and width so far, cost, and all metrics.
+
+    What is known of no fold, such as the energy of GPUs, has no column.
+    """
+    costs = pd.DataFrame([_costs(fold) for fold in run.folds]).dropna(axis="columns", how="all")
+    users = [fold.users for fold in run.folds]
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
-    metrics.columns = [column_title(name) for name in metrics.columns]
     head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
-    return pd.concat([head, costs, metrics], axis=1)
+    return pd.concat(
+        [
+            head,
+            costs.assign(**{f"{run.spec.task.unit}s": users}),
+            metrics.rename(columns=column_title),
+        ],
+        axis="columns",
+    )
 
 
-def _gpu(run: Run) -> dict[str, pd.Series]:
-    """Where a GPU says for how long it computed for some fold."""
-    seconds = pd.Series([fold.energy.gpu_seconds for fold in run.folds], dtype=float)
-    return {"GPU s": seconds} if seconds.notna().any() else {}
-
-
-def _readings(run: Run) -> dict[str, list[str] | list[float]]:
-    """What each meter said, and for how long the one that counts said nothing."""
-    if not any(fold.energy.readings for fold in run.folds):
-        return {}
+def _costs(fold: FoldResult) -> dict[str, str | float | None]:
+    """What a fold took, what its meters said, and for how long the one that counts said nothing."""
+    energy = fold.energy
+    cpu, gpu, ram = (
+        None if energy.source in WHOLE else joules / 3600  # nothing is known of parts
+        for joules in (energy.cpu_joules, energy.gpu_joules, energy.ram_joules)
+    )
+    above, others = energy.above_idle_joules, energy.other_work
     return {
-        "meters": [readings_words([fold]) for fold in run.folds],
-        "gaps s": [sum(one.gap_seconds for one in f.energy.readings[:1]) for f in run.folds],
+        "fit s": fold.fit_seconds,
+        "evaluate s": fold.evaluate_seconds,
+        "processor s": fold.processor_seconds,
+        "energy Wh": energy.watt_hours,
+        "GPU s": energy.gpu_seconds,
+        "meters": readings_words([fold]) if energy.readings else None,
+        "gaps s": energy.readings[0].gap_seconds if energy.readings else None,
+        "processor Wh": cpu,
+        "GPU Wh": gpu,
+        "memory Wh": ram,
+        "above idle Wh": None if above is None else above / 3600,
+        "other work %": None if others is None else 100 * others,
+        "grams CO2e": energy.grams_co2e,
+        "source": energy.source,
     }
-
-
-def _part(fold: FoldResult, name: str) -> float | None:
-    """None where nothing is known of parts."""
-    return None if fold.energy.source in WHOLE else float(getattr(fold.energy, name)) / 3600
-
-
-def _above_idle(fold: FoldResult) -> float | None:
-    above = fold.energy.above_idle_joules
-    return None if above is None else above / 3600
-
-
-def _others(fold: FoldResult) -> float | None:
-    return None if fold.energy.other_work is None else 100 * fold.energy.other_work

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 import plotly.graph_objects as go
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core.figures.compare import compare_frame
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -26,8 +25,7 @@ from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
-from ecv_core.store.document import command_for, track_call
-from ecv_core.store.ownership import Lease, leases
+from ecv_core.store.ownership import leases
 from pages.run.details import (
     downloads,
     figure_1,
@@ -43,7 +41,7 @@ from pages.shared.address.navigation import RACE, VIEW
 from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
 from pages.shared.live.acting import acting, starter
-from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
+from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.runs import (
     act_and_rerun,
     comparison_of,
@@ -55,68 +53,35 @@ from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
-from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import ago, run_label, state_badge
-
-# Runs that the dashboard does not compute: whose folds they are, and how they go on.
-
-
-_ECV = "python -m ecv_core"
 
 
 def elsewhere_note(run: Run) -> None:
-    """Says it, with what to type where the run can go on; nothing for a run of the dashboard."""
-    if computed_here(run.spec):
-        return
-    waits = run.outside and run.state.active
-    said, *typed = how_to_go_on(run, leases(store(), run.run_id) if waits else {})
-    st.caption(f":material/integration_instructions: {escaped(whose_folds(run))}")
-    if said:
-        st.info(escaped(said), icon=":material/terminal:")
-    for text in typed:
-        language = "python" if text.startswith("cv =") else "bash"
-        st.code(text, language=language, wrap_lines=True)
-
-
-def whose_folds(run: Run) -> str:
-    """In a sentence, who computes its folds."""
-    name = run.spec.algorithm
+    """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
+    name, left = run.spec.algorithm, counted(run.k - len(run.folds), "fold")
     if run.spec.tracked:
-        said = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
+        whose = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
         if run.state.active and not run.outside:
-            said += " Cancel takes effect when it reports."
-        return said
-    return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
-
-
-def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
-    """A sentence on what to do where the run has folds left, and what to type, if anything.
-
-    The sentence is empty where it has none, or is going on by itself.
-
-    Args:
-        run: it.
-        asked: its folds that other code has asked for.
-    """
-    if run.outside and run.state.active:
-        if not asked:
-            return "It waits to be asked for its next fold:", f"{_ECV} ask {run.run_id}"
-        said = ", ".join(
-            f"fold {one.fold} (asked for {ago(one.asked_at)})" for one in asked.values()
-        )
-        return f"It waits for {said}:", f"{_ECV} tell {run.run_id} {min(asked)} --scores FILE"
-    if run.state.active or not (run.resumable or run.can_be_checked):
-        return ("",)
-    left = counted(run.k - len(run.folds), "fold")
-    if not run.spec.tracked:
-        return ("Install its package, and it can go on.",)
-    if run.resumable:
-        said = f"To go on with the other {left}, run its own program again; its call is:"
-        return said, f"cv = {track_call(run.spec)}", command_for(run.spec)
-    return (
-        f"To check the stop with the other {left}, track it again with full=True (--full): it goes "
-        "on where it stopped.",
-    )
+            whose += " Cancel takes effect when it reports."
+        on = f"To go on with the other {left}, run its own program again."
+        if not run.resumable:
+            on = (
+                f"To check the stop with the other {left}, track it again with full=True (--full): "
+                "it goes on where it stopped."
+            )
+    else:
+        whose = f"Its algorithm, '{name}', is of a plug-in that is not installed here."
+        on = "Install its package, and it can go on."
+    st.caption(f":material/integration_instructions: {escaped(whose)}")
+    if run.state.active and run.outside:
+        asked = leases(store(), run.run_id)
+        folds = [f"fold {one.fold} (asked for {ago(one.asked_at)})" for one in asked.values()]
+        waits = f"for {', '.join(folds)}" if folds else "to be asked for its next fold"
+        command = f"tell {run.run_id} {min(asked)} --scores FILE" if asked else f"ask {run.run_id}"
+        st.info(escaped(f"It waits {waits}:"), icon=":material/terminal:")
+        st.code(f"python -m ecv_core {command}", language="bash", wrap_lines=True)
+    elif not run.state.active and (run.resumable or run.can_be_checked):
+        st.info(escaped(on), icon=":material/terminal:")
 
 
 FIGURE_HEIGHT = 440
@@ -130,16 +95,23 @@ def live_run(runs: list[Run]) -> None:
     if len(runs) > 1:
         shown = {name: algorithm_title(name) for name in names} | {FOLLOW: "Follow the queue"}
         label_from_link("show", shown)
-        st.segmented_control(
-            "Show",
-            [FOLLOW, *names],
-            format_func=shown.__getitem__,
-            default=FOLLOW,
-            required=True,
-            key="show",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.segmented_control(
+                "Show",
+                [FOLLOW, *names],
+                format_func=shown.__getitem__,
+                default=FOLLOW,
+                required=True,
+                key="show",
+                bind="query-params",
+                label_visibility="collapsed",
+            )
+            st.page_link(
+                "runs/runs.py",
+                label="Compare them",
+                icon=":material/balance:",
+                query_params=comparison_of([run.run_id for run in runs]),
+            )
     ids = [run.run_id for run in runs]
     follow(
         _run,
@@ -218,6 +190,7 @@ def _run(following: bool, read: list[list[Run]]) -> None:
             with st.container(key="presented-title", width="content"):
                 st.title(run_title(run), anchor=False, width="content")
             state_badge(run.state)
+            st.caption(f"seed {run.spec.seed}", width="content")
         with st.container(
             horizontal=True, vertical_alignment="center", width="content", key="run-actions"
         ):
@@ -227,7 +200,14 @@ def _run(following: bool, read: list[list[Run]]) -> None:
     _details(run, runs)
 
 
-def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: str) -> None:
+def _followed(
+    draw: Callable[[Run, list[Run]], None],
+    runs: list[Run],
+    *,
+    key: str,
+    kind: str = FOLDS,
+    often: Sequence[str] = (),
+) -> None:
     """Draw what every fold changes, and for as long as folds come now and then anew."""
     if not any(run.state.active for run in runs):
         draw(shown_run(runs), runs)
@@ -238,7 +218,7 @@ def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: s
         runs = read.pop() if read else _still_there()
         draw(shown_run(runs), runs)
 
-    follow(newest_runs, key=key, of=[topic(FOLDS, [run.run_id for run in runs])])
+    follow(newest_runs, key=key, of=[topic(kind, [run.run_id for run in runs])], often=often)
 
 
 def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict[str, object]:
@@ -258,7 +238,8 @@ def _results(run: Run, runs: list[Run]) -> None:
     told = _told("verdict", run, lambda run: {"html": verdict_html(run)})
     with st.container(key="presented-verdict"):
         show(told, key="said", room="verdict")
-    _note(run, runs)
+    if not computed_here(run.spec):
+        _followed(lambda run, _: elsewhere_note(run), runs, key="note", kind=RUNS, often=[STEPS])
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
     if len(acting().places) > 1 and (place := store().place_of(run.group)):
@@ -273,22 +254,6 @@ def _results(run: Run, runs: list[Run]) -> None:
     with right:
         room = "facts" if energy_may_come(run) else None
         show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
-    if len(runs) > 1:
-        _followed(lambda _, runs: _compare(runs), runs, key="together")
-
-
-def _note(run: Run, runs: list[Run]) -> None:
-    """Who computes the run, if not the dashboard, and which fold it waits for."""
-    if not (run.outside and run.state.active):
-        elsewhere_note(run)
-        return
-    read = [run]
-
-    def newest_note() -> None:
-        elsewhere_note(read.pop() if read else shown_run(_still_there()))
-
-    ids = [one.run_id for one in runs]
-    follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[topic(CURVES, ids)])
 
 
 def _figure_1(run: Run) -> dict[str, object]:
@@ -319,20 +284,6 @@ def _figure(run: Run, runs: list[Run]) -> None:
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
         table=lambda: so_far(newest(run)),
         rows=lambda part: _followed(lambda *_: part(), runs, key="rows"),
-    )
-
-
-def _compare(runs: list[Run]) -> None:
-    frame = compare_frame([(algorithm_title(run.spec.algorithm), run) for run in runs])
-    if frame["mean"].isna().all():
-        return
-    st.header("All runs started together", anchor=False)
-    runs_table(frame, RUN_COLUMNS, key="together")
-    st.page_link(
-        "runs/runs.py",
-        label="Compare them: picture, tests and settings",
-        icon=":material/balance:",
-        query_params=comparison_of([run.run_id for run in runs]),
     )
 
 
@@ -368,6 +319,8 @@ def run_actions(run: Run, group: list[Run]) -> None:
         _go_on(run)
     _look_back(run)
     _how_many_folds(group or [run])
+    if run.spec.folds_sha256:
+        return  # folds of a file, which no form can name
     st.button(
         "New run",
         icon=":material/add:",
@@ -404,15 +357,16 @@ def _go_on(run: Run) -> None:
 
 
 def _look_back(run: Run) -> None:
-    """Ways to see the run told again, or raced against k-fold while it goes on."""
-    if run.folds and not run.state.active:
-        st.page_link(
-            "replay/replay.py",
-            label="Replay",
-            icon=":material/replay:",
-            query_params={"run": run.run_id},
-        )
-    if run.spec.full and (run.folds or run.state.active):
+    """Ways to see a run that is over told again, or raced against k-fold."""
+    if not run.folds or run.state.active:
+        return
+    st.page_link(
+        "replay/replay.py",
+        label="Replay",
+        icon=":material/replay:",
+        query_params={"run": run.run_id},
+    )
+    if run.spec.full:
         st.page_link(
             "replay/replay.py",
             label="Race",

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.typing import UploadedFile
 
 from ecv_core import models, splits
 from ecv_core.energy.meter import countries
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.jobs.metering import asked, device, named
-from ecv_core.jobs.rights import Action, PersonRole
+from ecv_core.jobs.rights import PersonRole
 from ecv_core.models import ALGORITHMS
-from ecv_core.records.errors import EcvError, InputError
+from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter, ParamValue
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Task
-from ecv_core.splits import IMPORTED, SPLITS
+from ecv_core.splits import SPLITS
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
-from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
-from pages.shared.live.acting import handling, who, why_not
+from pages.shared.live.acting import who
 from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
     about,
+    asked_split,
     other_settings,
     parameter_key,
     parameter_widget,
@@ -112,9 +109,6 @@ def parameter_settings(names: list[str]) -> Chosen:
             algorithm = ALGORITHMS[name]
             if algorithm.parameters:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
-                if paper := algorithm.paper_default:
-                    words = ", ".join(f"{name} {value}" for name, value in dict(paper).items())
-                    st.caption(f"In the paper: {words.replace('_', ' ')}.")
                 with st.container(horizontal=True):
                     chosen[name] = parameter_widgets(name, algorithm.parameters)
     return chosen
@@ -155,10 +149,6 @@ SYMBOLS_OF_SAMPLES = (
 )
 _SYMBOLS = {Task.TOP_N: SYMBOLS, Task.RATINGS: SYMBOLS_OF_RATINGS}
 
-STORED = "stored-folds"
-"""In the session: (dataset, SHA-256, k) of the fold file whose run was opened for a new one."""
-
-
 TASK_OF = "task-of"
 """In the session: the task whose usual metric and split were offered."""
 
@@ -180,20 +170,11 @@ def usual_of_task(names: list[str]) -> None:
     state["metric"], state["split"] = task.usual_metric, task.usual_split
 
 
-def fold_settings(
-    dataset: str, on_disk: bool, task: Task = Task.TOP_N
-) -> tuple[dict[str, Any], bool]:
-    """Widgets of folds and score; a fold file that does not fit is refused beside them.
-
-    Args:
-        dataset: its id.
-        on_disk: whether it can be read.
-        task: of the picked algorithms, which says what a fold file has to hold.
-    Returns: what was picked, as arguments of `make_spec`; and whether it can be used, which it
-        cannot while a fold file is wanted but not there yet.
-    """
+def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
+    """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
-    usual_k(_asked_split())
+    asked = asked_split()
+    usual_k(asked)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **about("metric"))
     ranked = METRICS[metric].task is Task.TOP_N
@@ -202,77 +183,18 @@ def fold_settings(
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=_asked_split()
-        not in (next(iter(SPLITS)), task.usual_split),  # so that a link's split is seen
+        expanded=asked not in (next(iter(SPLITS)), task.usual_split),  # a link's split is seen
     ):
-        split = strategy_select([*splits.serving(task), *[IMPORTED] * (not task.of_table)])
-        params: dict[str, ParamValue] = {}
-        if split != IMPORTED:
-            strategy = SPLITS[split]
-            words = f"**{strategy.title}.** {strategy.help} *{strategy.ecv}*"
-            if strategy.single and k != 1:
-                k = 1
-                words += " This strategy makes one split, so k is 1 here."
-            st.caption(words)
-            params = strategy_parameters(strategy)
-        sha256, k, ready = (
-            _fold_file(dataset, on_disk, k, task) if split == IMPORTED else (None, k, True)
-        )
+        strategy = SPLITS[strategy_select(splits.serving(task))]
+        words = f"{strategy.help} *{strategy.ecv}*"
+        if strategy.single and k != 1:
+            k = 1
+            words += " This strategy makes one split, so k is 1 here."
+        st.caption(words)
+        params = strategy_parameters(strategy)
         seed = setting_widget("seed", width=200)
-    picked = {
-        "split": split,
-        "split_params": params,
-        "folds_sha256": sha256,
-        "k": k,
-        "seed": seed,
-        "metric": metric,
-        "n": n,
-    }
-    return picked | score, ready
-
-
-def _asked_split() -> str:
-    """As picked, or as the address has it; the first one where neither says."""
-    asked = st.session_state.get("split") or st.query_params.get("split")
-    return asked if asked in (*SPLITS, IMPORTED) else next(iter(SPLITS))
-
-
-def _fold_file(dataset: str, on_disk: bool, k: int, task: Task) -> tuple[str | None, int, bool]:
-    file = None
-    if why := why_not(Action.UPLOAD):
-        st.caption(why)
-    else:
-        file = st.file_uploader(
-            "Fold file",
-            type=["csv", "gz", "zip"],
-            max_upload_size=max_upload_mb(),
-            help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
-            "interaction of the prepared dataset exactly once. Or a ZIP as exported here.",
-        )
-    stored = st.session_state.get(STORED)
-    if file is None and stored and stored[0] == dataset:
-        st.caption(f":green[:material/check_circle:] The {stored[2]} folds of the run before.")
-        return stored[1], stored[2], True
-    if file is None or not on_disk:
-        st.caption("Released folds as CSV: `user_id,item_id,fold`. Their number of folds sets k.")
-        return None, k, False
-    try:
-        with st.spinner("Checking the folds against the dataset ..."):
-            sha256, folds = _imported(dataset, file.file_id, task.value, file)
-    except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return None, k, False
-    st.caption(f":green[:material/check_circle:] {folds} folds, every interaction once.")
-    return sha256, folds, True
-
-
-@st.cache_data(show_spinner=False, max_entries=8)
-def _imported(dataset: str, file_id: str, task: str, _file: UploadedFile) -> tuple[str, int]:
-    name = Path(_file.name).name
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        path.write_bytes(_file.getvalue())
-        return handling().import_folds(dataset, path, Task(task))
+    picked = {"k": k, "seed": seed, "metric": metric, "n": n}
+    return picked | {"split": strategy.id, "split_params": params} | score
 
 
 def metric_select(

@@ -33,7 +33,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
-from ecv_core.splits import IMPORTED, SPLITS, exchangeable
+from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
@@ -44,7 +44,6 @@ from pages.run.settings import (
     FULL,
     NEGATIVES,
     SAMPLED,
-    STORED,
     TASK_OF,
     algorithm_picker,
     fold_settings,
@@ -57,13 +56,19 @@ from pages.run.settings import (
     stop_settings,
     usual_of_task,
 )
-from pages.shared.address.link import label_from_link, link_has, link_warning, step_from_link
+from pages.shared.address.link import label_from_link, link_warning, step_from_link
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import place_picker
-from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
+from pages.shared.widgets.setting_widgets import (
+    K_OF,
+    choice_labels,
+    on_form,
+    parameter_key,
+    split_titles,
+)
 
 _BUSY = 0.5
 """Programs that compute, for each processor: above that it is said."""
@@ -83,7 +88,7 @@ def link_check() -> None:
         "dataset": titles_of(datasets.catalogue(), dataset_title),
         "algorithm": ALGORITHM_LABELS,
         "rule": rule_titles(),
-        "split": {name: name for name in (*SPLITS, IMPORTED)},
+        "split": split_titles(),
         "country": {code: known.name for code, known in countries().items()},
     }.items():
         label_from_link(key, labels, strict=True)
@@ -260,7 +265,7 @@ def start_form() -> None:
         task = ALGORITHMS[names[0]].task if names else picked_dataset().tasks[0]
         with data_place:
             entry, ready = dataset_picker(task, tables=True)
-        picked, folds_ready = fold_settings(entry.id, ready, task)
+        picked = fold_settings(task)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
         st.header("When to stop", anchor=False)
@@ -283,7 +288,6 @@ def start_form() -> None:
                     **picked | {"rule_params": _of_others(picked, name)},
                 )
                 for name in names
-                if folds_ready
             ]
             for spec in wanted if ready else []:
                 check_needs(spec)
@@ -307,8 +311,6 @@ def start_form() -> None:
             st.markdown(_summary(specs, names, trouble))
         else:
             st.markdown(not_ready(entry))
-    if picked["split"] == IMPORTED:
-        link_has(without=_FILE)
     with expectation_place:
         expectation(specs if ready else [])
         anew = _anew(specs if ready else [])
@@ -358,7 +360,6 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         min_folds_key(spec.rule): spec.min_folds,
         K_OF: spec.split,
         TASK_OF: spec.task,
-        STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     if computed_here(spec):
         params = ALGORITHMS[spec.algorithm].every(spec.params)
@@ -372,16 +373,11 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         st.session_state[key] = value
 
 
-_FILE = "the fold file: whoever opens it adds it again"
-
-
 def _summary(specs: list[RunSpec], names: list[str], trouble: EcvError | None) -> str:
     if not names:
         return "Pick at least one algorithm."
     if trouble:
         return "Change what the message below is about."
-    if not specs:
-        return "Add a fold file, or pick another fold strategy."
     spec = specs[0]
     titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
     folds = (

@@ -32,7 +32,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import ALL_COLUMNS, csv_button, runs_table
+from pages.shared.widgets.tables import csv_button, runs_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
         panels.setdefault(_panel(run), []).append(run)
     return {
         f"y{number if number > 1 else ''}|{place}": (
-            f"{'.' if run.run_id in own else 'replay'}?run={run.run_id}"
+            f"{'run' if run.run_id in own else 'replay'}?run={run.run_id}"
         )
         for number, panel in enumerate(panels.values(), start=1)
         for place, run in enumerate(panel)
@@ -96,8 +96,7 @@ def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     )
     frame = compare_frame(runs, best)
     named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
-    columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
-    runs_table(frame, columns, key="compare-runs")
+    runs_table(frame, algorithms=not named, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
     unnamed = [run for _, run in runs]
     energy_bar(

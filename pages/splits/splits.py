@@ -2,14 +2,11 @@
 
 import streamlit as st
 
-from pages.shared.address.navigation import RANKS, VIEW, lead_to, page
+from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link
 
 with page():
-    if st.query_params.get(VIEW) == "What it does to the ranking":  # a link of version 0.1
-        lead_to("studies", {VIEW: RANKS})
-        st.stop()
     st.title("Who trains on what, and from when?", anchor=False)
     st.markdown(
         f"A **{glossary_link('split')}** decides what a recommender learns from and what it is "

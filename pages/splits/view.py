@@ -18,16 +18,16 @@ from ecv_core.analysis.split_tables import (
     toy_split,
 )
 from ecv_core.figures.splits import timeline_figure, timeline_steps
-from ecv_core.figures.words import counted, dataset_title
+from ecv_core.figures.words import counted, dataset_title, titles_of
 from ecv_core.fold import folds_of, prepared
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving, strategy
+from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import link_has
+from pages.shared.address.link import label_from_link, link_has
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
@@ -36,11 +36,11 @@ from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
-    known_split,
     parameter_key,
     parameters_owner,
     setting_widget,
     split_download,
+    split_titles,
     strategy_parameters,
     strategy_select,
     usual_k,
@@ -75,11 +75,6 @@ def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
 def _folds(content: str, spec: RunSpec) -> Folds:
     """Some megabytes for a million interactions, so only the newest few are kept."""
     return folds_of(spec)
-
-
-def check_split(content: str, spec: RunSpec) -> None:
-    """Raises: FoldsError with the reason why the dataset cannot be split so, if it cannot."""
-    _folds(content, spec)
 
 
 SLIDER = "split-fold"
@@ -238,8 +233,9 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
     found = leakage_of(content, spec, fold)
     if found is None:
         st.info(
-            escaped(spec.dataset) + " has neither timestamps nor any other order, so it is not "
-            "known what came later; pick a dataset with timestamps, such as synthetic or ml-1m.",
+            escaped(dataset_title(spec.dataset))
+            + " has neither timestamps nor any other order, so "
+            "it is not known what came later; pick a dataset with timestamps, such as Synthetic.",
             icon=":material/schedule:",
         )
         return
@@ -305,7 +301,7 @@ def how_it_splits() -> None:
     content = datasets.source_key(spec.dataset)
     try:
         with st.spinner("Splitting ..."):
-            check_split(content, spec)
+            _folds(content, spec)
     except EcvError as error:
         st.warning(sentence(error), icon=":material/block:")
         return
@@ -328,7 +324,6 @@ def take_along(spec: RunSpec) -> None:
             help="Opens the Run page in a new tab, with this dataset and split filled in.",
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
-        split_download(spec, key="split-recbole", label="ZIP for RecBole", form="recbole")
         link_has(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
@@ -355,21 +350,19 @@ def address_of(spec: RunSpec) -> dict[str, str]:
 MODEL = "popular"
 """A split has no model, but a spec has; this one is the cheapest."""
 
-_CHECKS = {"dataset": datasets.entry, SPLIT: strategy}
-
 
 def choose_split() -> tuple[RunSpec, bool]:
     """The picked split as a spec, and whether its dataset is ready to be used.
 
     Raises: InputError for a value that cannot work.
     """
-    _link_check()
-    known_split()
+    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
+    label_from_link(SPLIT, split_titles(), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
         split_id = strategy_select(serving(Task.TOP_N))
         known = SPLITS[split_id]
-        st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
+        st.caption(f"`{known.id}`: {escaped(known.help)}")
         params = strategy_parameters(known)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
@@ -377,7 +370,8 @@ def choose_split() -> tuple[RunSpec, bool]:
         k = 1
         if not known.single:
             k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
-        _more(known)
+        st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
+        st.caption(f"*Source.* {escaped(known.source)}.")
     spec = make_spec(
         dataset=entry.id,
         algorithm=MODEL,
@@ -390,25 +384,8 @@ def choose_split() -> tuple[RunSpec, bool]:
     return spec, ready
 
 
-def _more(known: Strategy) -> None:
-    st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
-    st.caption(f"*Source.* {escaped(known.source)}.")
-
-
 _SEED_HELP = "Fixes every random choice of the split: same seed, same split."
 _K_HELP = (
     "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
     "steps back, fold 0 is the single split that papers report."
 )
-
-
-def _link_check() -> None:
-    """Say what the address asks for that is not here; the widgets show the usual instead."""
-    for name, check in _CHECKS.items():
-        for value in st.query_params.get_all(name):
-            try:
-                check(value)
-            except UnknownName as error:
-                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
-            except EcvError as error:
-                st.warning(sentence(error), icon=":material/link_off:")

@@ -32,7 +32,6 @@ from ecv_core.figures.heatmap import (
 )
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
-from ecv_core.figures.words import setting_words
 from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
@@ -275,16 +274,8 @@ def rules_section(done: Summary, frame: pd.DataFrame) -> None:
     """Which rule gives most for the energy: what each needs for e-fold's difference."""
     group = JOULES if JOULES in set(frame["weighting"]) else CELLS
     here = frame[frame["weighting"] == group]
-    rules = list(dict.fromkeys(here["rule"]))
-    values, notes = rules_steps(here, done.alphas, rules)
-    numbers(
-        SLIDER,
-        key="study-rules",
-        labels=[(rule, "The energy that it needs for e-fold's difference.") for rule in rules],
-        values=values,
-        notes=notes,
-        sentences=verdicts(here, done.alphas, done.texts, group),
-    )
+    sentences = verdicts(here, done.alphas, done.texts, group)
+    numbers(SLIDER, key="study-rules", sentences=sentences)
     st.caption(
         "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "
         "table has its difference at e-fold's energy too, and energy as a mean over runs beside "
@@ -298,51 +289,34 @@ def rules_section(done: Summary, frame: pd.DataFrame) -> None:
     chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
 
 
-def rules_steps(
-    frame: pd.DataFrame, alphas: list[float], rules: list[str]
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Per alpha the energy of each rule, and the setting of it, or over how many runs."""
-    most = int(frame["cells"].max())
-    keyed = {(row["alpha"], row["rule"]): row for row in frame.to_dict("records")}
-    values, notes = [], []
-    for alpha in alphas:
-        rows = [keyed[alpha, rule] for rule in rules]
-        values.append([_rule_energy(row) for row in rows])
-        notes.append([_rule_setting(row, most) for row in rows])
-    return values, notes
-
-
-def _rule_energy(row: Mapping[Hashable, Any]) -> str:
-    error = row["equal_difference_error"]
-    sampled = f" ± {error:.1f}" if error else ""
-    return f"{row['equal_difference_energy_percent']:.1f} %{sampled}"
-
-
-def _rule_setting(row: Mapping[Hashable, Any], most: int) -> str:
-    words = setting_words(row["rule"], row["equal_difference_setting"])
-    if row["cells"] == most:
-        return words
-    return (
-        f"{words}; {row['cells']:.0f} of {most} runs, of which e-fold needs "
-        f"{row['energy_percent']:.1f} %"
-    )
-
-
 def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
-    """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence."""
+    """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence.
+
+    Rules that are known for some of the runs only come last, beside e-fold over the same ones.
+    """
     here = frame[frame["weighting"] == group]
-    most = here["cells"].max()
-    energy = here[here["cells"] == most].pivot(
-        index="alpha", columns="rule", values="equal_difference_energy_percent"
-    )
-    off = here[here["rule"] == PAPERS_RULE].set_index("alpha")["difference_percent"]
+    most = int(here["cells"].max())
     bill = "of the total energy" if group == JOULES else "of the energy"
     found = []
     for alpha, text in zip(alphas, texts, strict=True):
-        ranked = energy.loc[alpha].sort_values(kind="stable")
-        needs = ", ".join(f"{rule} {share:.0f} %" for rule, share in ranked.items())
+        rows = here[here["alpha"] == alpha].sort_values(
+            "equal_difference_energy_percent", kind="stable"
+        )
+        off = rows.loc[rows["rule"] == PAPERS_RULE, "difference_percent"].item()
+        told = rows.to_dict("records")
+        needs = ", ".join(_need(row) for row in told if row["cells"] == most)
+        rest = "".join(
+            f" Over {row['cells']} of the {most} runs: {_need(row)}, where e-fold needs "
+            f"{row['energy_percent']:.0f} %."
+            for row in told
+            if row["cells"] < most
+        )
         found.append(
-            f"For a difference of {off.loc[alpha]:.2f} %, that of e-fold with alpha {text}, the "
-            f"rules need this much {bill}: {needs}."
+            f"For a difference of {off:.2f} %, that of e-fold with alpha {text}, the "
+            f"rules need this much {bill}: {needs}.{rest}"
         )
     return found
+
+
+def _need(row: Mapping[Hashable, Any]) -> str:
+    return f"{row['rule']} {row['equal_difference_energy_percent']:.0f} %"

@@ -31,6 +31,7 @@ from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.run.settings import metric_select
+from pages.run.start_form import expectation
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
@@ -40,7 +41,7 @@ from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import place_picker
-from pages.shared.widgets.setting_widgets import about, setting_widget
+from pages.shared.widgets.setting_widgets import about, setting_widget, split_titles
 from pages.shared.widgets.tables import number, table
 
 RECORDED = "recorded"
@@ -146,7 +147,8 @@ def progress_words(cells: Sequence[Cell]) -> str:
     done = sum(len(cell.run.folds) for cell in cells if cell.run)
     folds = sum((cell.run or cell).spec.max_folds for cell in cells)
     finished = sum(cell.run is not None and cell.run.state is RunState.FINISHED for cell in cells)
-    words = [f"**{finished} of {len(cells)}** runs are finished", f"{done} of {folds} folds"]
+    runs = counted(len(cells), "run")
+    words = [f"**{finished} of {runs}** finished", f"{done} of {folds} folds"]
     borrowed = sum(cell.borrowed for cell in cells)
     if borrowed:
         words.append(f"{borrowed} reused from earlier runs")
@@ -169,7 +171,7 @@ def _row(cell: Cell) -> dict[str, object]:
     row: dict[str, object] = {
         "dataset": dataset_title(spec.dataset),
         "algorithm": algorithm_title(spec.algorithm),
-        "split": split_label(spec),
+        "split": split_words(split_label(spec)),
     }
     if run is None:
         return row | {"state": "deleted", "note": "Resume computes it again"}
@@ -192,6 +194,12 @@ def _row(cell: Cell) -> dict[str, object]:
         "score": run.at_stop.mean if run.at_stop else None,
         "note": ", ".join(notes),
     }
+
+
+def split_words(label: str) -> str:
+    """A split's label with its title: 'Windows in time, k = 3'."""
+    name, comma, rest = label.partition(", ")
+    return f"{SPLITS[name].title}{comma}{rest}" if name in SPLITS else label
 
 
 def _actions(study_id: str, cells: Sequence[Cell]) -> None:
@@ -272,12 +280,19 @@ def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
     algorithms = _some("Algorithms", titles, usual, f"new_algorithms{of}", _PARAMETERS)
     least, settings = 1, {}
     if several:
-        least, of_splits = 2, {name: name for name in serving(task)}
-        splits = _some("Splits", of_splits, _USUAL_SPLITS, "new_splits", _PARAMETERS)
+        least = 2
+        splits = _some(
+            "Splits",
+            {one: SPLITS[one].title for one in serving(task)},
+            _USUAL_SPLITS,
+            "new_splits",
+            _PARAMETERS,
+        )
     else:
         settings = _settings(task, of)
         splits = [settings.pop("split")]
     cells: list[Cell] = []
+    specs: list[RunSpec] = []
     said = "Pick at least one dataset and one algorithm."
     if several:
         said = "Pick at least one dataset, two algorithms and two splits."
@@ -285,7 +300,7 @@ def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
         with sentences():
             said = ""
             cells = study.planned(names, algorithms, splits, full=True, **settings)
-            said = work_words(cells, recorded)
+            said, specs = _work(cells, recorded)
     place = place_picker()
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
@@ -296,6 +311,7 @@ def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
             disabled=not cells,
         )
         st.markdown(said)
+    expectation(specs)
     if pressed:
         _begin(cells, place)
 
@@ -322,7 +338,7 @@ def _settings(task: Task, of: str) -> dict[str, Any]:
     return length | {
         "split": split.selectbox(
             options=[name for name in serving(task) if not SPLITS[name].single],
-            format_func=lambda name: f"{name}: {SPLITS[name].title.lower()}",
+            format_func=split_titles().__getitem__,
             **_about(
                 "split", of, help="With its default parameters; those that make several folds."
             ),
@@ -370,30 +386,13 @@ def _begin(cells: Sequence[Cell], place: str) -> None:
         st.rerun()
 
 
-def work_words(cells: Sequence[Cell], recorded: Sequence[Run]) -> str:
-    """How much work a study is, as far as the recorded runs tell."""
+def _work(cells: Sequence[Cell], recorded: Sequence[Run]) -> tuple[str, list[RunSpec]]:
+    """How much work a study is, in words, and what of it is to be computed."""
     known = [one for one in cells if reusable(one.spec, recorded)]
-    specs = {one.spec for one in cells} - {one.spec for one in known}
+    specs = list(dict.fromkeys(one.spec for one in cells if one not in known))
     words = [f"**{counted(len(cells), 'run')}**"]
     if known:
         words.append(f"{len(known)} of them recorded already")
     if specs:
         words.append(f"{counted(sum(spec.k for spec in specs), 'fold')} to compute")
-    took = {spec: _fold_seconds(spec, recorded) for spec in specs}
-    told = sum(spec.k * seconds for spec, seconds in took.items() if seconds is not None)
-    if told:
-        long = duration(told)
-        about = f"{long} and more" if None in took.values() else f"about {long}"
-        words.append(f"{about}, judged by the recorded runs")
-    return ", ".join(words) + "."
-
-
-def _fold_seconds(spec: RunSpec, recorded: Sequence[Run]) -> float | None:
-    """How long a fold takes, if as long as under other splits; None where that is not known."""
-    seconds = [
-        fold.total_seconds
-        for run in recorded
-        if (run.spec.dataset, run.spec.algorithm) == (spec.dataset, spec.algorithm)
-        for fold in run.folds
-    ]
-    return sum(seconds) / len(seconds) if seconds else None
+    return f"{', '.join(words)}.", specs

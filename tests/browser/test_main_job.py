@@ -132,7 +132,7 @@ def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashb
     expect(chips.get_by_role("button", name="Popularity", pressed=True)).to_be_visible()
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
-    expect(page.get_by_text("All runs started together")).to_be_visible()
+    expect(page.get_by_role("link", name="Compare them")).to_be_visible()
     expect(page.locator(".ecv-figure")).to_have_count(1)
     main = page.get_by_test_id("stMain")
     main.evaluate("main => main.scrollTo(0, 400)")

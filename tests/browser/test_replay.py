@@ -157,20 +157,3 @@ def test_the_race_ends_with_what_was_saved_and_moves_less_if_that_is_wanted(
     seen = page.evaluate("window.seen")
     assert seen
     assert all(float(one).is_integer() for one in seen)
-
-
-@pytest.mark.slow
-def test_a_live_race_becomes_one_that_can_be_played_again(page: Page, dashboard: Dashboard) -> None:
-    page.goto(f"{dashboard.url}/run?full=true")
-    expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=PATIENT)
-    page.get_by_role("button", name="Start").click()
-    page.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=PATIENT)
-    match = re.search(r"run=([0-9a-f]+)", page.url)
-    assert match
-    page.goto(f"{dashboard.url}/replay?view=Race&run={match[1]}")
-    expect(page.locator(".ecv-player button").first).to_be_visible(timeout=120_000)
-    page.keyboard.press("End")
-    expect(page.locator(".ecv-lane-says").nth(1)).to_contain_text("done after all 10 folds")
-    page.get_by_role("button", name="Replay it fold by fold").click()
-    page.wait_for_url(re.compile(f"replay.*run={match[1]}"), timeout=PATIENT)
-    sentence(page, "Before the first fold|After")

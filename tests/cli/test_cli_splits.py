@@ -117,9 +117,7 @@ def test_an_exported_split_says_where_the_data_come_from(tmp_path: Path) -> None
     ("file", "arguments", "words"),
     [
         ("folds.csv", ["--split", "leave-last-item"], "export it as a ZIP archive"),
-        ("folds.csv", ["--format", "recbole"], "--format recbole makes a FILE.zip"),
         ("folds.txt", [], "FILE.csv, FILE.csv.gz or FILE.zip"),
-        ("folds.zip", ["--format", "xlsx"], "invalid choice: 'xlsx'"),
     ],
 )
 def test_a_file_that_cannot_hold_the_split_is_refused(

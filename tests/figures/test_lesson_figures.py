@@ -13,34 +13,11 @@ from ecv_core.figures.efold_plot import (
     STOP,
     threshold_figure,
 )
-from ecv_core.figures.lessons import (
-    SAVED,
-    USED,
-    grades_figure,
-    misses_figure,
-    savings_figure,
-    savings_steps,
-    wander_figure,
-)
+from ecv_core.figures.lessons import grades_figure, wander_figure
 from ecv_core.lessons.folds import draws_frame
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from tests.fake_folds import fold_result
-
-
-def test_energy_used_and_saved_are_shares_of_each_datasets_energy():
-    frame = pd.DataFrame(
-        {
-            "alpha": [1e-4] * 3,
-            "dataset": ["b", "a", "a"],
-            "used_joules": [5.0, 10.0, 20.0],
-            "saved_joules": [5.0, 30.0, 40.0],
-        }
-    )
-    steps = savings_steps(frame, ["a", "b"], [1e-4], ["1e-4"])
-    assert steps.patches[0][USED]["x"] == [30, 50]  # a: 30 of 100 J
-    assert steps.patches[0][SAVED]["x"] == [70, 50]
-    assert "a 70 %, b 50 %" in steps.alts[0]
 
 
 def test_the_best_model_is_named_not_only_coloured():
@@ -55,19 +32,8 @@ def test_the_best_model_is_named_not_only_coloured():
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_picture_can_be_drawn_light_and_dark(dark):
     scores = [0.2, 0.4, 0.6, 0.5]
-    misses = pd.DataFrame(
-        {
-            "kind": ["rule", "rule", "plan"],
-            "system": ["s", "", ""],
-            "alpha": [1e-3, 1e-3, np.nan],
-            "folds": [3.0, 3.0, 3.0],
-            "misses_percent": [5.0, 5.0, 2.0],
-        }
-    )
     figures = [
-        savings_figure(["a"], dark=dark),
         wander_figure(draws_frame(np.array(scores), 3), metric="nDCG@10", dark=dark),
-        misses_figure(misses, k=4, dark=dark),
     ]
     for figure in figures:
         assert len(figure.data) >= 1

@@ -1,17 +1,15 @@
-"""The rank table and the scatter plot say what their frames hold."""
+"""The rank table, and the tau triangle say what their frames hold."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.rank_swaps import points_frame
 from ecv_core.figures.splits import (
     arrow,
-    rank_scatter_figure,
-    rank_scatter_words,
     rank_table_figure,
     rank_table_words,
-    tau_text,
+    tau_figure,
+    tau_words,
 )
 
 NAN = float("nan")
@@ -71,23 +69,18 @@ def test_the_table_in_words(ranks):
     assert rank_table_words(same).endswith("No other split changes a rank.")
 
 
-def test_tau_is_said_with_its_interval(taus):
-    texts = [tau_text(row) for _, row in taus.iterrows()]
-    assert texts == ["0.50, interval 0.25 to 1.00", "not defined", "-1.00"]
-
-
-def test_a_point_per_algorithm_with_name_ranks_and_bars(ranks):
-    points = points_frame(ranks, "random-holdout", "temporal-global")
-    figure = rank_scatter_figure(points, "nDCG@10", "0.50")
-    (dots,) = figure.data
-    assert list(dots.x) == [0.3, 0.1]
-    assert list(dots.y) == [0.2, 0.25]
-    assert list(dots.error_x.array) == pytest.approx([0.02, 0.01])
-    assert list(dots.text) == ["ease", "popular"]
-    assert list(dots.textposition) == ["top center", "bottom center"]  # neighbours take turns
-    assert dots.customdata.tolist() == [["ease", 1, 2], ["popular", 2, 1]]
-    assert [note.text for note in figure.layout.annotations] == ["Kendall's tau 0.50"]
-    assert figure.layout.xaxis.title.text == "nDCG@10 under random-holdout"
-    assert rank_scatter_words(points, "nDCG@10", "0.50").endswith(
-        "ease 0.3000 and 0.2000 (rank 1 and 2); popular 0.1000 and 0.2500 (rank 2 and 1)."
+def test_the_triangle_shows_tau_with_its_interval(taus):
+    (cells,) = tau_figure(taus).data
+    assert list(cells.x) == ["a", "b"]
+    assert list(cells.y) == ["b", "c"]
+    assert cells.text[0][0].startswith("<b>0.50</b><br>")
+    assert "0.25 to 1.00" in cells.text[0][0]
+    assert [*cells.text[0][1:], *cells.text[1]] == ["", "-", "<b>-1.00</b>"]
+    assert cells.customdata[0][0] == "1 of 4 pairs swap"
+    assert (cells.zmin, cells.zmax) == (-1, 1)
+    assert cells.reversescale  # the less alike, the stronger
+    assert cells.colorbar.ticktext == ("better: same ranks", "worse: -1")
+    assert tau_words(taus) == (
+        "Kendall's tau between 2 pairs of splits: from -1.00 (b and c) to 0.50 (a and b)."
     )
+    assert "not defined" in tau_words(taus.assign(tau=NAN))

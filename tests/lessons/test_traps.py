@@ -1,21 +1,14 @@
 """Where stopping misleads, by hand and by counting every order."""
 
-from itertools import combinations, permutations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
-from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops
+from ecv_core.lessons.stops import coincidence, scaled_stops
 from ecv_core.records.errors import InputError
 
 SCORES = np.array([0.300, 0.345, 0.310, 0.330, 0.322])
-
-
-def interval(scores):
-    return stats.t.interval(0.95, len(scores) - 1, loc=np.mean(scores), scale=stats.sem(scores))
 
 
 def test_three_equal_folds_stop_at_once_and_are_wrong():
@@ -30,37 +23,6 @@ def test_three_equal_folds_stop_at_once_and_are_wrong():
 def test_folds_that_never_agree_are_no_coincidence():
     with pytest.raises(InputError, match="no order of these folds stops after three"):
         coincidence(np.array([0.1, 0.4, 0.6, 0.9]), alpha=1e-12)
-
-
-def test_misses_are_those_of_every_order_counted_one_by_one():
-    alpha, mean, k = 1e-3, SCORES.mean(), len(SCORES)
-    stops, misses = [], []
-    for order in permutations(SCORES):
-        widths = [np.nan, np.nan] + [np.diff(interval(order[:n]))[0] for n in range(2, k + 1)]
-        stop = next(
-            (n for n in range(3, k + 1) if widths[n] * abs(widths[n - 1] - widths[n]) <= alpha),
-            k,
-        )
-        low, high = interval(order[:stop])
-        stops.append(stop)
-        misses.append(not low <= mean <= high)
-    frame = misses_frame([("one", SCORES)], [alpha])
-    for system in ("one", ""):
-        row = frame[(frame["kind"] == "rule") & (frame["system"] == system)].iloc[0]
-        assert row["folds"] == pytest.approx(np.mean(stops))
-        assert row["misses_percent"] == pytest.approx(100 * np.mean(misses))
-
-
-def test_a_plan_misses_as_often_as_its_sets_of_folds_do():
-    frame = misses_frame([("one", SCORES)], [1e-3])
-    plan = frame[frame["kind"] == "plan"].set_index("folds")["misses_percent"]
-    assert list(plan.index) == [2, 3, 4, 5]  # one fold has no interval
-    for n in (2, 3, 4):
-        wrong = [
-            not low <= SCORES.mean() <= high for low, high in map(interval, combinations(SCORES, n))
-        ]
-        assert plan[n] == pytest.approx(100 * np.mean(wrong))
-    assert plan[5] == pytest.approx(0)
 
 
 @given(

@@ -29,7 +29,7 @@ def test_gradients_by_hand_are_those_of_the_written_loss(lopsided, more, of_user
     loss = model.learn(users, items, negatives)
     found = [weight.grad.clone() for weight in model.weights()]
 
-    model._optimizer.zero_grad()
+    model._optimizers[0].zero_grad()
     user, item, other = model._users[users], model._items[items], model._items[negatives]
     own = (user * item).sum(1) + bias[items, 0]
     rest = (user[:, None] * other).sum(2) + bias[negatives, 0]

@@ -147,7 +147,7 @@ def test_slopes_are_those_of_the_loss_of_the_paper(lopsided, name):
     loss = net.learn(users, items, negatives)
     found = [weight.grad.clone() for weight in net.weights()]
 
-    net._optimizer.zero_grad()
+    net._optimizers[0].zero_grad()
     final = book(net, lopsided)
     user, item, other = final[users], final[13 + items], final[13 + negatives]
     ranking = -logsigmoid((user * item).sum(1, keepdim=True) - (user[:, None] * other).sum(2))

@@ -76,3 +76,47 @@ def test_large_products_in_bfloat16_learn_what_float32_learns(lopsided, monkeypa
     # One multiplication fewer than is large: the same with and without such instructions.
     again, _ = trained(lopsided, monkeypatch, able=True, largest=largest + 1)
     assert again == exact
+
+
+def test_drawn_items_stand_for_all_others_in_expectation(lopsided):
+    net = MultiVAENet(lopsided, settings(sampled_items=5), seed=1)
+    latent = torch.randn((3, 3), generator=torch.Generator().manual_seed(0))
+    columns = torch.tensor([6, 1, 4, 1])
+    with torch.no_grad():
+        whole = net._decoded(latent)
+        drawn = [net._likely(latent, columns) for _ in range(2000)]
+    for logits, places in drawn[:3]:
+        assert logits.shape == (3, 3 + 5)
+        torch.testing.assert_close(logits[:, places], whole[:, columns])
+    sums = torch.stack([logits.exp().sum(dim=1) for logits, _ in drawn])
+    error = sums.std(dim=0) / len(drawn) ** 0.5
+    assert ((sums.mean(dim=0) - whole.exp().sum(dim=1)).abs() < 5 * error).all()
+
+
+def test_with_as_many_drawn_as_there_are_the_likelihood_is_the_full_one(lopsided):
+    net = MultiVAENet(lopsided, settings(sampled_items=1000), seed=1)
+    latent, columns = torch.ones((1, 3)), torch.tensor([2, 9])
+    logits, places = net._likely(latent, columns)
+    whole = net._decoded(latent)
+    found = torch.log_softmax(logits, dim=1)[0, places]
+    torch.testing.assert_close(found, torch.log_softmax(whole, dim=1)[0, columns])
+
+
+def test_a_step_with_drawn_items_leaves_the_rows_of_others_alone(lopsided):
+    net = MultiVAENet(lopsided, settings(sampled_items=1, batch_size=1), seed=1)
+    before = [weight.detach().clone() for weight in net.tables()]
+
+    class Enough(Exception):
+        pass
+
+    def after_one() -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        net.epoch(after_one)
+    changed = [
+        (old != new.detach()).any(dim=1).sum()
+        for old, new in zip(before, net.tables(), strict=True)
+    ]
+    most = np.diff(lopsided.indptr).max() + 1
+    assert 0 < changed[1] <= most < lopsided.shape[1]

@@ -6,7 +6,6 @@ import torch
 from scipy.sparse import csr_array
 
 from ecv_core.models import ALGORITHMS
-from ecv_core.models.base import SharedFit
 from ecv_core.records.interactions import History, Need
 from ecv_core.records.run import no_progress
 
@@ -40,11 +39,11 @@ def separate(algorithm_id: str, params: dict, train: csr_array, users: np.ndarra
 def check(algorithm_id: str, wanted: list[dict], train: csr_array) -> None:
     users = np.arange(train.shape[0])
     algorithm = ALGORITHMS[algorithm_id]
-    fit: SharedFit = algorithm.sharing.build([algorithm.build(params) for params in wanted])
+    models = [algorithm.build(params) for params in wanted]
     history = history_of(algorithm_id, train)
-    fit.begin(train, seed=7, progress=no_progress, history=history)
+    fits = algorithm.sharing.fit(models, train, seed=7, progress=no_progress, history=history)
     places = []
-    for place, model in fit.fits():
+    for place, model in fits:
         model.score(users)  # what is scored must not disturb what is fitted next
         expected = separate(algorithm_id, wanted[place], train, users)
         assert torch.equal(model.score(users), expected), wanted[place]

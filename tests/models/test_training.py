@@ -152,11 +152,3 @@ def test_early_stopping_trains_on_less_and_reports_its_curve(name, checkerboard,
     assert last == ("fit", 5, 5)
     assert 1 <= len(curve) <= 5
     assert all(0 <= value <= 1 for value in curve)
-
-
-@pytest.mark.parametrize("name", sorted(ALGORITHMS))
-def test_presets_give_every_parameter_a_value_it_accepts(name):
-    chosen = ALGORITHMS[name]
-    assert chosen.every(chosen.resolve({})) == chosen.presets["tuned"]
-    for values in chosen.presets.values():
-        assert chosen.every(chosen.resolve(values)) == values

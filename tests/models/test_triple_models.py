@@ -45,7 +45,7 @@ def test_loss_of_triple2vec_is_that_of_the_three_conditional_probabilities(
     triples = [(0, 2, 5), (12, 5, 1), (12, 7, 7)]
     found = net.learn(*(torch.tensor(column) for column in zip(*triples, strict=True)))
 
-    h, p, q, user_bias, item_bias = (weight.detach().numpy() for weight in net.weights())
+    user_bias, item_bias, h, p, q = (weight.detach().numpy() for weight in net.weights())
     total = 0.0
     for user, first, second in triples:
         for own, table, bias, others, context in (
@@ -73,7 +73,7 @@ def test_biases_alone_do_not_decay(lopsided, one_basket_each):
         net.biases()[1].fill_(5.0)
     before = net._firsts.detach().clone()
     next(iter(net.steps()))
-    net._optimizer.step()
+    net._optimizers[0].step()
     torch.testing.assert_close(net._firsts.detach(), 0.1 * before, atol=0.002, rtol=0)
     torch.testing.assert_close(net.biases()[1].detach(), torch.full((41,), 5.0), atol=0.002, rtol=0)
 

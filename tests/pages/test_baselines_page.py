@@ -1,8 +1,10 @@
-"""The Baselines page: the answer first, the board, own runs on it, and the game."""
+"""The Baselines page: the answer first, the board, own runs on it."""
 
 import pytest
 
 from ecv_core.analysis.baselines import published
+from ecv_core.figures.baselines import board_frame
+from pages.baselines.board import entries_of
 
 
 @pytest.fixture
@@ -58,12 +60,12 @@ def test_another_split_is_said_beside_the_numbers(page):
     assert "no fair comparison" in words(app)
 
 
-def test_an_own_run_can_be_put_on_the_board(page, a_run):
-    run = a_run([0.9, 0.91], dataset="ml-100k", algorithm="bias", rule="never")
+def test_the_newest_own_run_of_each_algorithm_is_on_the_board(page, a_run):
+    a_run([0.95], dataset="ml-100k", algorithm="bias", rule="never")
+    a_run([0.9, 0.91], dataset="ml-100k", algorithm="bias", rule="never")
     a_run([0.5], dataset="ml-100k", algorithm="item-knn")
     app = page(baselines_dataset="MovieLens 100K")
-    box = app.multiselect(key="baselines_runs_ml-100k")
-    assert len(box.options) == 1
-    box.set_value([run.run_id]).run()
-    assert not app.exception
+    frame = board_frame(entries_of("ml-100k"))
+    own = frame[frame["by"] == "yours"]
+    assert own[["folds", "rmse"]].to_numpy().tolist() == [[2, pytest.approx(0.905)]]
     assert "defaults, not examined" in words(app)

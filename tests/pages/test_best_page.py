@@ -129,7 +129,7 @@ def test_without_anything_recorded_there_is_a_file_and_the_form(
 def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
     app: AppTest, store: Store
 ) -> None:
-    open_best(app, **{"more_contenders": "item-knn:neighbours=50"})
+    open_best(app)
     app.session_state["best-start-0"] = True
     app.run()
     app.button(key="begin").click().run()
@@ -141,25 +141,11 @@ def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
         "implicit-mf",
         "ease",
         "rp3beta",
-        "item-knn:neighbours=50",
     ]
     (run,) = store.runs()
     assert run.spec.only_folds == (0,)
     assert address(app) == record.plan_id
     assert "**Popularity**, fold 1 of 10" in texts(app)
-
-
-def test_mistakes_in_the_list_are_one_sentence(app: AppTest, store: Store) -> None:
-    open_best(app, **{"more_contenders": "item-knn:fifty"})
-    app.session_state["best-start-0"] = True
-    app.run()
-    (error,) = app.error
-    assert "which is no name=value" in error.value
-    app.text_area(key="more_contenders").set_value("ease").run()
-    app.button(key="begin").click().run()
-    (error,) = app.error
-    assert "The contender 'ease' is there twice" in error.value.replace("\\", "")
-    assert stored_plans(store, SELECTION) == []
 
 
 @pytest.fixture

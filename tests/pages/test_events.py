@@ -17,7 +17,6 @@ from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
 from pages.shared.live.events import (
     ALL,
-    CURVES,
     FOLDS,
     RUNS,
     SERVER,
@@ -56,8 +55,8 @@ def told(page: WebSocketTestSession) -> dict[str, str]:
 
 def test_a_version_differs_with_what_its_topic_shows_and_with_nothing_else(events, store, a_run):
     mine, other = (a_run(state=RunState.RUNNING).run_id for _ in range(2))
-    topics = [ALL, topic(RUNS, [mine]), topic(STATES, [mine]), STEPS, topic(CURVES, [mine])]
-    before: list[str] = [""] * 5
+    topics = [ALL, topic(RUNS, [mine]), topic(STATES, [mine]), STEPS]
+    before: list[str] = [""] * 4
 
     def changed() -> list[bool]:
         now = going_on(store)
@@ -66,22 +65,18 @@ def test_a_version_differs_with_what_its_topic_shows_and_with_nothing_else(event
         before[:] = versions
         return differ
 
-    assert changed() == [True] * 5
-    assert changed() == [False] * 5
+    assert changed() == [True] * 4
+    assert changed() == [False] * 4
     store.add_fold(other, fold_result(0, 0.3), stopped_at=None)
-    assert changed() == [True, False, False, True, False]
+    assert changed() == [True, False, False, True]
     store.add_fold(mine, fold_result(0, 0.3), stopped_at=None)
-    assert changed() == [True, True, True, True, False]  # its first fold
+    assert changed() == [True, True, True, True]  # its first fold
     store.add_fold(mine, fold_result(1, 0.3), stopped_at=None)
-    assert changed() == [True, True, False, True, False]
+    assert changed() == [True, True, False, True]
     store.set_progress(mine, 2, "fit", 1, 9)
-    assert changed() == [False, False, False, True, True]
-    store.set_progress(mine, 2, "fit", 2, 9)
-    assert changed() == [False, False, False, True, False]
-    store.set_progress(mine, 2, "fit", 3, 9, curve=[0.1])
-    assert changed() == [False, False, False, True, True]
+    assert changed() == [False, False, False, True]
     store.finish(mine, RunState.FINISHED)
-    assert changed() == [True] * 5
+    assert changed() == [True] * 4
 
 
 def test_a_page_is_told_versions_at_once_and_again_when_they_have_changed(server, store, a_run):

@@ -212,12 +212,10 @@ def test_which_is_best_is_started_and_gone_on_with_by_those_who_may(as_one, stor
     assert bool(app.file_uploader) is (who in ("editor", "one person"))
 
 
-def test_no_folds_and_no_scores_are_uploaded_by_a_visitor(as_one):
-    app = opened(as_one("visitor"), "run", split="imported")
+def test_no_scores_are_uploaded_by_a_visitor(as_one):
+    app = opened(as_one("visitor"), "folds", source="My file")
     assert not app.file_uploader
     assert "visitors cannot upload files" in said(app)
-    app = opened(as_one("visitor"), "folds", source="A file", datasets="ml-100k")
-    assert not app.file_uploader
 
 
 def test_what_one_may_do_is_on_a_page_of_its_own(as_one):
@@ -288,7 +286,7 @@ CHANGES = {
     *("create", "requeue", "request_cancel", "remove", "bring_back", "delete", "add_fold"),
     *("label_runs", "import_run", "keep_plan", "forget_plan", "begin", "go_on", "leave_queue"),
     *("compute", "drive", "queue", "finish", "add_progress", "take_in", "work_out"),
-    *("keep", "rename", "download", "import_folds", "start", "resume", "cancel", "forget"),
+    *("keep", "rename", "download", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""
 ASKED = {"acting", "handling", "person"}

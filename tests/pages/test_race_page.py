@@ -1,4 +1,4 @@
-"""Race on the page Replay: what the lanes show, live and again; a year of runs."""
+"""Race on the page Replay: what the lanes show; a year of runs."""
 
 import json
 from dataclasses import replace
@@ -106,13 +106,6 @@ def test_without_a_meter_only_time_is_counted(a_run):
     assert [one["label"] for one in data["counters"]] == ["Time saved"]
 
 
-def test_a_run_that_has_only_begun_has_lanes_too(a_run):
-    data = data_of(a_run(state=RunState.QUEUED))
-    assert len(data["seconds"]) == 10
-    assert data["verdicts"][0] == "On the starting line: the run is queued."
-    assert data["lanes"][1]["end"] is None
-
-
 def test_a_race_takes_about_twelve_seconds(app, a_run):
     a_run(SCORES, stopped_at=3, k=5)
     open_race(app)
@@ -146,32 +139,17 @@ def test_no_energy_recorded_is_a_sentence_and_no_year_is_worked_out(app, a_run):
     assert "in a year" not in words(app)
 
 
-def test_a_live_race_says_when_its_end_will_only_be_estimated(app, a_run):
-    run = a_run(SCORES[:2], state=RunState.RUNNING)
-    open_race(app, run=run.run_id)
-    assert "ends where its rule says stop" in words(app)
-
-
-def test_a_live_race_to_the_end_needs_no_such_words(app, a_run):
-    run = a_run(SCORES[:2], state=RunState.RUNNING, full=True)
-    open_race(app, run=run.run_id)
-    assert "ends where its rule says stop" not in words(app)
+def test_a_run_that_goes_on_is_watched_on_run(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5)
+    going = a_run(SCORES[:2], state=RunState.RUNNING)
+    open_race(app, run=going.run_id)
+    assert f"Run '{going.run_id}' is still going" in words(app)
 
 
 def test_an_unknown_run_is_a_sentence(app, a_run):
     a_run(SCORES, stopped_at=3, k=5)
     open_race(app, run="0000")
     assert "There is no run '0000' here" in words(app)
-
-
-def test_a_run_deleted_while_it_is_watched_is_a_sentence(app, a_run, store, monkeypatch):
-    run = a_run(SCORES[:2], state=RunState.RUNNING)
-    open_race(app, run=run.run_id)
-    store.finish(run.run_id, RunState.CANCELLED)
-    store.delete(run.run_id)
-    app.run()
-    assert not app.exception
-    assert "There is no finished run yet" in words(app)
 
 
 def test_without_any_run_the_page_says_how_to_get_one(app):

@@ -81,20 +81,23 @@ def pills(page):
 def test_it_opens_on_recorded_runs_with_the_surest_swap_in_a_sentence(page, three_by_three):
     shown = texts(open_page(page))
     assert (
-        "EASE wins under random-holdout; ItemKNN under leave-last-item; Popularity under "
-        "temporal-global. "
-        "Under leave-last-item, ItemKNN beats EASE; under random-holdout it is the other way "
-        "round. Pairs of algorithms that swap between random-holdout and 2 others: 3 of 3, 3 of "
+        "EASE wins under Random share; ItemKNN under Last item; Popularity under One point in "
+        "time. Under Last item, ItemKNN beats EASE; under Random share it is the other way "
+        "round. Pairs of algorithms that swap between Random share and 2 others: 3 of 3, 3 of "
         "them in at least 95 % of the bootstrap samples."
     ) in shown
     assert "No intervals" not in shown
-    assert page.selectbox(key="swaps_reference").options == list(SPLITS)
+    assert page.selectbox(key="swaps_reference").options == [
+        "Random share",
+        "Last item",
+        "One point in time",
+    ]
 
 
 def test_the_address_picks_reference_and_metric(page, three_by_three):
     open_page(page, swaps_reference="temporal-global", swaps_metric="Recall@10")
     shown = texts(page)
-    assert "under temporal-global it is the other way round" in shown
+    assert "under One point in time it is the other way round" in shown
     assert "Recall@10 of every user is not kept there" in shown
     assert "scores nobody knows which of them are chance" in shown
 
@@ -105,20 +108,8 @@ def test_an_odd_address_is_ignored(page, three_by_three):
         swaps_reference="nope",
         swaps_metric="nope",
         swaps_dataset="nope",
-        swaps_splits="nope",
-        swaps_across="nope",
     )
     assert page.selectbox(key="swaps_reference").value == "random-holdout"
-
-
-def test_fewer_splits_can_be_picked_but_not_only_the_reference(page, three_by_three):
-    open_page(page)
-    pills(page)["swaps_splits"].set_value(["temporal-global"]).run()
-    assert not page.exception
-    assert "between random-holdout and the other split" in texts(page)
-    pills(page)["swaps_splits"].set_value([]).run()
-    assert not page.exception
-    assert "Pick at least one split besides the reference." in texts(page)
 
 
 def test_without_runs_it_says_so_and_offers_to_start(page):
@@ -144,7 +135,7 @@ def test_a_start_queues_every_algorithm_under_every_split(page, store):
         ("temporal-windows", 5, "popular", "never"),
         ("temporal-windows", 5, "ease", "never"),
     }
-    assert set(page.dataframe[0].value["split"]) == {"leave-last-item", "temporal-windows"}
+    assert set(page.dataframe[0].value["split"]) == {"Last item", "Windows in time"}
 
 
 def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_nothing_starts(page, store):
@@ -184,13 +175,13 @@ def test_an_own_study_is_shown_once_its_runs_are_complete(page, store, a_run):
     study = begin(store, manager(), [Cell(spec=spec) for spec in specs])
     open_page(page, study=study)
     assert "No pair of algorithms swaps between " in texts(page)
-    assert "No intervals for leave-last-item, temporal-global" in texts(page)
+    assert "No intervals for Last item; One point in time" in texts(page)
 
 
 def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
     open_page(page, study="nope")
     assert "there is no nope to choose here" in page.warning[0].value
-    assert "Under leave-last-item" in texts(page)
+    assert "Under Last item" in texts(page)
 
 
 def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):

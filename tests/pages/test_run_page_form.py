@@ -3,8 +3,6 @@
 import pytest
 
 import ecv_core.dataset as datasets
-from ecv_core.fold import export_folds
-from ecv_core.fold.spec import make_spec
 
 
 def button(app, label):
@@ -175,33 +173,6 @@ def test_a_failed_download_is_one_sentence(app, monkeypatch):
     app.button(key="download").click().run()
     assert not app.exception
     assert "The download of 'ml-1m' was cut off" in said(app)
-
-
-def test_a_fold_file_sets_k_and_is_kept(app, store, tmp_path):
-    path = tmp_path / "folds.csv.gz"
-    export_folds(make_spec(dataset="synthetic", algorithm="popular", k=4), path)
-    app.query_params["split"] = "imported"
-    app.run()
-    assert button(app, "Start").disabled
-    app.file_uploader[0].upload("folds.csv.gz", path.read_bytes(), "application/gzip").run()
-    assert not app.exception
-    assert not app.error
-    button(app, "Start").click().run()
-    spec = store.runs()[0].spec
-    assert (spec.split, spec.k) == ("imported", 4)
-    assert spec.folds_sha256
-
-
-@pytest.mark.parametrize(
-    "content", [b"user_id,item_id,fold\n1,2,0\n", b"a,b\n1,2\n", b"", b"\xff\xfe\x00"]
-)
-def test_a_bad_fold_file_is_one_sentence_and_no_start(app, content):
-    app.query_params["split"] = "imported"
-    app.run()
-    app.file_uploader[0].upload("folds.csv", content, "text/csv").run()
-    assert not app.exception
-    assert len(app.error) == 1
-    assert button(app, "Start").disabled
 
 
 def test_an_unknown_run_in_the_address_is_a_sentence_and_the_form(app):

@@ -235,27 +235,9 @@ def test_runs_started_together_show_together_and_the_one_that_is_going_is_follow
     store.start(second, owner="test")
     open_run(app, store.run(first))
     assert app.title[0].value == "ItemKNN on Synthetic"
-    assert "All runs started together" in [one.value for one in app.header]
+    assert "Compare them" in [one.proto.label for one in app.get("page_link")]
     app.segmented_control(key="show").set_value("popular").run()
     assert app.title[0].value == "Popularity on Synthetic"
-
-
-def test_runs_started_together_say_what_each_saved(app, store, a_fold):
-    specs = [make_spec(dataset="synthetic", algorithm=name) for name in ("popular", "item-knn")]
-    runs = store.create(specs, owner="test")
-    for run_id, scores in zip(runs, ([0.1, 0.2], [0.3, 0.3, 0.3]), strict=True):
-        store.start(run_id, owner="test")
-        for fold, score in enumerate(scores):
-            stopped_at = 3 if fold == 2 else None
-            store.add_fold(run_id, a_fold(fold, score, "rapl"), stopped_at=stopped_at)
-        store.finish(run_id, RunState.FINISHED)
-    open_run(app, store.run(runs[0]))
-    table = next(one.value for one in app.dataframe if one.value.columns[0] == "name")
-    assert table["folds"].tolist() == ["2 of 10", "3 of 10"]
-    # Folds of 0.01 Wh each: seven of ten were not needed; the other run has not stopped.
-    assert table["saved Wh"].tolist()[1] == pytest.approx(0.07)
-    assert table["saved %"].tolist()[1] == pytest.approx(70)
-    assert table["saved Wh"].isna().tolist() == [True, False]
 
 
 def test_a_run_that_is_deleted_while_someone_looks_becomes_a_sentence(app, a_run, store):

@@ -63,7 +63,7 @@ def test_the_table_behind_a_chart_is_made_when_it_is_opened():
 def test_a_chart_is_saved_under_the_name_it_was_given():
     app = AppTest.from_function(one_chart).run()
     data = json.loads(app.get("bidi_component")[0].proto.json)
-    assert (data["name"], data["title"]) == ("e-fold-my-chart", "my chart")
+    assert (data["name"], data["caption"]) == ("e-fold-my-chart", "my chart")
 
 
 def test_the_report_and_the_document_of_a_run_say_what_it_was_made_with(a_run):

@@ -86,7 +86,7 @@ def test_a_started_study_is_queued_as_one_and_named_in_the_address(app, store):
     assert len({run.group for run in runs}) == 1
     assert all(run.state is RunState.QUEUED and run.spec.full for run in runs)
     assert "The figures come as soon as a run has all its folds" in texts(app)
-    assert "**0 of 2** runs are finished · 0 of 20 folds" in texts(app)
+    assert "**0 of 2 runs** finished · 0 of 20 folds" in texts(app)
 
 
 def test_recorded_cells_are_reused(app, record, store):
@@ -166,7 +166,7 @@ def test_the_table_says_state_folds_score_and_error(store, a_run):
     assert half["done"] == 0.5
     assert half["score"] == pytest.approx(sum(SCORES[:5]) / 5)
     assert rows.loc["EASE", "note"] == "out of <memory>"
-    assert "**0 of 2** runs are finished · 5 of 20 folds" in progress_words(cells)
+    assert "**0 of 2 runs** finished · 5 of 20 folds" in progress_words(cells)
 
 
 class _Still:
@@ -195,8 +195,8 @@ def test_a_study_can_have_any_split_of_several_folds_and_any_metric(app, store):
 def test_single_splits_are_not_offered_for_a_study(app):
     open_study(app)
     options = " ".join(app.selectbox(key="new_split").options)
-    assert "temporal-windows" in options
-    assert "temporal-global" not in options
+    assert "Windows in time" in options
+    assert "One point in time" not in options
 
 
 def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_starts_nothing(app, store):

@@ -48,12 +48,7 @@ def test_data_without_what_is_needed(make_interactions, name, words):
         ("temporal-global", 1, {"time_point": "1970-01-01"}, "is outside tiny"),
         ("temporal-global", 1, {"time_point": "24"}, "is outside tiny"),
         ("temporal-windows", 20, {}, "cannot be cut into 20 windows after its first 50%"),
-        (
-            "leave-last-item",
-            12,
-            {},
-            "for 12 steps back in the split 'leave-last-item' (the longest",
-        ),
+        ("leave-last-item", 12, {}, "for 12 steps back (the longest history has 12)"),
         ("leave-last-basket", 2, {}, "nobody in tiny has baskets enough for 2 steps"),
         ("user-fold-in", 3, {}, "has 2 users with at least two interactions, too few to deal"),
         ("user-fold-in", 2, {"validation": True}, "needs k of at least 3, but it is 2"),

@@ -1,8 +1,8 @@
-"""The frame of every page: its head, its look, and where old addresses lead."""
+"""The frame of every page: its head, its look, and how one leads to another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -31,16 +31,6 @@ ALGORITHMS, RANKS, METRICS, PAPERS, ESTIMATORS = (
     "Estimators",
 )
 
-_OLD: dict[str, tuple[str, dict[str, str]]] = {
-    "explore": ("folds", {}),
-    "compare": ("runs", {VIEW: COMPARE}),
-    "history": ("runs", {}),
-    "study": ("studies", {}),
-    "race": ("replay", {VIEW: RACE}),
-}
-"""Address of a page in version 0.1 -> the page, and the view of it, where its content is now."""
-
-_lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
 _menu = component(__file__, "ecv_menu", html="", js="menu.js")
 _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 
@@ -113,31 +103,6 @@ def account_page() -> list[st.Page]:
     return [st.Page("account/account.py", title=title, icon=":material/account_circle:")]
 
 
-def old_pages() -> list[st.Page]:
-    """A hidden page for every address that a link of version 0.1 may have."""
-    return [
-        st.Page(_moved(*where), title="Moved", url_path=old, visibility="hidden")
-        for old, where in _OLD.items()
-    ]
-
-
-def lead_to(page: str, more: Mapping[str, str]) -> None:
-    """Open another page in place of this one, with this one's query parameters.
-
-    The browser does it, because the entry in its history must be replaced: after
-    `st.switch_page`, Back would lead here and so forward again.
-
-    Args:
-        page: its address.
-        more: query parameters beside those of this address, which they override.
-    """
-    asked = {name: st.query_params.get_all(name) for name in st.query_params}
-    query = urlencode(asked | dict(more), doseq=True)
-    address = f"{page}?{query}" if query else page
-    st.markdown(f"This page has moved: [open it at its new place]({address}).")
-    _lead(key="lead-to", data={"address": address})
-
-
 def go(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
     """Open another page with these query parameters, as one step that Back goes back.
 
@@ -150,7 +115,3 @@ def go(page: str, more: Mapping[str, str | Sequence[str]]) -> None:
     with st.container(key="go-there", height=1, border=False):
         st.page_link(page, label="Open", query_params=dict(more))
     _press(key="go-press", data={"query": urlencode(more, doseq=True)})
-
-
-def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:
-    return lambda: lead_to(page, more)

@@ -32,9 +32,10 @@ _figure = component(
     __file__,
     "ecv_figure",
     html='<div class="ecv-chart"><div class="ecv-figure"></div>'
-    '<div class="ecv-save" hidden></div></div>',
-    css="save.css",
-    js=[_LOADER, "save.js", "../live/shared.js", "plot.js"],
+    '<div class="ecv-save"><button type="button" aria-label="Save this chart as PNG">PNG</button>'
+    '<button type="button" aria-label="Save this chart as SVG">SVG</button></div></div>',
+    css="plot.css",
+    js=[_LOADER, "../live/shared.js", "plot.js"],
 )
 
 
@@ -53,7 +54,7 @@ def plot(
     opens: Mapping[str, str] | None = None,
     least_width: int = 0,
 ) -> None:
-    """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
+    """Draw a figure, with buttons that save it as PNG or SVG.
 
     Args:
         make: gives the figure for a light (False) or dark (True) page; a pure function of data.
@@ -112,7 +113,6 @@ def draw(
         "plotly": PLOTLY,
         "top": top,
         "name": file_name(name or key),
-        "title": name or key,
         "caption": caption or name,
         "opens": dict(opens or {}),
     }

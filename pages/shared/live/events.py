@@ -35,8 +35,7 @@ from pages.shared.live.state import manager, store
 log = logging.getLogger(__name__)
 
 ALL, QUEUE, RUNS, STATES, FOLDS = "all", "queue", "runs", "states", "folds"
-STEPS, CURVES = "steps", "curves"
-SERVER = "server"
+STEPS, SERVER = "steps", "server"
 _SHARED = "shared"
 
 _BUSY_SECONDS, _IDLE_SECONDS, _LEAST_SECONDS = 0.5, 2.0, 0.1
@@ -67,11 +66,10 @@ _SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
         now.removed,
     ),
     STEPS: lambda now, ids: (now.stages, now.steps),
-    CURVES: lambda now, ids: now.curves(ids),
     SERVER: lambda now, ids: None,
 }
 """Kind of a topic -> what it shows of all that goes on, or of some runs."""
-_SELDOM = (FOLDS, STEPS, CURVES)
+_SELDOM = (FOLDS, STEPS)
 """Kinds of topics whose parts may wait."""
 
 
@@ -82,9 +80,8 @@ def topic(kind: str, ids: Sequence[str] = ()) -> str:
         kind: ALL: beginning, folds and end of every run; QUEUE: which run, which wait, and why
             none can; RUNS: beginning, folds and end of these; FOLDS: the same, told less often the
             more watch; STATES: of these, and of their folds only the first; STEPS: how far the
-            folds are that are computed; CURVES: how far the curves are that trainings of these runs
-            report; SERVER: nothing of them, and so another version only of another server, or after
-            the database was away.
+            folds are that are computed; SERVER: nothing of them, and so another version only of
+            another server, or after the database was away.
         ids: of the runs.
     """
     return " ".join([kind, *ids])

@@ -197,7 +197,23 @@ K_OF = "k-of"
 
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
-    return st.selectbox(options=options, **about(SPLIT)) or options[0]
+    if st.session_state.get(SPLIT, options[0]) not in options:  # of another page or task
+        del st.session_state[SPLIT]
+    titles = split_titles()
+    picked = st.selectbox(options=options, format_func=titles.__getitem__, **about(SPLIT))
+    return picked or options[0]
+
+
+def split_titles() -> dict[str, str]:
+    """Id -> title of every split."""
+    return {name: known.title for name, known in SPLITS.items()}
+
+
+def asked_split() -> str:
+    """As picked, or as the address has it; the first one where neither says."""
+    asked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
+    ids = (name for name, title in split_titles().items() if asked in (name, title))
+    return next(ids, next(iter(SPLITS)))
 
 
 def usual_k(split_id: str) -> None:
@@ -234,37 +250,22 @@ def parameters_owner(split_id: str) -> str:
     return f"split-{split_id}"
 
 
-def known_split() -> None:
-    """Call before `strategy_select` where a fold file cannot be picked, as on the form of Run."""
-    if st.session_state.get(SPLIT, "") not in SPLITS:
-        st.session_state.pop(SPLIT, None)
-
-
-_HELP = {
-    "csv": "What is learnt from and what is held out, as CSV, with a README that says how it was "
-    "made; another e-fold can import it.",
-    "recbole": "A folder per fold with RecBole's benchmark files, and a README that says which "
-    "settings to use.",
-}
-
-
-def split_download(spec: RunSpec, *, key: str, label: str, form: str = "csv") -> None:
+def split_download(spec: RunSpec, *, key: str, label: str) -> None:
     """The button; the archive is made when it is pressed.
 
     Args:
         spec: whose split it is; the dataset must be on disk.
         key: of the button.
         label: on it.
-        form: one of `ecv_core.splits.FORMS`.
     """
-    ending = "" if form == "csv" else f"-{form}"
     st.download_button(
         label,
-        partial(split_archive, spec, form),
-        file_name=f"{spec.dataset}-{spec.split}-seed{spec.seed}{ending}.zip",
+        partial(split_archive, spec),
+        file_name=f"{spec.dataset}-{spec.split}-seed{spec.seed}.zip",
         mime="application/zip",
         icon=":material/download:",
         key=key,
         on_click="ignore",
-        help=_HELP[form],
+        help="What is learnt from and what is held out, as CSV, with a README that says how it was "
+        "made; another e-fold can import it.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -105,9 +105,6 @@ def chart_table(
         csv_button("CSV", make, f"{file_name(name)}.csv", key=f"{key}-csv", help_text=said)
 
 
-LONGEST = 120
-
-
 def csv_button(
     label: str,
     make: pd.DataFrame | Callable[[], pd.DataFrame],
@@ -133,123 +130,59 @@ def csv_button(
 def file_name(words: str) -> str:
     """A file name, without an ending, that every system takes: 'e-fold-item-knn-on-ml-100k'."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
-    return "-".join(["e-fold", *([plain[:LONGEST]] if plain else [])])
+    return "-".join(["e-fold", *([plain[:120]] if plain else [])])
 
 
-_HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
-RUN_COLUMNS = (
-    "name",
-    "mean",
-    "folds",
-    "energy Wh",
-    "saved Wh",
-    "saved %",
-    "state",
-)
-"""Beside the runs that were started together."""
-ALL_COLUMNS = (
-    "best",
-    "dataset",
-    "algorithm",
-    "name",
-    "metric",
-    "mean",
-    "low",
-    "high",
-    "folds",
-    "stop",
-    "k-fold mean",
-    "difference %",
-    "energy Wh",
-    "grams CO2e",
-    "seconds",
-    "saved Wh",
-    "saved %",
-    "state",
-)
-
-STAR = "★"
-MARKED = "background-color: rgba(0, 158, 115, 0.20)"
-"""Reads on a light and on a dark page."""
-
-
-def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame of `figures.compare`, in the units and words of pages."""
-    titles = {one: dataset_title(one) for one in frame["dataset"].unique()}
-    return pd.DataFrame(
-        {
-            "best": [STAR if one else "" for one in frame["best"]],
-            "dataset": frame["dataset"].map(titles),
-            "algorithm": frame["algorithm"].map(algorithm_title),
-            "name": frame["name"],
-            "metric": frame["metric"],
-            "mean": frame["mean"],
-            "low": frame["low"],
-            "high": frame["high"],
-            "folds": [
-                f"{used} of {k}" for used, k in zip(frame["folds_used"], frame["k"], strict=True)
-            ],
-            "stop": ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]],
-            "k-fold mean": frame["k_fold_mean"],
-            "difference %": frame["difference_percent"],
-            "energy Wh": frame["joules"] / 3600,
-            "grams CO2e": frame["grams_co2e"],
-            "seconds": frame["seconds"],
-            "saved Wh": frame["saved_joules"] / 3600,
-            "saved %": frame["saved_percent"],
-            "state": frame["state"],
-        }
-    )
-
-
-def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None:
-    """Draw it.
+def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
+    """Runs, one row each, in the units and words of pages.
 
     Args:
         frame: from `figures.compare.compare_frame`.
-        columns: which of `shown_frame` to show, in this order.
+        algorithms: whether they need a column of their own.
         key: of the table on the page.
     """
-    shown = shown_frame(frame)[list(columns)]
-
-    def ground(row: pd.Series) -> list[str]:
-        return [MARKED if row.get("best") else ""] * len(row)
-
-    st.dataframe(  # what is styled has no length
-        shown.style.apply(ground, axis=1),
-        hide_index=True,
-        column_config={
-            "best": st.column_config.TextColumn(
-                STAR,
-                help="Better than every other run here, by the paired test.",
-                pinned=True,
-                width=36,
-            ),
-            "name": st.column_config.TextColumn("run", pinned=True),
-            "mean": number("mean", "%.4f", "At the stop, or so far."),
-            "low": number("from", "%.4f", f"Lower end of its interval{_HOLDS}"),
-            "high": number("to", "%.4f", f"Upper end of its interval{_HOLDS}"),
-            "folds": st.column_config.TextColumn("folds used"),
-            "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
-            "k-fold mean": number("k-fold mean", "%.4f", "Mean of all folds, where all have run."),
-            "difference %": number(
-                "difference to k-fold, %",
-                "%.2f",
-                "Between the mean at the stop and the k-fold mean.",
-            ),
-            "energy Wh": number("energy Wh", "%.2g", "Of the folds used."),
-            "grams CO2e": number("grams CO2e", "%.2g", "Of the folds used."),
-            "seconds": number("seconds", "%.1f", "Computing time of the folds used."),
-            "saved Wh": number(
-                "saved Wh",
-                "%.2g",
-                "Of the folds that were not needed; a forecast, the middle of a range, where they "
-                "did not run.",
-            ),
-            "saved %": number("saved %", "%.0f", "Of the energy of all k folds."),
-        },
-        placeholder="-",
-        height="content" if len(shown) <= ROWS else HIGHEST,
+    text, holds = st.column_config.TextColumn, "of its interval: of the mean, or with the"
+    holds += " precision rule of where the k-fold mean is."
+    used = "Of the folds used."
+    star = "Better than every other run here, by the paired test."
+    saved = (
+        "Of the folds that were not needed; a forecast, the middle of a range, where they did "
+        "not run."
+    )
+    apart = "Between the mean at the stop and the k-fold mean."
+    folds = [f"{e} of {k}" for e, k in zip(frame["folds_used"], frame["k"], strict=True)]
+    stops = ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]]
+    columns: dict[str, tuple[Any, ColumnConfig | None]] = {
+        "best": (frame["best"].map({True: "★", False: ""}), text("★", help=star, width=36)),
+        "dataset": (frame["dataset"].map(dataset_title), None),
+        "algorithm": (frame["algorithm"].map(algorithm_title), None),
+        "name": (frame["name"], text("run", pinned=True)),
+        "metric": (frame["metric"], None),
+        "mean": (frame["mean"], number("mean", "%.4f", "At the stop, or so far.")),
+        "low": (frame["low"], number("from", "%.4f", f"Lower end {holds}")),
+        "high": (frame["high"], number("to", "%.4f", f"Upper end {holds}")),
+        "folds": (folds, text("folds used")),
+        "stop": (stops, text("stop", help="The fold after which it stopped.")),
+        "k-fold mean": (
+            frame["k_fold_mean"],
+            number(None, "%.4f", "Mean of all folds, where all have run."),
+        ),
+        "difference %": (
+            frame["difference_percent"],
+            number("difference to k-fold, %", "%.2f", apart),
+        ),
+        "energy Wh": (frame["joules"] / 3600, number(None, "%.2g", used)),
+        "grams CO2e": (frame["grams_co2e"], number(None, "%.2g", used)),
+        "seconds": (frame["seconds"], number(None, "%.1f", f"Computing time. {used}")),
+        "saved Wh": (frame["saved_joules"] / 3600, number(None, "%.2g", saved)),
+        "saved %": (frame["saved_percent"], number(None, "%.0f", "Of the energy of all k folds.")),
+        "state": (frame["state"], None),
+    }
+    if not algorithms:
+        del columns["algorithm"]
+    table(
+        pd.DataFrame({name: values for name, (values, _) in columns.items()}),
+        {name: shown for name, (_, shown) in columns.items() if shown is not None},
         key=key,
-        alt=f"{len(shown)} runs with their means, folds used and energy",
+        alt=f"{len(frame)} runs with their means, folds used and energy",
     )

@@ -8,7 +8,6 @@ from ecv_core.dataset.own.recognise import recognise
 from ecv_core.dataset.plain import no_report
 from ecv_core.jobs.rights import OWNER, Action
 from ecv_core.records.errors import RightsError
-from ecv_core.records.spec import Task
 from tests.jobs.rights.conftest import ADA, BEN, VERA, VISITOR
 
 ROWS = "\n".join(["user,item", *(f"u{user},i{item}" for user in range(6) for item in range(6))])
@@ -38,7 +37,6 @@ def test_who_may_not_upload_leaves_no_trace(handle, actor, tmp_path):
         lambda: act.keep("0" * 32, "shop"),
         lambda: act.work_out(None, None, "0" * 32, no_report),
         lambda: act.forget("0" * 32),
-        lambda: act.import_folds("synthetic", tmp_path / "folds.csv", Task.TOP_N),
         lambda: act.download(datasets.entry("ml-100k"), lambda done, total: None),
         act.check_upload,
     ):

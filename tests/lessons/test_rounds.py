@@ -1,4 +1,4 @@
-"""Rounds of the game, and what runs would have saved."""
+"""Rounds of the game, and the run that chapters follow."""
 
 from collections import Counter
 
@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from ecv_core.lessons.rounds import FIRST_VOTE, GUIDE, MAX_ROUND, complete_runs, guide_run, round_of
-from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -60,21 +59,6 @@ def test_the_first_vote_is_neither_obvious_nor_impossible():
 def test_rounds_out_of_range_are_refused(runs, number):
     with pytest.raises(InputError, match=f"from 1 to {MAX_ROUND}"):
         round_of(runs, number)
-
-
-def test_what_is_saved_is_what_the_folds_after_the_stop_cost(make_run):
-    run = make_run([0.3, 0.3, 0.3, 0.5], joules=[10, 20, 30, 40])
-    (row,) = saved_frame([run], [1e-9]).to_dict("records")
-    assert row["folds"] == 3  # equal scores: width 0
-    assert (row["used_joules"], row["saved_joules"]) == (60, 40)
-    assert row["difference_percent"] == pytest.approx(100 * 0.05 / 0.325)  # 0.30 against 0.35
-
-
-def test_a_run_that_never_stops_saves_nothing(make_run):
-    (row,) = saved_frame([make_run([0.1, 0.4, 0.6, 0.9])], [1e-12]).to_dict("records")
-    assert row["folds"] == row["k"] == 4
-    assert row["saved_joules"] == 0
-    assert row["difference_percent"] == 0
 
 
 def test_the_chapters_follow_the_guide_where_it_was_recorded(make_run):
