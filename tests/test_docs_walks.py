@@ -67,6 +67,11 @@ def test_the_examples_of_your_own_data_work(tmp_path: Path, programs: Path) -> N
     added = said["python -m ecv_core add orders orders.csv"].stdout
     assert "470 of 471 rows can be used" in added
     assert "1 not: no user" in added
+    drawn = said[lines[-1]].stdout
+    assert "2 recorded runs" in drawn
+    again = "python -m ecv_core study --datasets orders --algorithms popular,item-knn"
+    assert "2 runs, 2 to compute" in said[again].stderr
+    assert "2 runs, 0 to compute" in perform(tmp_path, programs, *again.split(), **data).stderr
 
 
 STANDS_IN = """

@@ -437,6 +437,10 @@ def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     return ends[0], ends[1]
 
 
+def _percent(yes: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
+    return 100.0 * float(yes[known].mean()) if known.any() else float("nan")
+
+
 # Pairs of algorithms under several splits -> what the ranking does, in plain sentences.
 
 

@@ -1,9 +1,9 @@
-"""Sampled ranking: each held-out item alone against negatives drawn for its user."""
+"""Sampled ranking: held-out items against negatives drawn for their user, alone or pooled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import eq, gt
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation.formulas import Floats, Popularity, log_loss, per_user
+from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.task import (
     BLOCK_CELLS,
@@ -130,6 +131,30 @@ PAIRS = 500_000
 """Scores of held-out items and negatives compared at once: 2 MB, so that they stay in cache."""
 
 
+def pooled_ranking(task: EvaluatedFold) -> Columns:
+    """The task's metrics; a user has one list, of all held-out items and of negatives for each.
+
+    Negatives are drawn with equal chances and with repetition; one drawn twice is there once.
+    Source: RecBole (2020), its evaluation setting uniN.
+    """
+    protocol, found = task.protocol, []
+    _check_enough(task.seen, task.held_out, task.users, task.candidates, 1, protocol)
+    for start in range(0, len(task.users), USERS_AT_ONCE):
+        users = task.users[start : start + USERS_AT_ONCE]
+        rng = np.random.default_rng([protocol.seed, _STREAM, start])
+        own = task.held_out[users].toarray() != 0
+        free = task.candidates & ~own & (task.seen[users].toarray() == 0)
+        outside = ~own
+        for row, items in enumerate(free):
+            count = (protocol.negatives or 0) * int(own[row].sum())
+            outside[row, rng.choice(np.flatnonzero(items), count)] = False
+        rows, items = np.nonzero(outside)
+        hidden = csr_array((np.ones(len(rows)), (users[rows], items)), shape=task.seen.shape)
+        found.append(full_ranking(replace(task, users=users, seen=hidden, report=lambda _: None)))
+        task.report(start + len(users))
+    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+
+
 def sampled_ranking(task: EvaluatedFold) -> Columns:
     """The task's metrics; every held-out item has a list of its own, averaged over a user's lists.
 
@@ -137,6 +162,8 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
     """
     import torch
 
+    if task.protocol.sampling == "pooled":
+        return pooled_ranking(task)
     negatives = draw_negatives(
         task.seen, task.held_out, task.users, task.candidates, task.popularity, task.protocol
     )

@@ -187,7 +187,7 @@ def _labelled(
                 return "impossible", "", _file()["reasons"].get(reason, reason)
         return "impossible", "", NOT_HERE
     if isinstance(ours, str):
-        same = place[0] not in part["but"] if "here" in part else printed == ours
+        same = "here" in part or printed == ours
         return ("same", "", "") if same else ("differs", "", part["differs"])
     there, decimals = float(printed), len(printed.partition(".")[2])
     if there == round(ours, decimals):

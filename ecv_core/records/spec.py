@@ -325,6 +325,8 @@ class RunSpec:
             "uniform": "Every candidate is as likely as any other.",
             "popularity": "A candidate is as likely as its share of the training interactions: "
             "popular items are harder to tell from what a user likes.",
+            "pooled": "As uniform, but N for each held-out item, and all of a user's in one list "
+            "with all that the user has held out, as RecBole's uniN does.",
         },
     )
     """How they are drawn: 'uniform' or 'popularity'; the run's seed decides which."""

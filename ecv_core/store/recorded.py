@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -299,13 +298,8 @@ def _read_once(path: Path, mtime_ns: int) -> Run:
 
 GRIDS = FOLDER / "grids"
 """Grids of one parameter, `<dataset>--<algorithm>--<parameter>`."""
-TUNINGS = Path(os.environ.get("ECV_TUNINGS") or FOLDER / "tunings").expanduser()
+TUNINGS = FOLDER / "tunings"
 """Tunings with all folds, `<dataset>--<algorithm>`; they are in the project, not in its wheel."""
-NO_TUNINGS = (
-    "recorded tunings do not come with the package; get data/recorded/tunings from the project and "
-    "name the folder in ECV_TUNINGS"
-)
-"""What is said where there is none."""
 
 Configuration = Mapping[str, ParamValue]
 """The parameters that differ between them, by name."""

@@ -20,7 +20,6 @@ from ecv_core.figures.selection import p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.store.recorded import (
-    NO_TUNINGS,
     TUNINGS,
     configuration_names,
     read_configurations,
@@ -140,7 +139,9 @@ def _choose() -> str:
         *(f"{_OWN}{name}" for name in own_tuning_names(store())),
     ]
     if not names:
-        raise InputError(NO_TUNINGS)
+        raise InputError(
+            "no tuning came with this copy; compute one: tune ml-100k item-knn --all-folds"
+        )
     return pick_one(
         "Settings of",
         names,

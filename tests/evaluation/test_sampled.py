@@ -158,6 +158,55 @@ def test_held_out_item_that_is_no_candidate_is_the_last_of_its_list(given_scores
     assert result.means["auc"] == 0
 
 
+def test_pooled_a_user_has_one_list_of_all_that_is_held_out_and_negatives_for_each(
+    given_scores, matrix
+):
+    # Held out are items 0 and 1, item 3 is in training, so item 2 is every negative: by score the
+    # list is 0, 2, 1. Alone against item 2, item 0 has rank 1 and item 1 rank 2.
+    case = given_scores([[3.0, 1.0, 2.0, 9.0]]), matrix([0, 0, 0, 1]), matrix([1, 1, 0, 0])
+    pooled, alone = (
+        evaluate(*case, [2, 3], protocol=Protocol(negatives=1, sampling=one), log_odds=True)
+        for one in ("pooled", "uniform")
+    )
+    ideal = 1 + 1 / log2(3)
+    assert pooled.means["ndcg@2"] == pytest.approx(1 / ideal)
+    assert pooled.means["ndcg@3"] == pytest.approx((1 + 1 / 2) / ideal)
+    assert pooled.means["recall@2"] == 1 / 2
+    assert pooled.means["auc"] == 1 / 2
+    losses = [log_loss(3.0, 1), log_loss(1.0, 1), log_loss(2.0, 0)]
+    assert pooled.means["log-loss"] == pytest.approx(np.mean(losses))
+    assert alone.means["ndcg@2"] == pytest.approx((1 + 1 / log2(3)) / 2)
+    assert "epc@2" not in pooled.means
+
+
+def test_pooled_negatives_are_drawn_with_repetition_for_each_held_out_item(given_scores):
+    # The better of two held-out items is second best of 12 others: it is the first of its list
+    # where none of 2 x 5 draws is the best one.
+    users, items = 4000, 14
+    held_out = np.zeros((users, items), dtype=np.float32)
+    held_out[:, [1, 13]] = 1
+    found = evaluate(
+        given_scores(np.tile(np.arange(items, 0, -1), (users, 1))),
+        csr_array((users, items), dtype=np.float32),
+        csr_array(held_out),
+        [1],
+        protocol=Protocol(negatives=5, sampling="pooled", seed=3),
+    )
+    chance = (11 / 12) ** 10
+    assert found.means["hit@1"] == pytest.approx(
+        chance, abs=5 * np.sqrt(chance * (1 - chance) / users)
+    )
+
+
+def test_pooled_with_very_many_negatives_is_full_ranking(given_scores, random_fold):
+    scores, seen, held_out = random_fold
+    many = Protocol(negatives=2000, sampling="pooled")
+    pooled = evaluate(given_scores(scores), seen, held_out, [1, 5], protocol=many)
+    full = evaluate(given_scores(scores), seen, held_out, [1, 5], also=["auc"])
+    for name in pooled.metrics:
+        np.testing.assert_allclose(pooled.of(name), full.of(name), err_msg=name)
+
+
 def test_log_loss_is_over_the_list(given_scores, matrix):
     model = given_scores([[2.0, -1.0, -1.0, 0.5]])
     held_out = matrix([1, 0, 0, 1])

@@ -29,7 +29,6 @@ from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.store.recorded import (
-    NO_TUNINGS,
     TUNINGS,
     Configurations,
     configuration_names,
@@ -151,10 +150,10 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
         return read_configurations(TUNINGS / f"{name}.json")
     if (found := own_tuning(store, dataset, algorithm)) is not None:
         return found
-    others = f"or take a recorded one: {', '.join(recorded)}" if recorded else NO_TUNINGS
     raise InputError(
         f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
-        f"'tune {dataset} {algorithm} --all-folds'; {others}"
+        f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: "
+        f"{', '.join(recorded) or 'none came with this copy'}"
     )
 
 

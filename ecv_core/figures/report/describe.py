@@ -191,9 +191,10 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
                 "averaged over the users with held-out items"
             )
         if spec.negatives is not None:
+            pooled = ", all of a user's in one list" if spec.negative_sampling == "pooled" else ""
             return (
-                f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items "
-                f"({spec.negative_sampling})."
+                f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items"
+                f"{pooled} ({spec.negative_sampling})."
             )
         if spec.task.of_table:
             return f"{text}, over the held-out samples of a fold, as scikit-learn computes it."
