@@ -85,6 +85,7 @@ def killed_always(specs: Sequence[RunSpec], index: int, progress: Progress) -> R
     yield 0, fold_result(index, SCORES[index])
 
 
+@pytest.mark.slow
 def test_each_worker_computes_in_one_process_that_stays(store: Store, on) -> None:
     drive(StudyPlan([SPEC]), Book(store), on(compute=pid_as_score))
     (run,) = store.runs()
@@ -122,6 +123,7 @@ def run_of(store: Store, executor: Executor, spec: RunSpec = SPEC) -> Run:
     return store.runs()[0]
 
 
+@pytest.mark.slow
 def test_a_fold_that_is_lost_with_its_worker_is_computed_again(store: Store, on) -> None:
     done = run_of(store, on(compute=killed_once))
     assert done.state is RunState.FINISHED
@@ -129,6 +131,7 @@ def test_a_fold_that_is_lost_with_its_worker_is_computed_again(store: Store, on)
     assert [fold.energy.joules for fold in done.folds] == [10] * 5
 
 
+@pytest.mark.slow
 def test_a_fold_whose_process_is_always_killed_ends_the_run_with_the_name_of_its_node(
     store: Store, on
 ) -> None:
@@ -278,6 +281,7 @@ def test_workers_that_take_no_folds_are_one_sentence(on, scheduler: Scheduler) -
         asked()
 
 
+@pytest.mark.slow
 def test_a_coordinator_that_was_killed_finds_what_is_running(
     store: Store, on, scheduler: Scheduler, marks: Path
 ) -> None:
