@@ -54,7 +54,7 @@ def test_the_report_has_the_runs_numbers(a_run, known):
     assert (
         "95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds). "
         "95 % interval that allows for the stop: 0.2157 to 0.4243 (± 0.1043, holds wherever the "
-        "rule stops). After 3 folds" in text
+        "rule stops)." in text
     )
     assert "± 0.0497" in text
     assert "30 mWh" in text  # 3 folds of 36 J
