@@ -137,6 +137,10 @@ class Precision:
                 "use fewer folds"
             )
         values = np.asarray(sets.users, dtype=np.float64)
+        if len(values) != k:
+            raise InputError(
+                f"there are {k} folds, but scores of users, or samples, of {len(values)}"
+            )
         corrected, chosen = None, sets.chosen()[1:]
         if sets.aids is None:
             variance = fold_variance(values, chosen)

@@ -150,12 +150,9 @@ RESULTS = st.integers(1, 2 * len(GRID))
 @given(
     st.lists(st.tuples(st.sampled_from(["fails", "cancels", "ends"]), RESULTS), max_size=3),
     st.integers(1, 3),
-    st.booleans(),
     st.randoms(use_true_random=False),
 )
-def test_of_shared_work_every_result_is_computed_once_and_kept(
-    programs, places, share, random
-) -> None:
+def test_of_shared_work_every_result_is_computed_once_and_kept(programs, places, random) -> None:
     computed: list[tuple[int, int]] = []
 
     def compute_all(store: Store, event: str, after: int) -> None:
@@ -175,7 +172,7 @@ def test_of_shared_work_every_result_is_computed_once_and_kept(
                 store.request_cancel(random.choice(store.active()).run_id)
 
         drive(
-            FoldsPlan(GRID, range(K), share=share),
+            FoldsPlan(GRID, range(K)),
             Book(store, says=Says(fold=said)),
             Drawn(computing(fold), places, random),
             closing=lambda: event == "ends" and count >= after,
