@@ -172,16 +172,12 @@ def fold_frame(run: Run) -> pd.DataFrame:
     """
     costs = pd.DataFrame([_costs(fold) for fold in run.folds]).dropna(axis="columns", how="all")
     users = [fold.users for fold in run.folds]
-    metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
-    head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
-    return pd.concat(
-        [
-            head,
-            costs.assign(**{f"{run.spec.task.unit}s": users}),
-            metrics.rename(columns=column_title),
-        ],
-        axis="columns",
+    metrics = pd.DataFrame(
+        [{column_title(name): one for name, one in fold.metrics.items()} for fold in run.folds]
     )
+    head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
+    counts = costs.assign(**{f"{run.spec.task.unit}s": users})
+    return pd.concat([head, counts, metrics], axis="columns")
 
 
 def _costs(fold: FoldResult) -> dict[str, str | float | None]:

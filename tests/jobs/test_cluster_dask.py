@@ -594,8 +594,8 @@ def test_an_encrypted_scheduler_takes_who_has_a_certificate_and_nobody_else(
     scheduler.address = scheduler.address.replace("tcp", "tls")
     scheduler.start_scheduler("--protocol", "tls", *given)
     scheduler.worker(*given)
-    client = {"cert": files["cert"], "key": files["key"]}
-    with dask.config.set({"distributed.comm.tls": {"ca-file": files["ca"], "client": client}}):
+    tls = {"ca-file": files["ca"], "client.cert": files["cert"], "client.key": files["key"]}
+    with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in tls.items()}):
         executor = on(scheduler.address, compute=pid_as_score)
         wait_for_workers(executor, 1)
         assert run_of(store, executor).state is RunState.FINISHED
