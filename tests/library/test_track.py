@@ -301,7 +301,9 @@ def test_a_tracked_run_can_be_selected_among_once_its_folds_are_there():
 
 def test_a_selection_says_which_fold_of_a_tracked_run_it_lacks():
     loop(tracked(dataset="wide", rule=ecv.Fixed(folds=1)), lambda fold: all_of(fold, 0.01))
-    said = r"fold 1 of it is needed next; it has 1 of 7: track the others.*--full"
+    said = (
+        r"fold 1 of it is needed next; with these settings it has 1 of 7: track the others.*--full"
+    )
     with pytest.raises(InputError, match=said):
         select("popular", "my model", confidence=0.9999)
     loop(tracked("numbers", dataset="wide"), lambda fold: 0.5)

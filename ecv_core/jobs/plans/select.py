@@ -480,13 +480,9 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
             "scores; track it again, and report user -> score or recommendations"
         )
     call = command_for(replace(spec, tracked=True, full=spec.full or bool(folds)))
-    if not folds:
-        return InputError(
-            f"no fold of '{name}' is there with these settings; track it first: {call}"
-        )
     return InputError(
-        f"'{name}' is tracked, and fold {index} of it is needed next; it has {len(folds)} of "
-        f"{spec.k}: track the others, then select again: {call}"
+        f"'{name}' is tracked, and fold {index} of it is needed next; with these settings it "
+        f"has {len(folds)} of {spec.k}: track the others, then select again: {call}"
     )
 
 
