@@ -107,8 +107,7 @@ def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path, programs
 @pytest.mark.slow
 def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path, programs: Path) -> None:
     (tmp_path / "my_script.py").write_text(STANDS_IN, "utf-8")
-    first, loop, lenskit = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
+    first, loop = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
     assert "fold 0: ndcg@10" in said_in(tmp_path, programs, "bash", "-euc", first)
     assert "stop." in said_in(tmp_path, programs, "bash", "-euc", loop).splitlines()[-1]
     assert json.loads((tmp_path / "fold.json").read_text())["stop"] is True
-    assert "ItemKNNScorer on synthetic" in said_in(tmp_path, programs, "bash", "-euc", lenskit)

@@ -336,7 +336,8 @@ def strictly(pieces: Iterable[Batch], layout: Layout, name: str) -> Reading:
     reading = reading_of(pieces, layout, name)
     for reason, example in reading.examples.items():
         count = f"{reading.unused[reason]:,} of its {reading.rows:,} rows"
-        raise Unreadable(f"{count} have {reason} ({example})")
+        has = "has" if reading.unused[reason] == 1 else "have"
+        raise Unreadable(f"{count} {has} {reason} ({example})")
     return reading
 
 

@@ -362,7 +362,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         entry, ready = dataset_picker()
         split_id = strategy_select(serving(Task.TOP_N))
         known = SPLITS[split_id]
-        st.caption(f"`{known.id}`: {escaped(known.help)}")
+        st.caption(escaped(known.help))
         params = strategy_parameters(known)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)

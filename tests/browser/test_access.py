@@ -30,7 +30,7 @@ PAGES = {
     "presentation": ("/replay?fold=4&present=1", FIGURE),
     "ranks under splits": (
         "/studies?view=Splits+and+ranks",
-        f".st-key-swaps-scatter-figure {FIGURE}",
+        f".st-key-swaps-tau-figure {FIGURE}",
     ),
     "splits": ("/splits?split=temporal-global", f".st-key-split-toy {FIGURE}"),
     "race": ("/replay?view=Race&fold=3", ".ecv-lane-says"),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def opened(page: Page, dashboard: Dashboard, query: str = "") -> None:
     page.goto(f"{dashboard.url}/splits{query}")
     expect(page.get_by_role("heading", name="Use this split")).to_be_visible(timeout=60_000)
-    expect(page.locator('.ecv-figure[data-drawn="true"]')).to_have_count(2, timeout=30_000)
+    expect(page.locator('.ecv-figure[data-drawn="true"]')).to_have_count(1, timeout=30_000)
 
 
 HELD_OUT_DAYS = (

@@ -115,7 +115,7 @@ BAD_CSV = {
     "user,item\nu,i\n": "lacks the columns 'user_id' and 'item_id'; it reads 'user, item'",
     "user_id,rating\nu,1\n": "lacks the column 'item_id'",
     "1,2,3\n1,3,4\n": "lacks the columns 'user_id' and 'item_id'; it reads '1, 2, 3'",
-    "user_id,item_id,rating\nu,i,1\nu,j,good\n": "1 of its 2 rows have no rating, or "
+    "user_id,item_id,rating\nu,i,1\nu,j,good\n": "1 of its 2 rows has no rating, or "
     "none that is a number up to 1,000,000 (row 2: user 'u', item 'j', rating 'good')",
     "user_id,item_id,rating\nu,i,1\nu,j,\n": "(row 2: user 'u', item 'j', rating '')",
     "user_id,item_id,rating\nu,i,nan\n": "none of its 1 rows can be used; 1 of them have no rating",
@@ -124,7 +124,7 @@ BAD_CSV = {
     "user_id,item_id,timestamp\nu,j,1\nu,i,7258118400\n": f"{NO_TIME} (row 2: ",
     "a" * 200_000 + "\n": "lacks the columns 'user_id' and 'item_id'",
     '"' + "a" * 200_000 + "\n": "lacks the columns 'user_id' and 'item_id'",
-    "user_id,item_id\nu,i\n,j\n": "1 of its 2 rows have no user (row 2: user '', item 'j')",
+    "user_id,item_id\nu,i\n,j\n": "1 of its 2 rows has no user (row 2: user '', item 'j')",
     "user_id,item_id\nu,i\nu\n": "another number of columns than the other rows (u)",
     f"user_id,item_id\nv,i\n{'u' * 300},i\n": "an id longer than 256 characters (row 2: ",
 }
