@@ -457,7 +457,7 @@ def winners(swaps: Swaps) -> str:
     where: dict[str, list[str]] = {}
     for split, row in zip(swaps.splits, first, strict=True):
         best = [name for name, wins in zip(swaps.algorithms, row, strict=True) if wins]
-        where.setdefault(_listed(best), []).append(split)
+        where.setdefault(_listed(best), []).append(f"'{split}'")
     often = sorted(where, key=lambda names: len(where[names]), reverse=True)
     count = len(swaps.splits)
     if len(often) == 1:
@@ -477,14 +477,16 @@ def headline(swaps: Swaps, reference: str) -> str:
     """
     swapped = swapped_frame(swaps, reference)
     others = len(swaps.splits) - 1
-    between = f"between {reference} and {'the other split' if others == 1 else f'{others} others'}"
+    between = (
+        f"between '{reference}' and {'the other split' if others == 1 else f'{others} others'}"
+    )
     if swapped.empty:
         return f"No pair of algorithms swaps {between}."
     best = swapped.sort_values("both_percent", ascending=False, kind="stable").iloc[0]
     each = swapped.groupby(["ahead", "behind"], sort=False)["both_percent"].max()
     text = (
-        f"Under {best['split']}, {best['behind']} beats {best['ahead']}; under {reference} it is "
-        f"the other way round. Pairs of algorithms that swap {between}: {len(each)} of "
+        f"Under '{best['split']}', {best['behind']} beats {best['ahead']}; under '{reference}' it "
+        f"is the other way round. Pairs of algorithms that swap {between}: {len(each)} of "
         f"{len(swaps.pairs)}"
     )
     if each.isna().all():

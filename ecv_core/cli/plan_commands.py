@@ -476,6 +476,10 @@ def power_command(options: argparse.Namespace) -> None:
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
     found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
-    frames = (powers_frame(found), dominance_frame(found))
-    tables = [frame.to_string(index=False, float_format="{:.3f}".format) for frame in frames]
+    heads = ["metric", "DP", "DP + sd", "told apart, %", "DP, Holm", "apart, Holm, %"]
+    tables = [
+        frame.to_string(index=False, header=header, float_format="{:.3f}".format)
+        for frame, header in ((powers_frame(found), heads), (dominance_frame(found), True))
+        if len(frame)
+    ]
     answer(options, power_document(found), "\n\n".join([found.sentence(), *tables]))

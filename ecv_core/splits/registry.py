@@ -233,7 +233,7 @@ _PROJECTS: dict[str, Strategy] = {
                 "on is held out: nothing of the future leaks into training."
             ),
             source=f"{MENG}: temporal global; Campos et al. (2011)",
-            ecv="One split gives one score, so e-CV does not apply; temporal-windows has several.",
+            ecv="One split gives one score, so e-CV does not apply; windows in time have several.",
             make=holdouts.temporal_global,
             parameters=(
                 _TEST,

@@ -349,13 +349,13 @@ class FoldVariance:
         error = look_error(k, confidence)
         left = np.maximum(1 / self.sizes - 1 / k, 0)
         ratios = self.ratios
-        many = scipy.special.ndtri(error / 2)
-        few = scipy.special.stdtrit(self.users_freedom, error / 2) / (many or -1)
+        errors = -scipy.special.ndtri(error / 2)  # standard errors to each side, which `reach` has
+        few = -scipy.special.stdtrit(self.users_freedom, error / 2) / (errors or 1)
         reaches = reach(np.nan_to_num(ratios, posinf=0), self.sizes, error)
         half = few * reaches * np.sqrt(self.users * left)
         if self.hits is not None and self.samples is not None:
-            share = share_distance(self.hits, self.samples, k / self.sizes, -many)
-            half = np.where(np.isnan(share), half, share / (-many or 1) * reaches)
+            share = share_distance(self.hits, self.samples, k / self.sizes, errors)
+            half = np.where(np.isnan(share), half, share / (errors or 1) * reaches)
         # Beyond the largest effect of the prior only the fold means are left to go by.
         beyond = ratios > _EFFECTS[-1]
         alone = -scipy.special.stdtrit(np.maximum(self.sizes - 1, 1), error / 2) * np.sqrt(

@@ -8,6 +8,7 @@ from functools import partial
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
 from ecv_core.lessons.rounds import complete_runs
 from ecv_core.records.run import Run
+from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.sliders import alpha_slider, usual_alpha
 from pages.studies.figures import headline, made_up, stops_section
 from pages.studies.view import studied
@@ -15,7 +16,7 @@ from pages.studies.view import studied
 
 def show() -> None:
     """The slider, the sums, the folds of every run: the study as its page has it."""
-    runs = complete_runs()
+    runs = ordered(complete_runs())
     done = studied(systems_of(runs), ranked=False)
     usual = usual_alpha(done.alphas, done.tradeoff.average)
     alpha_slider(done.alphas, usual, partial(_told, done, runs))

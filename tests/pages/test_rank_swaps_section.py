@@ -81,9 +81,9 @@ def pills(page):
 def test_it_opens_on_recorded_runs_with_the_surest_swap_in_a_sentence(page, three_by_three):
     shown = texts(open_page(page))
     assert (
-        "EASE wins under Random share; ItemKNN under Last item; Popularity under One point in "
-        "time. Under Last item, ItemKNN beats EASE; under Random share it is the other way "
-        "round. Pairs of algorithms that swap between Random share and 2 others: 3 of 3, 3 of "
+        "EASE wins under 'Random share'; ItemKNN under 'Last item'; Popularity under 'One point in "
+        "time'. Under 'Last item', ItemKNN beats EASE; under 'Random share' it is the other way "
+        "round. Pairs of algorithms that swap between 'Random share' and 2 others: 3 of 3, 3 of "
         "them in at least 95 % of the bootstrap samples."
     ) in shown
     assert "No intervals" not in shown
@@ -97,7 +97,7 @@ def test_it_opens_on_recorded_runs_with_the_surest_swap_in_a_sentence(page, thre
 def test_the_address_picks_reference_and_metric(page, three_by_three):
     open_page(page, swaps_reference="temporal-global", swaps_metric="Recall@10")
     shown = texts(page)
-    assert "under One point in time it is the other way round" in shown
+    assert "under 'One point in time' it is the other way round" in shown
     assert "Recall@10 of every user is not kept there" in shown
     assert "scores nobody knows which of them are chance" in shown
 
@@ -181,7 +181,7 @@ def test_an_own_study_is_shown_once_its_runs_are_complete(page, store, a_run):
 def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
     open_page(page, study="nope")
     assert "there is no nope to choose here" in page.warning[0].value
-    assert "Under Last item" in texts(page)
+    assert "Under 'Last item'" in texts(page)
 
 
 def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):

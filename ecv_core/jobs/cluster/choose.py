@@ -195,7 +195,7 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute) -> Executor:
         "death_timeout": "60",
         "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
         # By Dask's own settings, and encrypted where they name certificates.
-        "security": Security() if dask.config.get("distributed.comm.tls.ca-file") else None,
+        "security": Security() if dask.config.get("distributed.comm.tls.ca-file", None) else None,
     }
     cluster = getattr(dask_jobqueue, SITES[kind])(**given)
     cluster.ecv_job_name = job_name if kind == "slurm" else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -128,9 +128,17 @@ def pick_runs(
     columns = pick_several(
         "Algorithms", titles_of(algorithms, algorithm_title), f"{prefix}algorithms"
     )
+    return ordered(
+        run for run in runs if run.spec.dataset in rows and run.spec.algorithm in columns
+    )
+
+
+def ordered(runs: Iterable[Run]) -> list[Run]:
+    """By dataset and then by algorithm, in the order of both."""
+    found = list(runs)
+    names = in_order(name for run in found for name in (run.spec.dataset, run.spec.algorithm))
     return sorted(
-        (run for run in runs if run.spec.dataset in rows and run.spec.algorithm in columns),
-        key=lambda run: (datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)),
+        found, key=lambda run: (names.index(run.spec.dataset), names.index(run.spec.algorithm))
     )
 
 

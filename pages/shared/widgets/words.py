@@ -51,4 +51,4 @@ def run_label(run: Run | ListedRun) -> str:
 def large(sentence: str) -> None:
     """The answer of a page, as one sentence in large type."""
     style = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
-    st.html(f"<p style='{style}'>{escape(sentence)}</p>")
+    st.html(f"<p style='{style}'>{escape(sentence, quote=False)}</p>")

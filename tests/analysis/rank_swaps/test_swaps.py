@@ -82,8 +82,9 @@ def test_without_users_the_headline_does_not_judge(table_3):
     found = swaps(block_of(table_3), "ndcg@10", nobody)
     assert found.without_users == SPLITS
     assert headline(found, "leave-last-item") == (
-        "Under temporal-user, user-knn beats implicit-mf; under leave-last-item it is the other "
-        "way round. Pairs of algorithms that swap between leave-last-item and 2 others: 2 of 21; "
+        "Under 'temporal-user', user-knn beats implicit-mf; under 'leave-last-item' it is the "
+        "other way round. Pairs of algorithms that swap between 'leave-last-item' and 2 others: "
+        "2 of 21; "
         "without the users' scores nobody knows which of them are chance."
     )
 
@@ -101,7 +102,7 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
     (tau,) = taus_frame(found).itertuples()
     assert (tau.tau, tau.low, tau.high) == (-1, -1, -1)
     assert headline(found, "random-holdout").endswith(
-        "Pairs of algorithms that swap between random-holdout and the other split: 3 of 3, 3 of "
+        "Pairs of algorithms that swap between 'random-holdout' and the other split: 3 of 3, 3 of "
         "them in at least 95 % of the bootstrap samples."
     )
 
@@ -111,15 +112,17 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
     (share,) = swapped_frame(found, "random-holdout")["both_percent"]
     assert 5 < share < 60  # two coins, each a little loaded
     assert headline(found, "random-holdout").endswith(
-        "swap between random-holdout and the other split: 1 of 1, none of them in at least 95 % of "
-        "the bootstrap samples; it may be chance."
+        "swap between 'random-holdout' and the other split: 1 of 1, none of them in at least 95 % "
+        "of the bootstrap samples; it may be chance."
     )
 
 
 def test_the_winners_are_named_with_their_splits(a_run, table_3):
     found = swaps(block_of(table_3), "ndcg@10", nobody)
     # Table 3: Triple2Vec, then NGCF twice.
-    assert winners(found) == "user-knn wins under 2 of 3 splits; implicit-mf under leave-last-item."
+    assert (
+        winners(found) == "user-knn wins under 2 of 3 splits; implicit-mf under 'leave-last-item'."
+    )
     low, high = {"popular": 0.1, "ease": 0.2}, {"popular": 0.1, "ease": 0.3}
     same = swaps(block_of(two_splits(a_run, low, high)), "ndcg@10", nobody)
     assert winners(same) == "ease wins under both splits."
@@ -136,7 +139,7 @@ def test_intervals_hold_the_scores(a_run, users_like):
     ranks = ranks_frame(found, "random-holdout")
     assert ((ranks["low"] < ranks["score"]) & (ranks["score"] < ranks["high"])).all()
     assert headline(found, "random-holdout") == (
-        "No pair of algorithms swaps between random-holdout and the other split."
+        "No pair of algorithms swaps between 'random-holdout' and the other split."
     )
 
 
