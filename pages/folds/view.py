@@ -128,9 +128,9 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     ]
     if found.best.rule != ALL_FOLDS and not found.best.checks:
         lines.append("Runs on other datasets would check it.")
+    if not explored.complete:  # in the same element, so that nothing below is drawn anew after it
+        lines.append("Other rules are still being worked out and may turn out cheaper.")
     st.markdown(" ".join(escaped(one) for one in lines if one))
-    if not explored.complete:
-        st.caption("Other rules are still being worked out and may turn out cheaper.")
 
 
 def run_button(found: FoldsAdvice, runs: Sequence[Run]) -> None:

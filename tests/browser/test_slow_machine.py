@@ -49,6 +49,7 @@ def test_the_csv_of_a_chart_is_saved_while_its_table_opens(
 ) -> None:
     tab.goto(f"{warm.url}/run?run={run_id}")
     expect(tab.locator('.ecv-figure[data-drawn="true"]')).to_be_visible(timeout=60_000)
+    expect(tab.get_by_role("button", name="CSV", exact=True)).to_be_visible(timeout=60_000)
     slow_down(tab)
     with tab.expect_download(timeout=60_000) as download:
         tab.evaluate(PRESS_BOTH, ["Table", "CSV", pause])

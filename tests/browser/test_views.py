@@ -97,7 +97,7 @@ def test_a_replay_travels_with_alpha_order_and_moment(
     slider.press("Home")
     tab.wait_for_url(re.compile("replay_alpha=1e-7"))
     tab.get_by_role("button", name="To the end").click()
-    words = re.compile("After 5 folds")
+    words = re.compile("After 5 folds.*alpha = 1e-7")  # not those of the alpha before
     expect(tab.locator(".ecv-sentence").first).to_contain_text(words)
     assert "run=" in tab.url
     opened_elsewhere(tab, browser, tab.locator(".ecv-sentence").first.inner_text())
