@@ -35,7 +35,6 @@ with page():
         live_run(runs)
     else:
         st.title("Run until the score can be trusted", anchor=False)
-        st.markdown("Press **Start**, or change anything below first.")
         start_form()
         # The form is on the screen by now: get ready what Start will need.
         manager()

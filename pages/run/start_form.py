@@ -253,10 +253,10 @@ def _nearest(
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
     link_check()
-    top = st.container(horizontal=True, vertical_alignment="center", key="start-row")
-    expectation_place = st.container(
-        key="expectation"
-    )  # both filled last, with room from the first
+    with st.container(key="start-room"):  # it has room at once for what is filled in last
+        st.markdown("Press **Start**, or change anything below first.")
+        top = st.container(horizontal=True, vertical_alignment="center")
+        expectation_place = st.container()
     specs: list[RunSpec] = []
     trouble: EcvError | None = None
     left, right = st.columns(2, gap="medium")

@@ -110,8 +110,14 @@ def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves
     sentence(page, "^After 3 folds:")
     page.keyboard.press(" ")
     sentence(page, "so it has settled: stop")
+    wide = drawn(page).evaluate("node => node.clientWidth")
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="Replay")).to_be_visible(timeout=PATIENT)
+    page.wait_for_function(
+        "wide => document.querySelector('.ecv-figure').clientWidth < wide",
+        arg=wide,
+        timeout=PATIENT,
+    )
     sentence(page, "so it has settled: stop")
     assert "present" not in page.url
     narrow = drawn(page).evaluate("node => node.clientWidth")
