@@ -318,7 +318,7 @@ def rows(random: Random, folder: Path) -> None:
     good = store.create([found.run.spec], owner="here")[0]
     going = store.create([found.run.spec], owner="here")[0]
     store.start(going, owner="here")
-    store.set_progress(going, 0, "fit", 1, 2, (0.5,))
+    store.set_progress(going, 0, "fit", 1, 2)
     label_runs(store, {bad: Label(name="a", tags=("b",))})
     keep_plan(store, STUDY, [PlannedRun(spec=found.run.spec)])
     beat(store, "here", serves=True)

@@ -525,7 +525,7 @@ def check_content(dataset_id: str, sha256: str | None) -> None:
     Args:
         dataset_id: of the run.
         sha256: what `own_sha256` said then; None where nothing is known.
-    Raises: DatasetError if it is gone, has another name by now, or holds something else.
+    Raises: DatasetError if it is gone or holds something else.
     """
     if said := changed(dataset_id, sha256):
         raise DatasetError(said)

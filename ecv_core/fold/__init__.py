@@ -188,22 +188,12 @@ def run_fold(
         progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
-    inner_curve: Sequence[float] = ()
-
-    def fitting_progress(
-        phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
-    ) -> None:
-        nonlocal inner_curve
-        if phase == "fit":
-            inner_curve = curve
-        progress(phase, step, steps, curve=curve)
-
     interactions, [model] = _ready([spec], progress)
     (meter := meter or NoMeter()).start()
     begin, used = time.perf_counter(), own_seconds()
     try:
         stages = _STAGES[spec.task]
-        result, fitting, fitted = stages(spec, index, interactions, model, fitting_progress)
+        result, curve, fitting, fitted = stages(spec, index, interactions, model, progress)
         end, used = time.perf_counter(), own_seconds() - used
     finally:
         energy = meter.stop()
@@ -211,7 +201,7 @@ def run_fold(
         spec,
         index,
         result,
-        inner_curve=tuple(inner_curve),
+        inner_curve=tuple(curve),
         fit_seconds=fitted - fitting,
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
@@ -252,10 +242,14 @@ def _result(spec: RunSpec, index: int, found: evaluation.Evaluation, **spent: An
     )
 
 
+_Staged = tuple[evaluation.Evaluation, Sequence[float], float, float]
+"""What was scored, the inner curve (see `FoldResult`), when fitting began and when it ended."""
+
+
 def _rank(
     spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
-) -> tuple[evaluation.Evaluation, float, float]:
-    """Split, fit and rank; with the times at which fitting began and ended."""
+) -> _Staged:
+    """Split, fit and rank."""
     algorithm = models.algorithm(spec.algorithm)
     parts = splits.fold_matrices(interactions, folds_of(spec), index)
     fitting = time.perf_counter()
@@ -263,7 +257,8 @@ def _rank(
     ranker = cast("Recommender", model)
     algorithm.fit(ranker, parts.train, parts.history, seed=seed, progress=progress)
     fitted = time.perf_counter()
-    return ranked(spec, index, ranker, parts, progress), fitting, fitted
+    curve = getattr(ranker, "inner_curve", ())
+    return ranked(spec, index, ranker, parts, progress), curve, fitting, fitted
 
 
 def ranked(
@@ -285,8 +280,8 @@ def ranked(
 
 def _rate(
     spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
-) -> tuple[evaluation.Evaluation, float, float]:
-    """Split, fit and predict ratings; with the times at which fitting began and ended.
+) -> _Staged:
+    """Split, fit and predict ratings.
 
     The model sees who is asked about what, never the rating; its predictions after each step give
     the curve of the held-out RMSE, by which nothing is stopped or chosen.
@@ -301,7 +296,7 @@ def _rate(
     def report(step: int, steps: int, predicted: NDArray[np.float64] | None = None) -> None:
         if predicted is not None:
             curve.append(round(evaluation.clipped_rmse(predicted, given.values, scale), 6))
-        progress("fit", step, steps, curve=curve)
+        progress("fit", step, steps)
 
     fitting = time.perf_counter()
     predicted = cast("RatingPredictor", model).predict(
@@ -311,13 +306,13 @@ def _rate(
     progress("evaluate", 0, 1)
     own = evaluation.metric_of(spec)
     result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale, own)
-    return result, fitting, fitted
+    return result, curve, fitting, fitted
 
 
 def _predict(
     spec: RunSpec, index: int, table: Interactions, model: Model, progress: Progress
-) -> tuple[evaluation.Evaluation, float, float]:
-    """Split, fit and score samples; with the times at which fitting began and ended.
+) -> _Staged:
+    """Split, fit and score samples.
 
     The seed is the run's in every fold, so that scores are those of scikit-learn's
     `cross_val_score` of an estimator with this `random_state`.
@@ -332,7 +327,7 @@ def _predict(
     progress("evaluate", 0, 1)
     held_out = np.flatnonzero(parts == Part.TEST)
     result = evaluation.evaluate_samples(estimator, samples, held_out, spec.metric)
-    return result, fitting, fitted
+    return result, (), fitting, fitted
 
 
 _STAGES = {

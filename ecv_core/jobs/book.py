@@ -448,9 +448,9 @@ class Book:
         """Tells where the task is; of several runs the first one tells it."""
         write = writer.of(self._ids[_key(task.specs[0])], task.fold)
 
-        def tell(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
-            self.says.progress(phase, step, steps, curve=curve)
-            write(phase, step, steps, curve=curve)
+        def tell(phase: str, step: int, steps: int, /) -> None:
+            self.says.progress(phase, step, steps)
+            write(phase, step, steps)
 
         return tell
 
@@ -523,7 +523,7 @@ class ProgressWriter:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._news: dict[str, tuple[int, str, int, int, Sequence[float]]] = {}
+        self._news: dict[str, tuple[int, str, int, int]] = {}
         self._arrived, self._closing = threading.Event(), threading.Event()
         self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._write, name="ecv-progress", daemon=True)
@@ -532,8 +532,8 @@ class ProgressWriter:
     def of(self, run_id: str, fold: int) -> Progress:
         """What to tell of a fold of a run."""
 
-        def report(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
-            self._news[run_id] = (fold, phase, step, steps, curve)
+        def report(phase: str, step: int, steps: int, /) -> None:
+            self._news[run_id] = (fold, phase, step, steps)
             self._arrived.set()
 
         return report

@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -82,11 +82,11 @@ class _UnderWay:
         self._began: float | None = None
         self._since: float | None = None
 
-    def told(self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+    def told(self, phase: str, step: int, steps: int, /) -> None:
         """Its first step that is no waiting begins it."""
         if self._began is None and not phase.startswith("wait"):
             self._began = self._since = time.monotonic()
-        self._tell(phase, step, steps, curve=curve)
+        self._tell(phase, step, steps)
 
     def kept(self) -> None:
         """A result of it is kept, with its seconds."""

@@ -296,8 +296,7 @@ class Worker:
                 kind, *said = pickle.load(process.stdout)
                 if kind == "progress":
                     if process is self._process:
-                        phase, step, steps, curve = said
-                        self._progress(phase, step, steps, curve=curve)
+                        self._progress(*said)
                 else:
                     self._messages.put((process, kind, *said))
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
@@ -334,8 +333,8 @@ def work() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
-    def tell(phase: str, step: int, steps: int, curve: Sequence[float]) -> None:
-        _tell(out, "progress", phase, step, steps, tuple(curve))
+    def tell(phase: str, step: int, steps: int) -> None:
+        _tell(out, "progress", phase, step, steps)
 
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
@@ -376,20 +375,16 @@ def _tell(out: IO[bytes], *message: object) -> None:
 class Seldom:
     """Progress, not more of it than anybody looks at: another phase at once, steps now and then."""
 
-    def __init__(
-        self, tell: Callable[[str, int, int, Sequence[float]], object], seconds: float
-    ) -> None:
+    def __init__(self, tell: Callable[[str, int, int], object], seconds: float) -> None:
         """Nothing is told yet. Args: tell: what is told; seconds: between two steps."""
         self._tell, self._seconds = tell, seconds
         self._phase, self._last = "", 0.0
 
-    def __call__(
-        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
-    ) -> None:
+    def __call__(self, phase: str, step: int, steps: int, /) -> None:
         now = time.monotonic()
         if phase != self._phase or now - self._last >= self._seconds:
             self._phase, self._last = phase, now
-            self._tell(phase, step, steps, curve)
+            self._tell(phase, step, steps)
 
 
 def warm_up() -> None:

@@ -68,7 +68,7 @@ class Action(StrEnum):
     ANNOTATE = "write names, tags and notes on runs"
     IMPORT = "import runs"
     UPLOAD = "upload files"
-    CHANGE_DATASETS = "rename or delete datasets"
+    CHANGE_DATASETS = "delete datasets"
     DOWNLOAD = "download datasets"
     START_MANY = "start studies or selections"
     FORGET = "remove studies or selections from their lists"
@@ -537,10 +537,6 @@ class Handling:
     def forget(self, token: str) -> None:
         self.check_upload()
         own.forget(token)
-
-    def rename(self, name: str, new: str) -> None:
-        check(Action.CHANGE_DATASETS, self.actor, own.added_by(name))
-        own.rename(name, new)
 
     def remove(self, name: str) -> None:
         check(Action.CHANGE_DATASETS, self.actor, own.added_by(name))

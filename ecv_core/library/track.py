@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Unpack
@@ -242,9 +242,9 @@ class Tracked:
     def _metered(self, run_id: str, index: int) -> Iterator[Handed]:
         fold, meter = Handed(self.spec, index), meter_for(self.spec)
 
-        def say(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+        def say(phase: str, step: int, steps: int, /) -> None:
             try:
-                self._store.set_progress(run_id, index, phase, step, steps, curve)
+                self._store.set_progress(run_id, index, phase, step, steps)
             except StoreError as error:
                 log.warning("progress was not written: %s", error)  # a fold is worth more
 

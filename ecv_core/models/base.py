@@ -46,8 +46,7 @@ class Recommender(Fitted, Protocol):
             train: shape (users, items), float32; 1.0 where the user has the item in training.
                 Rows may be empty. Sorted indices, no explicit zeros.
             seed: fixes every random choice; same seed, same matrix, same device, same scores.
-            progress: called with ("fit", step, steps), at least once a second where it can be; a
-                model that validates as it trains adds its curve.
+            progress: called with ("fit", step, steps), at least once a second where it can be.
         Raises: RunError if training diverges; Cancelled from `progress`.
         """
 

@@ -159,7 +159,8 @@ class NeuralRecommender:
             visible = validation.visible
             history = None if history is None else history.take(validation.kept)
         self._net = self.untrained(visible, seed, history)
-        run_epochs(self.name, self._net, self.params, validation, progress)
+        curve = run_epochs(self.name, self._net, self.params, validation, progress)
+        self.inner_curve = tuple(curve)
         self._net.see(train)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
@@ -172,7 +173,7 @@ def run_epochs(
     params: Mapping[str, Any],
     validation: Validation | None,
     progress: Progress,
-) -> None:
+) -> list[float]:
     """Train a network; with a validation part, until that is ranked no better any more.
 
     With a validation part the network ends with the weights of its best epoch.
@@ -182,13 +183,14 @@ def run_epochs(
         net: not yet trained.
         params: of the algorithm.
         validation: interactions the network is not trained on; None for fixed epochs.
-        progress: told the epoch after every batch, and with a validation part its curve so far.
+        progress: told the epoch after every batch.
+    Returns: nDCG on the validation part after each epoch; empty without one.
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
     """
     curve: list[float] = []
 
     def report(epoch: int) -> None:
-        progress("fit", epoch, params["epochs"], curve=tuple(curve))
+        progress("fit", epoch, params["epochs"])
 
     best: list[torch.Tensor] = []
     average = Average(net.weights(), params["averaging"])
@@ -204,6 +206,7 @@ def run_epochs(
     for weight, kept in zip(net.weights(), best or average.values, strict=True):
         weight.detach().copy_(kept)
     report(params["epochs"])
+    return curve
 
 
 def trained(

@@ -336,20 +336,17 @@ class Progress(Protocol):
     """Told where some work is, as it goes on; it may raise `records.errors.Cancelled` to end the
     work."""
 
-    def __call__(
-        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
-    ) -> None:
+    def __call__(self, phase: str, step: int, steps: int, /) -> None:
         """Note a step.
 
         Args:
             phase: what is being done: "fit".
             step: how far it is.
             steps: 0 where the total is not known.
-            curve: of a fit so far, as `FoldResult.inner_curve`.
         """
 
 
-def no_progress(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+def no_progress(phase: str, step: int, steps: int, /) -> None:
     """Report nothing."""
 
 
@@ -446,8 +443,6 @@ class FoldProgress:
     steps: int
     """0 where the total is not known."""
     started_at: datetime
-    curve: tuple[float, ...] = ()
-    """As FoldResult.inner_curve, so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

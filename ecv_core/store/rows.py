@@ -235,7 +235,6 @@ def progress_record(row: Any) -> FoldProgress | None:  # noqa: ANN401  a row
             step=row.step,
             steps=row.steps,
             started_at=datetime.fromisoformat(row.started_at),
-            curve=codec.read(tuple[float, ...], row.curve),
         )
     return None
 

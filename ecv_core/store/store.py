@@ -6,7 +6,6 @@ in WAL mode with full synchronisation, so what a method has returned from is on 
 
 from __future__ import annotations
 
-import json
 import weakref
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -79,7 +78,7 @@ class Store:
             found = run_rows(connection, schema.kept(), runs.c.run_id == run_id).runs()
         if not found:
             raise InputError(
-                f"there is no run '{run_id}' in this database; see the page Runs for all of them"
+                f"there is no run '{run_id}' in this database; Runs, or `ecv runs`, lists them all"
             )
         return found[0]
 
@@ -366,12 +365,11 @@ class Store:
         phase: str,
         step: int,
         steps: int,
-        curve: Sequence[float] = (),
         *,
         anew: bool = False,
     ) -> None:
         """Say where the running fold is; it started at its first report, or now with `anew`."""
-        values = {"phase": phase, "step": step, "steps": steps, "curve": json.dumps(curve)}
+        values = {"phase": phase, "step": step, "steps": steps, "curve": "[]"}
         same = (progress.c.run_id == run_id) & (progress.c.fold == fold)
         update = progress.update().where(same).values(**values)
         with self.transaction("written") as connection:

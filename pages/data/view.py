@@ -213,11 +213,6 @@ def _dataset(name: str, about: About, used: int) -> None:
 
 
 def _change(name: str, used: int) -> None:
-    with st.popover("Rename", icon=":material/edit:"):
-        new = st.text_input("New name", value=name, key=f"new-{name}", max_chars=63)
-        st.caption(_runs_words(used))
-        if st.button("Rename it", key=f"rename-{name}", disabled=new == name):
-            act_and_rerun(partial(handling().rename, name, new.strip()))
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete **{escaped(name)}** from this computer?")
         st.caption(_runs_words(used))
@@ -229,6 +224,6 @@ def _runs_words(count: int) -> str:
     if not count:
         return "No run has used it."
     return (
-        f"{counted(count, 'run')} used it. They stay as they are, and say that their data has "
-        "another name or is gone; they cannot be resumed."
+        f"{counted(count, 'run')} used it. They stay as they are, and say that their data is "
+        "gone; they cannot be resumed."
     )

@@ -27,7 +27,7 @@ def talkative(specs: Sequence[RunSpec], index: int, progress: Progress) -> Resul
     print("this is no answer")
     os.write(1, b"nor is this\n")
     subprocess.run(["echo", "nor", "this"], check=True)
-    progress("fit", 3, 7, curve=[0.5])
+    progress("fit", 3, 7)
     yield 0, fold_result(index, 0.5)
 
 
@@ -110,10 +110,10 @@ def test_here_a_result_is_taken_before_the_next_is_computed() -> None:
 def test_what_is_printed_in_a_worker_is_no_answer_and_its_steps_are_told(work) -> None:
     worker = work(talkative)
     told: list[tuple[object, ...]] = []
-    worker.submit(TASK, lambda *said, curve=(): told.append((*said, curve)))
+    worker.submit(TASK, lambda *said: told.append(said))
     computed, end = said_of(worker)
     assert (computed.result.score, end.error) == (0.5, None)
-    assert told == [("fit", 3, 7, (0.5,))]
+    assert told == [("fit", 3, 7)]
 
 
 def test_an_error_in_a_worker_arrives_as_its_sentence(work) -> None:
@@ -152,7 +152,7 @@ def test_cancelled_a_worker_is_gone_with_all_that_it_started(work) -> None:
     before = psutil.Process().children(recursive=True)
     worker = work(with_a_child)
     children: list[int] = []
-    worker.submit(TASK, lambda phase, step, steps, curve=(): children.append(step))
+    worker.submit(TASK, lambda phase, step, steps: children.append(step))
     while not children:
         assert list(worker.finished(0.1)) == []
     family = [one for one in psutil.Process().children(recursive=True) if one not in before]

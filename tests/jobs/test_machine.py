@@ -32,7 +32,7 @@ from pathlib import Path
 from ecv_core.jobs import machine
 machine.ASLEEP_SECONDS = 1.0
 name, folder = sys.argv[1], Path(sys.argv[2])
-def progress(phase, step, steps, *, curve=()):
+def progress(phase, step, steps):
     (folder / f"{name}-waits").write_text(phase)
 with machine.machine_alone(progress):
     with (folder / "order").open("a") as order:
@@ -150,7 +150,7 @@ def test_a_fold_waits_until_the_machine_is_quiet_and_says_so(monkeypatch, caplog
     monkeypatch.setattr(Load, "others_since", lambda now, before: next(shares))
     told = []
     spec = make_spec(dataset="synthetic", algorithm="popular", wait_for_quiet=True)
-    with machine_for(spec, lambda phase, step, steps, curve=(): told.append(phase)):
+    with machine_for(spec, lambda phase, step, steps: told.append(phase)):
         pass
     assert told == [
         "waits for a quiet machine: others use 73 %",

@@ -132,7 +132,7 @@ def test_reports_progress_up_to_its_last_step(algorithm_id, lopsided):
 
 
 def test_progress_can_cancel_the_fit(algorithm_id, lopsided):
-    def cancel(phase, step, steps, curve=()):
+    def cancel(phase, step, steps):
         raise Cancelled("enough")
 
     with pytest.raises(Cancelled):

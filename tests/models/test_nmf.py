@@ -57,7 +57,7 @@ def test_no_factor_is_negative_and_the_empty_have_none(lopsided):
 def test_cancel_takes_effect_within_an_epoch(lopsided):
     calls = []
 
-    def cancel_later(phase, step, steps, curve=()):
+    def cancel_later(phase, step, steps):
         calls.append(step)
         if len(calls) == 5:
             raise Cancelled("enough")

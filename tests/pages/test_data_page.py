@@ -1,4 +1,4 @@
-"""A file of one's own on the page: dropped, corrected, kept, renamed, deleted; and its runs."""
+"""A file of one's own on the page: dropped, corrected, kept, deleted; and its runs."""
 
 from __future__ import annotations
 
@@ -179,15 +179,9 @@ def shop(page, tmp_path):
     return page.run()
 
 
-def test_a_kept_dataset_is_renamed_and_deleted(shop):
+def test_a_kept_dataset_is_deleted(shop):
     assert "6 users · 6 items · 36 interactions" in texts(shop)
     assert "No run has used it." in texts(shop)
-    shop.text_input(key="new-shop").set_value("a b").run()
-    button(shop, "Rename it").click().run()
-    assert "cannot be the name of a dataset" in shop.error[0].value
-    shop.text_input(key="new-shop").set_value("store").run()
-    button(shop, "Rename it").click().run()
-    assert list(own.added()) == ["store"]
     button(shop, "Delete it").click().run()
     assert own.added() == {}
 

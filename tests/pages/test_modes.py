@@ -287,7 +287,7 @@ CHANGES = {
     *("create", "requeue", "request_cancel", "remove", "bring_back", "delete", "add_fold"),
     *("label_runs", "import_run", "keep_plan", "forget_plan", "begin", "go_on", "leave_queue"),
     *("compute", "drive", "queue", "finish", "add_progress", "take_in", "work_out"),
-    *("keep", "rename", "download", "start", "resume", "cancel", "forget"),
+    *("keep", "download", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""
 ASKED = {"acting", "handling", "person"}

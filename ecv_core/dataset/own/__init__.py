@@ -271,7 +271,7 @@ def _remove_stale() -> None:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
-# Datasets that are kept: under a name, renamed, removed; each in one step or not at all.
+# Datasets that are kept: under a name, removed; each in one step or not at all.
 
 
 _ADDED_BY = "added-by.txt"
@@ -332,13 +332,6 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
             with suppress(OSError):
                 path.unlink()
     return about
-
-
-def rename(name: str, new: str) -> None:
-    """Give an added dataset another name. Raises: UnknownName; InputError as `check_name`."""
-    check_added(name)
-    check_name(new)
-    _move(_kept(name), _kept(new), new)
 
 
 def remove(name: str) -> None:

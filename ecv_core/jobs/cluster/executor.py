@@ -439,8 +439,7 @@ class DaskExecutor:
                     under_way.begun = said["begun"]
                     self._said.put((under_way, None))
                 else:
-                    phase, step, steps, curve = said["at"]
-                    under_way.progress(phase, step, steps, curve=tuple(curve))
+                    under_way.progress(*said["at"])
 
     def _look_after(self) -> None:
         """Now and then: say who waits for a node, and ask for those that are gone again."""

@@ -221,8 +221,8 @@ class Node:
             worker.compute = partial(compute_there, call.compute, folder, call.alone, name)
             worker.surroundings = _own_folder() if call.alone is not None else {}
 
-            def tell(phase: str, step: int, steps: int, curve: Sequence[float]) -> None:
-                say({"key": call.key, "at": (phase, step, steps, [float(one) for one in curve])})
+            def tell(phase: str, step: int, steps: int) -> None:
+                say({"key": call.key, "at": (phase, step, steps)})
 
             worker.submit(call.task, Seldom(tell, TELL_SECONDS))
             return self._wait(worker, call, name)

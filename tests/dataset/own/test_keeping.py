@@ -1,4 +1,4 @@
-"""Added datasets: kept under a name, found everywhere, renamed, removed; never half of it."""
+"""Added datasets: kept under a name, found everywhere, removed; never half of it."""
 
 import json
 import os
@@ -80,8 +80,6 @@ def test_a_name_must_be_free_and_an_id(source: Path):
     }.items():
         with pytest.raises(InputError, match=message):
             add(name, source)
-        with pytest.raises(InputError, match=message):
-            own.rename("shop", name)
     assert left_over() == ["shop"]
 
 
@@ -96,19 +94,15 @@ def test_a_name_is_suggested_from_the_file_and_is_free(source: Path):
 
 
 @pytest.mark.usefixtures("data_folder")
-def test_renamed_it_is_the_same_and_removed_it_is_gone(source: Path):
-    sha256 = add("shop", source).sha256
-    own.rename("shop", "store")
-    assert list(own.added()) == ["store"]
-    assert "shop" not in datasets.catalogue()
-    assert datasets.own_sha256(datasets.entry("store")) == sha256
-    own.remove("store")
+def test_removed_it_is_gone(source: Path):
+    add("shop", source)
+    own.remove("shop")
     assert own.added() == {}
+    assert "shop" not in datasets.catalogue()
     assert left_over() == []
-    for act in (own.remove, lambda name: own.rename(name, "new")):
-        for name in ("store", "synthetic", "..", "../data", ""):
-            with pytest.raises(UnknownName, match="no added dataset is called"):
-                act(name)
+    for name in ("shop", "synthetic", "..", "../data", ""):
+        with pytest.raises(UnknownName, match="no added dataset is called"):
+            own.remove(name)
 
 
 def test_a_file_that_was_put_there_by_hand_is_nobodys_to_remove(data_folder: Path):
