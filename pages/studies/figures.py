@@ -33,7 +33,7 @@ from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import PAPERS_RULE
+from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
@@ -293,4 +293,4 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
 
 
 def _need(row: Mapping[Hashable, Any]) -> str:
-    return f"{row['rule']} {row['equal_difference_energy_percent']:.0f} %"
+    return f"{RULES[row['rule']].title} {row['equal_difference_energy_percent']:.0f} %"
