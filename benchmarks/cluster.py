@@ -316,6 +316,11 @@ def scale(asked: argparse.Namespace, folder: Path) -> bool:
 # -- kills ---------------------------------------------------------------------------------------
 
 
+def run_seed(seed: int, number: int) -> int:
+    """Of the run that belongs to a kill; a run's seed ends at 2^32."""
+    return 1000 * (seed % 1_000_000) + number
+
+
 def coordinate(address: str, seed: int) -> None:
     """A program that computes the run of a seed, or goes on with it."""
     store = open_store()
@@ -348,7 +353,7 @@ class Kills:
         """One; gives what was not kept, empty where all was."""
         random = Random(f"{seed} {number}")
         victim = VICTIMS[number % len(VICTIMS)]
-        own = 1000 * seed + number
+        own = run_seed(seed, number)
         self._ready()
         coordinator = program(coordinate, self._cluster.address, own)
         at = random.randint(1, FOLDS - 3)
@@ -423,7 +428,7 @@ def kills(asked: argparse.Namespace, folder: Path) -> bool:
             wrong = trial.kill(number, asked.seed)
             done += 1
             broken += bool(wrong)
-            at_risk += len(trial.rows(1000 * asked.seed + number))
+            at_risk += len(trial.rows(run_seed(asked.seed, number)))
             print(f"{number} {VICTIMS[number % 4]}: {wrong or 'kept'}", flush=True)
     print(
         f"{done} kills of {asked.kills}, {broken} broke a promise; {at_risk} folds in the table, "

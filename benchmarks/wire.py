@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 import tempfile
 import time
@@ -20,6 +21,7 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -182,9 +184,17 @@ async def _all(at: Dashboard, cases: int, seed: int) -> tuple[Counter[str], int,
 
 
 def _ours(trace: str) -> bool:
-    """Whether code of e-fold has a part in it; Streamlit logs what it cannot read by itself."""
-    lines = [line for line in trace.splitlines() if line.startswith('  File "')]
-    return any("site-packages" not in line and str(ROOT) in line for line in lines)
+    """Whether code of e-fold has a part in it that is more than to pass on what a library fails of.
+
+    Streamlit logs what it cannot read by itself, and its server an answer that nobody takes.
+    """
+    lines = trace.splitlines()
+    own = [
+        code
+        for line, code in pairwise(lines)
+        if line.startswith('  File "') and "site-packages" not in line and str(ROOT) in line
+    ]
+    return bool(own) and not re.match(r"\s*await (self\._)?app\(", own[-1])
 
 
 def main() -> None:

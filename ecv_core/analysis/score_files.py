@@ -244,6 +244,7 @@ def _csv(source: Path | bytes, head: bytes, file: str) -> pa.Table:
         ((line, text.partition(line)[2]) for line in text.splitlines() if line.strip()), ("", "")
     )
     separator = max(",;\t", key=first.count)
+    _check_columns(first.count(separator) + 1, file)
     comma = re.search(r'"\d+,\d+"' if separator == "," else r"\d,\d", rest)
     try:
         table = csv.read_csv(  # .gz is recognised by its ending
@@ -257,6 +258,15 @@ def _csv(source: Path | bytes, head: bytes, file: str) -> pa.Table:
         raise InputError(f"{file} is not text in UTF-8; save it as CSV or Parquet") from None
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         raise _unreadable(file, error) from None
+
+
+def _check_columns(count: int, file: str) -> None:
+    """Before they are read, which takes memory for each."""
+    if count > limits.MAX_SYSTEMS + 2:  # beside contenders, one of folds and one of row numbers
+        raise InputError(
+            f"{file} has more than {limits.MAX_SYSTEMS} columns, too many contenders to be looked "
+            "at together; leave some out"
+        )
 
 
 def _unreadable(file: str, error: Exception) -> InputError:
@@ -345,5 +355,6 @@ def _parquet(path: Path, file: str) -> pa.Table:
                 "out some contenders"
             )
         names = table.schema_arrow.names
+        _check_columns(len(names), file)
         found = _columns_of(names)
         return table.read(list(found.values() if {"contender", "fold"} <= found.keys() else names))

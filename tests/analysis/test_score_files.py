@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from ecv_core.analysis.score_files import read_contenders
 from ecv_core.cli import main
@@ -221,6 +221,22 @@ def test_a_header_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
     path.write_bytes(b"contender,fo\x8bld,score\na,0,1\n")
     with pytest.raises(InputError, match=r"scores\.csv is not text in UTF-8"):
         read_contenders(path)
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.parquet"])
+def test_a_column_for_each_of_too_many_contenders_is_refused_at_once(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, table = tmp_path / name, pa.table({f"c{at}": [0.5] for at in range(503)})
+    if name.endswith("csv"):
+        csv.write_csv(table, path)
+    else:
+        parquet.write_table(table, path)
+    with monkeypatch.context() as unread:
+        unread.setattr(csv, "read_csv", None)
+        unread.setattr(parquet.ParquetFile, "read", None)
+        with pytest.raises(InputError, match=r"more than 500 columns, too many contenders"):
+            read_contenders(path)
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,15 @@ def test_a_tab_is_told_nothing_once_its_person_is_not_let_in_any_more(client, st
             tab.receive_bytes()
 
 
+def test_a_text_closes_a_tab_since_streamlit_takes_bytes_alone(client):
+    with client.websocket_connect("/_stcore/stream") as tab:
+        tab.receive_bytes()
+        tab.send_text("no bytes")
+        with pytest.raises(WebSocketDisconnect) as closed:
+            tab.receive_bytes()
+    assert closed.value.code == 1003
+
+
 @pytest.mark.parametrize(("mode", "most"), [("public", OF_AN_ADDRESS), ("", 30)])
 def test_so_many_tabs_may_be_open(client, monkeypatch, mode, most):
     monkeypatch.setenv("ECV_MODE", mode)

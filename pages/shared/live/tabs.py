@@ -112,6 +112,7 @@ class Tabs:
         spoken = self._resumed(tab, dict(scope["headers"]).get(_SPOKEN, b""))
         headers += [(NAME.encode(), name.encode()), *([(_SPOKEN, spoken)] if spoken else [])]
         self._tabs[name] = tab
+        stream = tab.path.endswith("/stream")
 
         async def over() -> bool:
             if tab.open and tab.until <= time.time():
@@ -121,6 +122,10 @@ class Tabs:
 
         async def heard() -> Message:
             message = await receive()
+            text = message["type"] == "websocket.receive" and message.get("bytes") is None
+            if text and tab.open and stream:  # Streamlit takes bytes alone, and a text fails there
+                tab.open = False
+                await send({"type": "websocket.close", "code": 1003})
             return {"type": "websocket.disconnect", "code": 1008} if await over() else message
 
         async def told(message: Message) -> None:
@@ -133,7 +138,7 @@ class Tabs:
             while not await over():
                 await asyncio.sleep(max(min(tab.until - time.time(), _LOOK_SECONDS), 0.1))
 
-        watching = asyncio.create_task(watch()) if tab.path.endswith("/stream") else None
+        watching = asyncio.create_task(watch()) if stream else None
         try:
             await app({**scope, "headers": headers}, heard, told)
         finally:
