@@ -264,8 +264,8 @@ def _check_columns(count: int, file: str) -> None:
     """Before they are read, which takes memory for each."""
     if count > limits.MAX_SYSTEMS + 2:  # beside contenders, one of folds and one of row numbers
         raise InputError(
-            f"{file} has more than {limits.MAX_SYSTEMS} columns, too many contenders to be looked "
-            "at together; leave some out"
+            f"{file} has more than {limits.MAX_SYSTEMS} columns, and no more are read; leave some "
+            "out"
         )
 
 

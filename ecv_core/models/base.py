@@ -47,6 +47,8 @@ class Recommender(Fitted, Protocol):
                 Rows may be empty. Sorted indices, no explicit zeros.
             seed: fixes every random choice; same seed, same matrix, same device, same scores.
             progress: called with ("fit", step, steps), at least once a second where it can be.
+
+        A model that validates as it trains keeps the score after each epoch as `inner_curve`.
         Raises: RunError if training diverges; Cancelled from `progress`.
         """
 
