@@ -278,7 +278,7 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
         )
         off = rows.loc[rows["rule"] == PAPERS_RULE, "difference_percent"].item()
         told = rows.to_dict("records")
-        needs = ", ".join(_need(row) for row in told if row["cells"] == most)
+        needs = "; ".join(_need(row) for row in told if row["cells"] == most)
         rest = "".join(
             f" Over {row['cells']} of the {most} runs: {_need(row)}, where e-fold needs "
             f"{row['energy_percent']:.0f} %."
