@@ -9,10 +9,16 @@ Everything that a notebook needs is here and loads when it is first used; see do
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ecv_core._version import __version__
+
+if "OMP_WAIT_POLICY" not in os.environ:  # read when OpenMP is loaded, here and by workers
+    # Threads of GCC's OpenMP that wait give up their core after so many turns, not 300,000: beside
+    # other programs a fold then costs the processor seconds of an idle machine (docs/method.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner

@@ -57,17 +57,25 @@ _DIVERGED = (
 
 
 @contextmanager
-def panics_as(sentence: str) -> Iterator[None]:
-    """Turn a panic of LensKit's compiled part, which is no Exception, into a RunError.
+def lenskit_trains(diverged: str) -> Iterator[None]:
+    """While LensKit trains: numpy's BLAS in one thread, and a panic as a RunError.
 
-    It panics on a singular system.
+    With more threads scores would depend on their number in the sixth digit, and cores be kept
+    busy by waiting between small products: a fit of implicit-mf on ml-100k would take twice as
+    long. The compiled part panics, which is no Exception, on a singular system.
+
+    Args:
+        diverged: what is said of that.
     """
+    from threadpoolctl import threadpool_limits
+
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise RunError(sentence) from error
+        raise RunError(diverged) from error
 
 
 # Implicit feedback: the whole matrix of users and items.
@@ -101,7 +109,7 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
-        with panics_as(_DIVERGED.format("implicit-mf", "or fewer factors")):
+        with lenskit_trains(_DIVERGED.format("implicit-mf", "or fewer factors")):
             for epoch in range(epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, epochs)
@@ -201,7 +209,7 @@ class BiasedALS:
         )
         data = from_interactions_df(frame, rating_col="rating")
         options = TrainingOptions(rng=np.random.default_rng(seed))
-        with panics_as(_DIVERGED.format("biased-als", "or a smaller dimension")):
+        with lenskit_trains(_DIVERGED.format("biased-als", "or a smaller dimension")):
             trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
             for epoch in range(epochs):
                 trainer.train_epoch()

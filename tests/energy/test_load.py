@@ -145,3 +145,29 @@ def test_four_busy_programs_are_seen_in_every_fold():
         assert fold.energy.other_work > 0.2
         assert not fold.energy.own
         assert fold.processor_seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("set_by_user", "turns"),
+    [
+        ({}, "1000"),
+        ({"GOMP_SPINCOUNT": "77"}, "77"),
+        ({"OMP_WAIT_POLICY": "PASSIVE"}, "0"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "30000000000"),
+    ],
+)
+def test_threads_that_wait_give_up_their_core_soon_unless_the_user_says_otherwise(
+    set_by_user, turns
+):
+    names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    known = {name: value for name, value in os.environ.items() if name not in names}
+    said = subprocess.run(  # OpenMP itself says what it goes by
+        [sys.executable, "-c", "import ecv_core, torch"],
+        env=known | {"OMP_DISPLAY_ENV": "VERBOSE"} | set_by_user,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    if "GOMP_SPINCOUNT" not in said:
+        pytest.skip("the OpenMP of this torch is not GCC's, or does not say how long it waits")
+    assert f"GOMP_SPINCOUNT = '{turns}'" in said
