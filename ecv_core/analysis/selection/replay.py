@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,6 +186,26 @@ def follow(
         verdict=game.verdict() if rounds else None,
         spent=spent if terms.budget else None,
     )
+
+
+def as_so_far(contenders: Sequence[Scores], left: Sequence[int]) -> list[Scores]:
+    """These contenders as if their missing folds were like those that all who are left have run.
+
+    Args:
+        left: their places.
+    """
+    there = np.flatnonzero(~np.isnan([contenders[one].folds for one in left]).any(axis=0))
+    rows = np.arange(contenders[0].k)
+    rows = np.where(np.isin(rows, there), rows, there[rows % len(there)])
+    return [
+        replace(
+            one,
+            folds=one.folds[rows],
+            joules=None if one.joules is None else one.joules[rows],
+            users=None if one.users is None else one.users[rows],
+        )
+        for one in contenders
+    ]
 
 
 def _costs(contenders: Sequence[Scores], terms: Terms) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ second viewer, a cancel or a crash loses nothing but the fold that was going.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
@@ -18,7 +18,7 @@ import numpy as np
 from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders, parse_contender
 from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
-from ecv_core.analysis.selection.replay import Played, follow, joules_of
+from ecv_core.analysis.selection.replay import Played, as_so_far, follow, joules_of
 from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
 from ecv_core.fold import shares_with
@@ -190,7 +190,8 @@ class SelectPlan:
 
         Args:
             named: at least two contenders, as of `check_named`.
-            speculate: how many rounds may be begun before they are sure to be needed.
+            speculate: how many rounds all who are left may be run in before that is sure, beside
+                the folds that follow if folds go on as they did; 0 for the current one alone.
         """
         self.named, self.terms, self._speculate = named, terms, speculate
 
@@ -200,7 +201,7 @@ class SelectPlan:
         named = [(run.name, run.spec) for run in record.content.runs]
         return cls(named, _terms(record), speculate=speculate)
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
         """The folds of the round, of all contenders that share their work together.
 
         The first is sure to be needed. The others are bets: somebody may be spared one by what
@@ -210,30 +211,40 @@ class SelectPlan:
         """
         now = self.standing(known)
         if now.needed is None:
-            return []
-        first, index = now.needed
+            return
         going = folds_of(under_way)
-        tasks: list[Task] = []
-        for fold_index in range(index, min(index + self._speculate + 1, self.terms.k)):
-            for place in dict.fromkeys((first, *sorted(now.left))):
-                if not np.isnan(now.contenders[place].folds[fold_index]):
-                    continue
-                sharing = self._sharing(now, place, fold_index)
-                # Not those that failed, were cancelled, or that another program goes on with.
-                places = [each for each in sharing if not known.ended(self.named[each][1])]
-                sure = (place, fold_index) == now.needed
-                if sure and not places:
-                    return []
-                tracked = [each for each in places if self.named[each][1].tracked]
-                if tracked and sure:
-                    name, spec = self.named[tracked[0]]
-                    raise missing(name, spec, index, known.folds(spec))
-                asked = tuple(self._asked(each, fold_index, known) for each in places)
-                task = Task(specs=asked, fold=fold_index, bet=not sure)
-                if asked and not tracked and going.isdisjoint(task.folds):
-                    going |= task.folds
-                    tasks.append(task)
-        return tasks
+        for place, index in self._turns(now, now.needed):
+            if not np.isnan(now.contenders[place].folds[index]):
+                continue
+            sharing = self._sharing(now, place, index)
+            # Not those that failed, were cancelled, or that another program goes on with.
+            places = [each for each in sharing if not known.ended(self.named[each][1])]
+            sure = (place, index) == now.needed
+            if sure and not places:
+                return
+            tracked = [each for each in places if self.named[each][1].tracked]
+            if tracked and sure:
+                name, spec = self.named[tracked[0]]
+                raise missing(name, spec, index, known.folds(spec))
+            asked = tuple(self._asked(each, index, known) for each in places)
+            task = Task(specs=asked, fold=index, bet=not sure)
+            if asked and not tracked and going.isdisjoint(task.folds):
+                going |= task.folds
+                yield task
+
+    def _turns(self, now: Standing, needed: tuple[int, int]) -> Iterator[tuple[int, int]]:
+        """Contender and fold, the most urgent first: the sure one, what follows if folds go on as
+        they did, then the round of all who are left, and the rounds that may be begun beyond."""
+        yield needed
+        first, index = needed
+        left = list(dict.fromkeys((first, *sorted(now.left))))
+        if self._speculate and now.played is not None:
+            ran = follow(as_so_far(now.contenders, left), range(self.terms.k), self.terms).ran
+            for fold_index, place in sorted((fold, place) for place in left for fold in ran[place]):
+                yield place, fold_index
+        for fold_index in range(index, min(index + max(1, self._speculate), self.terms.k)):
+            for place in left:
+                yield place, fold_index
 
     def standing(self, known: ScoresKnown | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.

@@ -55,6 +55,13 @@ def apart(spec: RunSpec, index: int) -> FoldResult:
     return of_users(index, MEANS[spec.algorithm] + np.sin(USERS) / 10 + noise)
 
 
+def duel(spec: RunSpec, index: int) -> FoldResult:
+    """Two who are alike up to what users make of it; two who are far behind, apart."""
+    mean = {"ease": 0.5, "item-knn": 0.499, "user-knn": 0.2, "popular": 0.1}[spec.algorithm]
+    own = np.random.default_rng([index, len(spec.algorithm)]).normal(0, 0.02, len(USERS))
+    return of_users(index, mean + np.sin(USERS) / 10 + own)
+
+
 def close(spec: RunSpec, index: int) -> FoldResult:
     """Nobody is better than another."""
     return of_users(index, np.random.default_rng([index, len(spec.algorithm)]).random(40))
@@ -280,9 +287,32 @@ def test_it_asks_the_same_whatever_order_its_folds_came_in() -> None:
 def test_it_asks_for_nothing_more_once_the_run_that_it_needs_has_ended() -> None:
     named = check_named(specs("item-knn", "ease"))
     known = InMemory()
-    assert SelectPlan(named, TERMS).next(known, ())
+    assert list(SelectPlan(named, TERMS).next(known, ()))
     known.failed.add(named[0][1])
-    assert SelectPlan(named, TERMS).next(known, ()) == []
+    assert not list(SelectPlan(named, TERMS).next(known, ()))
+
+
+def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
+    named = check_named(specs("popular", "item-knn", "user-knn", "ease"))
+    known = InMemory()
+    for _, spec in named:
+        known.put(spec, duel(spec, 0))
+    tasks = list(SelectPlan(named, TERMS).next(known, ()))
+    # Two are alike and need fold after fold; the others are far behind and come last, in their turn.
+    turns = [(task.specs[0].algorithm, task.fold) for task in tasks]
+    likely = [turn for turn in turns if turn[0] in ("ease", "item-knn")]
+    assert turns[: len(likely)] == likely
+    assert [fold for _, fold in likely] == sorted(fold for _, fold in likely)
+    assert len(likely) > 4
+    assert [task.bet for task in tasks] == [False] + [True] * (len(tasks) - 1)
+    for places in (1, 6):
+        plan, book = SelectPlan(named, TERMS), InMemory()
+        played(plan, duel, known=book, places=places)
+        found = plan.standing(book)
+        if places == 1:
+            alone = found
+    assert found.played.verdict == alone.played.verdict
+    assert found.folds == alone.folds
 
 
 def test_folds_without_users_scores_are_not_used() -> None:
