@@ -240,8 +240,8 @@ class SelectPlan:
         left = list(dict.fromkeys((first, *sorted(now.left))))
         if self._speculate and now.played is not None:
             ran = follow(as_so_far(now.contenders, left), range(self.terms.k), self.terms).ran
-            for fold_index, place in sorted((fold, place) for place in left for fold in ran[place]):
-                yield place, fold_index
+            likely = [(place, fold_index) for place in left for fold_index in ran[place]]
+            yield from sorted(likely, key=lambda turn: turn[::-1])
         for fold_index in range(index, min(index + max(1, self._speculate), self.terms.k)):
             for place in left:
                 yield place, fold_index

@@ -298,7 +298,7 @@ def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
     for _, spec in named:
         known.put(spec, duel(spec, 0))
     tasks = list(SelectPlan(named, TERMS).next(known, ()))
-    # Two are alike and need fold after fold; the others are far behind and come last, in their turn.
+    # Two are alike and need fold after fold; the others are far behind: theirs come last.
     turns = [(task.specs[0].algorithm, task.fold) for task in tasks]
     likely = [turn for turn in turns if turn[0] in ("ease", "item-knn")]
     assert turns[: len(likely)] == likely
