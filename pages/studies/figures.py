@@ -257,10 +257,11 @@ def rules_section(done: Summary, frame: pd.DataFrame) -> None:
         "the sum of joules, where large data and slow models dominate. Between two settings the "
         "rule uses a mix: 3.4 folds are 3 folds in 60 % of the runs and 4 in the rest, whose "
         "expected cost and difference lie on the straight line between both, so every "
-        "interpolated point is achievable. e-fold, fixed and precision are exact over every order; "
-        "rules that need the whole history, as std-stagnation does, are sampled."
+        "interpolated point is achievable. Rules that decide by which folds ran are exact over "
+        "every order; those that need the whole history are sampled."
     )
-    chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
+    shown = frame.assign(rule=[RULES[rule].title for rule in frame["rule"]])
+    chart_table(lambda: shown, key="study-rules", name="study rules", alt="the comparison of rules")
 
 
 def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
