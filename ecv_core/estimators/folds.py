@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
@@ -184,8 +185,11 @@ def scored(*, scoring: Scoring, **given: Any) -> Scored:
     Raises: as `Table.computed`.
     """
     began = time.perf_counter()
+    # Dask has even one job run elsewhere, from where what samples tell would not come back.
+    here = parallel_config("threading") if effective_n_jobs() > 1 else nullcontext()
     try:
-        found = cross_validate(scoring=scoring.scorer, n_jobs=1, **given)
+        with here:
+            found = cross_validate(scoring=scoring.scorer, n_jobs=1, **given)
     except ValueError as error:
         failed = "fits failed" in str(error) and given["error_score"] != "raise"
         if scoring.called or not failed:

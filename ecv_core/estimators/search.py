@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
 from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.jobs.metering import meter_for
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.fold_variance import user_variance
@@ -186,10 +188,9 @@ class _Race:
         """Candidates by their places in the verdict; those that failed are none."""
         self._terms = None
         if len(candidates) > 1:
-            self._terms = Terms(
-                k=table.k,
-                confidence=search.confidence,
-                expected_loss=None if search.certain else search.expected_loss,
+            loss, certain = search.expected_loss, search.certain
+            self._terms = search_terms(
+                table.k, search.confidence, expected_loss=loss, certain=certain
             )
 
     def run(self) -> None:
@@ -288,7 +289,10 @@ class _Race:
             results[f"std_{key}"] = np.sqrt(about.sum(axis=1) / ran.sum(axis=1))
         for name in dict.fromkeys(name for one in self.candidates for name in one):
             lacking = np.array([name not in one for one in self.candidates])
-            column = np.ma.MaskedArray(np.empty(count, dtype=object), mask=lacking)
+            given = [one[name] for one in self.candidates if name in one]
+            numbers = all(isinstance(value, Real) for value in given)
+            kind = np.result_type(*given) if numbers else np.dtype(object)
+            column = np.ma.MaskedArray(np.empty(count, kind), mask=lacking)
             for at, one in enumerate(self.candidates):
                 if name in one:
                     column[at] = one[name]
@@ -322,6 +326,13 @@ class _Race:
         return (
             f"{text}; at most {self._terms.expected_loss:.2%} is expected to be lost by taking it."
         )
+
+
+@kinds_checked
+def search_terms(k: int, confidence: float, *, expected_loss: float, certain: bool) -> Terms:
+    """What a search is to find out. Raises: InputError for a value that cannot be."""
+    loss = None if certain else expected_loss
+    return Terms(k=k, confidence=confidence, expected_loss=loss)
 
 
 class SampleDifferences:
@@ -374,6 +385,8 @@ class SampleDifferences:
             return float(user_variance(values, np.ones((1, len(rows)), np.bool_))[0][0])
         # Nobody comes twice: each fold's spread is all there is to know.
         people = np.array([float(len(fold.values)) for fold in apart])
+        if people.max() == 1:  # left out by itself: folds have to tell
+            return np.nan
         total = np.array([((one.values - one.values.mean()) ** 2).sum() for one in apart]).sum()
         if not total and all(
             np.isin(told.values, (0, 1)).all() for two in pairs for told in two if told
@@ -381,16 +394,13 @@ class SampleDifferences:
             # Of right and wrong, not even one difference yet is no proof that there will be none:
             # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
             total = 0.5
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return float(total / np.maximum(people - 1, 0).sum() / people.mean())
+        return float(total / (people - 1).sum() / people.mean())
 
 
-def _candidates(
-    given: Any,
-    n_iter: int | None,
-    seed: int | None,
-) -> Iterable[Mapping[str, Any]]:
+def _candidates(given: Any, n_iter: int | None, seed: int | None) -> Iterable[Mapping[str, Any]]:
     """Combinations of values, or draws. Raises: scikit-learn's errors for what is no space."""
+    if n_iter is not None and n_iter < 1:
+        raise InputError(f"n_iter candidates are drawn, at least 1, but it is {n_iter}")
     spaces = [given] if isinstance(given, Mapping) else given
     values = [value for space in spaces for value in space.values()]
     optuna = sys.modules.get("optuna")
@@ -398,8 +408,11 @@ def _candidates(
         isinstance(value, optuna.distributions.BaseDistribution) for value in values
     ):
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+        listed = optuna.distributions.CategoricalDistribution
         for at in range(n_iter or _DRAWN):
-            yield study.ask(dict(spaces[at % len(spaces)])).params
+            space = spaces[at % len(spaces)].items()
+            drawn = {name: of if hasattr(of, "single") else listed(of) for name, of in space}
+            yield study.ask(drawn).params
     elif n_iter is not None or any(hasattr(value, "rvs") for value in values):
         yield from ParameterSampler(given, n_iter or _DRAWN, random_state=seed)
     else:

@@ -53,11 +53,6 @@ class CrossValidated(dict[str, Any]):
         self.sentence = f"{record.spec.algorithm}, {about}: {verdict(record)}"
         """What was found, with its numbers."""
 
-    @property
-    def folds(self) -> list[int]:
-        """Which folds ran, ascending: those of the arrays."""
-        return sorted(self["fold"].tolist())
-
     def __repr__(self) -> str:
         return self.sentence
 
@@ -118,13 +113,6 @@ def cross_validate(
     known: StoppingRule = strange or stopping.rule_for(spec)
     if kept := keep and strange is None:
         spec = _identified(spec, estimator, table)
-    settings = {
-        "pre_dispatch": pre_dispatch,
-        "verbose": verbose,
-        "return_train_score": return_train_score,
-        "return_estimator": return_estimator,
-        "error_score": error_score,
-    }
     alone = joblib.effective_n_jobs(n_jobs) == 1
     meter = meter_for(spec) if energy and alone else NoMeter()
     found: dict[int, Scored] = {}
@@ -134,7 +122,11 @@ def cross_validate(
             [(estimator, at) for at in table.order],
             lambda one: Scoring(one, scoring),
             n_jobs,
-            **settings,
+            pre_dispatch,
+            verbose=verbose,
+            return_train_score=return_train_score,
+            return_estimator=return_estimator,
+            error_score=error_score,
         )
         for at in table.order:
             run.begin(at)
@@ -169,7 +161,7 @@ def cross_validate(
     done = CrossValidated(_gathered(found, estimator, error_score), record, label)
     done.sentence += lacking
     if return_indices:
-        train, test = zip(*(table.folds[at] for at in done.folds), strict=True)
+        train, test = zip(*(table.folds[at] for at in done["fold"]), strict=True)
         done["indices"] = {"train": train, "test": test}
     return done
 
@@ -260,11 +252,7 @@ def _result(
     )
 
 
-def _gathered(
-    found: Mapping[int, Scored],
-    estimator: Any,
-    error_score: Any,
-) -> dict[str, Any]:
+def _gathered(found: Mapping[int, Scored], estimator: Any, error_score: Any) -> dict[str, Any]:
     """The arrays over the folds that ran."""
     fitted = next(one.found for one in found.values() if one.found is not None)
     gathered: dict[str, Any] = {"fold": np.array(sorted(found))}

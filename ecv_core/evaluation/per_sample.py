@@ -107,6 +107,12 @@ def values(metric: str, score: float, held: Held) -> Values | None:
     return score + sign * influence if near and np.isfinite(influence).all() else None
 
 
+def _right(held: Held) -> NDArray[np.bool_]:
+    """Of several labels all."""
+    right: NDArray[np.bool_] = (held.truth == held.told).reshape(len(held.truth), -1).all(axis=1)
+    return right
+
+
 def _mean_of(of_samples: Callable[[Held], NDArray[Any]]) -> Statistic:
     return lambda held: held.mean(of_samples(held))
 
@@ -216,11 +222,12 @@ def _average_precision(held: Held) -> tuple[float, Values]:
     return found, np.asarray(influence * n / m)
 
 
-def _by_classes(below: str) -> Statistic:
+def _by_classes(below: str, *, balanced: bool = False) -> Statistic:
     """F, precision, recall or Jaccard, each a ratio of two counts, of one class or of several.
 
     Args:
         below: what is counted below the line: 'told', 'true', 'either', or 'both' (F).
+        balanced: the plain mean of the classes that are held out.
     """
 
     def counted(held: Held, at: NDArray[np.bool_], told: NDArray[np.bool_]) -> tuple[Any, Any]:
@@ -231,8 +238,8 @@ def _by_classes(below: str) -> Statistic:
         return hit, {"told": told, "true": at, "either": at | told}[below] * 1.0
 
     def statistic(held: Held) -> tuple[float, Values]:
-        labels = np.unique(np.concatenate([held.truth, held.told]))
-        average = held.options.get("average", "binary")
+        labels = np.unique(held.truth if balanced else np.concatenate([held.truth, held.told]))
+        average = "macro" if balanced else held.options.get("average", "binary")
         if average == "binary":
             given = held.options.get("pos_label", "1")
             labels = labels[labels.astype(str) == given]
@@ -250,16 +257,8 @@ def _by_classes(below: str) -> Statistic:
     return statistic
 
 
-def _balanced(held: Held) -> tuple[float, Values]:
-    labels = np.unique(held.truth)
-    hit = held.truth == held.told
-    every = [held.ratio(hit & (held.truth == one), held.truth == one) for one in labels]
-    scores, influences = zip(*every, strict=True)
-    return float(np.mean(scores)), np.asarray(np.mean(influences, axis=0))
-
-
 _MEANS: dict[str, Statistic] = {
-    "accuracy_score": _mean_of(lambda held: held.truth == held.told),
+    "accuracy_score": _mean_of(_right),
     "top_k_accuracy_score": _mean_of(_top_k),
     "log_loss": _mean_of(lambda held: -np.log(held.probabilities())),
     "brier_score_loss": _mean_of(_brier),
@@ -271,7 +270,7 @@ _MEANS: dict[str, Statistic] = {
 OWN_SCORES = frozenset(_MEANS)
 """Of these each sample has a score of its own."""
 STATISTICS: dict[str, Statistic] = _MEANS | {
-    "balanced_accuracy_score": _balanced,
+    "balanced_accuracy_score": _by_classes("true", balanced=True),
     "root_mean_squared_error": _rmse,
     "r2_score": _r2,
     "roc_auc_score": _roc_auc,

@@ -88,6 +88,9 @@ class _Watched:
         self._scoring, self._scorer, self._name = scoring, scorer, name
         self._called = False
 
+    def __repr__(self) -> str:
+        return repr(self._scorer)
+
     def get_metadata_routing(self) -> Any:
         return get_routing_for_object(self._scorer)
 
@@ -220,10 +223,7 @@ def _parsed(scorer: object) -> tuple[str, dict[str, str]]:
     return metric, {name: text for name, _, text in (one.partition("=") for one in options)}
 
 
-def _usual_score(
-    estimator: Any,
-    metadata: Mapping[str, Any],
-) -> Callable[..., float] | None:
+def _usual_score(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., float] | None:
     """The function that an estimator's own `score` is, where it is one of `_USUAL`."""
     last = estimator
     while isinstance(last, Pipeline) and not metadata:

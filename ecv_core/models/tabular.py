@@ -51,12 +51,7 @@ class Estimator:
 
 
 def _number(
-    name: str,
-    default: float,
-    help: str,
-    *tried: float,
-    low: float = 0,
-    high: float = 1e6,
+    name: str, default: float, help: str, *tried: float, low: float = 0, high: float = 1e6
 ) -> Parameter:
     source = "scikit-learn's default"
     return Parameter(name, default, help, low=low, high=high, source=source, tried=tried)

@@ -155,6 +155,21 @@ def test_several_jobs_find_the_same():
     assert one.sentence == two.sentence
 
 
+def test_samples_tell_as_much_on_dasks_workers():
+    distributed = pytest.importorskip("distributed")
+    usual = ecv.cross_validate(PIPELINE, *CANCER, rule=ecv.Precision(0.03))
+    search = ecv.EFoldSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0]})
+    folds = search.fit(*DIABETES).n_folds_used_.tolist()
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as site,
+        distributed.Client(site),
+        joblib.parallel_config("dask"),
+    ):
+        found = ecv.cross_validate(PIPELINE, *CANCER, rule=ecv.Precision(0.03), n_jobs=2)
+        assert found.sentence == usual.sentence
+        assert search.set_params(n_jobs=2).fit(*DIABETES).n_folds_used_.tolist() == folds
+
+
 def test_any_rule_stops_it():
     class Two:
         def decide(self, results):
@@ -203,7 +218,7 @@ def test_a_fit_that_fails_is_said_and_has_no_score():
     [
         ({"cv": 1}, "n_splits=2 or more"),
         ({"estimator": object()}, "must be an object implementing 'fit'"),
-        ({"scoring": lambda *_: "good"}, "scoring must return a number, got good"),
+        ({"scoring": lambda *_: "good"}, r"scoring must return a number, got good.*<lambda> at"),
         ({"scoring": "goodness"}, "goodness"),
         ({"y": np.where(np.arange(569) < 9, np.nan, CANCER[1])}, "NaN"),
         ({"y": np.zeros(569, int)}, "at least 2 classes|1 class|greater than one"),

@@ -101,6 +101,10 @@ def test_an_estimators_own_score_may_be_the_usual_one():
     _, samples = told(KNeighborsClassifier(), TWO, None)
     right = KNeighborsClassifier().fit(X[HALF], TWO[HALF]).predict(X[80:]) == TWO[80:]
     assert samples.values.tolist() == right.tolist()
+    labels = np.column_stack([TWO, X[:, 0] > 0])  # several: right where all of them are
+    _, samples = told(KNeighborsClassifier(), labels, None)
+    both = KNeighborsClassifier().fit(X[HALF], labels[HALF]).predict(X[80:]) == labels[80:]
+    assert samples.values.tolist() == (both[:, 0] & both[:, 1]).tolist()
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "average_precision", "f1", "matthews_corrcoef"])

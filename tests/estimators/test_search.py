@@ -11,12 +11,13 @@ import pytest
 pytest.importorskip("sklearn")
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    LeaveOneOut,
     RepeatedKFold,
     TimeSeriesSplit,
     cross_val_score,
@@ -44,6 +45,8 @@ def test_the_same_scores_from_fewer_folds():
     assert ours.best_estimator_.coef_.tolist() == theirs.best_estimator_.coef_.tolist()
     assert ours.predict(DIABETES[0]).tolist() == theirs.predict(DIABETES[0]).tolist()
     assert set(theirs.cv_results_) | {"n_folds"} == set(ours.cv_results_) >= USUAL
+    column = "param_alpha"
+    assert ours.cv_results_[column].dtype == theirs.cv_results_[column].dtype
     ran = np.zeros((10, 6), bool)
     for at in range(10):
         mine, all_of_them = (one.cv_results_[f"split{at}_test_score"] for one in (ours, theirs))
@@ -141,6 +144,17 @@ def test_candidates_are_drawn_of_distributions():
     again = ecv.EFoldSearchCV(Ridge(), space, n_iter=4, cv=3, random_state=5).fit(*DIABETES)
     assert drawn.cv_results_["params"] == again.cv_results_["params"]
     assert len({one["alpha"] for one in drawn.cv_results_["params"]}) == 4
+    mixed = ecv.EFoldSearchCV(Ridge(), space | {"solver": ["svd", "lsqr"]}, n_iter=8, cv=3)
+    params = mixed.fit(*DIABETES).cv_results_["params"]
+    assert {one["solver"] for one in params} == {"svd", "lsqr"}
+
+
+def test_each_sample_may_be_left_out_by_itself():
+    search = ecv.EFoldSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 0.1]}, cv=LeaveOneOut())
+    X, y = load_wine(return_X_y=True)
+    search.fit(X, y)
+    assert search.n_splits_ == 178
+    assert search.best_params_ == {"var_smoothing": 1e-9}  # 0.9775, the other 0.69
 
 
 def test_groups_repeats_and_a_single_candidate():
@@ -179,6 +193,8 @@ def test_a_candidate_that_cannot_be_fitted_is_last():
     [
         ({"cv": TimeSeriesSplit(3)}, "come in the order of time"),
         ({"expected_loss": 2}, "expected loss is a share"),
+        ({"confidence": "high"}, "confidence of search_terms is a number, but is 'high'"),
+        ({"n_iter": 0}, "at least 1, but it is 0"),
         ({"param_grid": {"beta": [1, 2]}}, "Invalid parameter 'beta'"),
         ({"param_grid": []}, "no candidate"),
         ({"scoring": ["r2", "neg_mean_absolute_error"]}, "refit"),

@@ -39,6 +39,8 @@ def test_calm_folds_raise_no_alarm():
     assert doubt_of(CALM, USERS, range(6)) == ""
     assert doubt_of(CALM[:2], USERS, range(2)) == ""
     assert doubt_of([0.3] * 6, 0.0, range(6)) == ""
+    right_or_wrong = [1.0] * 40 + [0.0]  # each sample left out by itself
+    assert doubt_of(right_or_wrong, math.nan, range(41)) == ""
 
 
 def test_without_users_the_other_folds_tell_by_students_t():

@@ -317,7 +317,8 @@ def level_of_looks(error: float, k: int, *, endless: bool = False) -> float:
     time = looks / k if endless else looks / (k - looks)
     if len(looks) == 1:
         return error
-    node, node_weight = np.polynomial.legendre.leggauss(96)
+    # The more folds, the less one look differs from the next, which the grid has to tell apart.
+    node, node_weight = np.polynomial.legendre.leggauss(max(96, int(10 * np.sqrt(k))))
     lowest = -9.0
 
     def beyond(limit: float) -> float:

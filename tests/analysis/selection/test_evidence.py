@@ -112,14 +112,18 @@ def test_gain_is_that_of_the_difference_of_all_folds_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("k", "endless", "shares"),
-    [(10, False, np.arange(1, 10) / 10), (5, True, np.arange(1, 6) / 5)],
+    [
+        (10, False, np.arange(1, 10) / 10),
+        (5, True, np.arange(1, 6) / 5),
+        (300, False, np.arange(1, 300) / 300),
+    ],
 )
 def test_all_looks_together_have_the_error_that_is_allowed(
     k: int, endless: bool, shares: np.ndarray
 ) -> None:
     level = level_of_looks(0.05, k, endless=endless)
     assert 0.05 / len(shares) < level < 0.05
-    steps = np.random.default_rng(3).standard_normal((200_000, k))
+    steps = np.random.default_rng(3).standard_normal((200_000 if k < 100 else 40_000, k))
     sums = steps.cumsum(axis=1)
     looks = sums[:, : len(shares)]
     if endless:
@@ -129,7 +133,7 @@ def test_all_looks_together_have_the_error_that_is_allowed(
     from scipy.special import ndtri
 
     passed = (at.max(axis=1) > -ndtri(level)).mean()
-    assert passed == pytest.approx(0.05, abs=0.002)
+    assert passed == pytest.approx(0.05, abs=0.002 if k < 100 else 0.004)
 
 
 def test_the_constant_of_two_contenders_and_ten_folds() -> None:
