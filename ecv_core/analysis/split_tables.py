@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 
 import numpy as np
@@ -61,83 +60,14 @@ def _rows(index: int, found: FoldParts) -> Iterator[dict[str, object]]:
         yield row
 
 
-class InteractionRole(IntEnum):
-    """What an interaction is for in one fold; `word` is what pages and files call it."""
-
-    TRAIN = 0
-    FOLD_IN = 1
-    """Learnt from like training: the known part of the profile of a user who is tested."""
-    VALIDATION = 2
-    TEST = 3
-    UNUSED = 4
-    UNKNOWN = 5
-
-    @property
-    def word(self) -> str:
-        """In figures and tables."""
-        return _ROLES[self]
-
-
-_ROLES = {
-    InteractionRole.TRAIN: "training",
-    InteractionRole.FOLD_IN: "fold-in",
-    InteractionRole.VALIDATION: "validation",
-    InteractionRole.TEST: "test",
-    InteractionRole.UNUSED: "unused",
-    InteractionRole.UNKNOWN: "unknown",
-}
-_OF_PART = np.array([InteractionRole[part.name] for part in Part], dtype=np.int8)
-
-
-def roles(
-    strategy: Strategy, interactions: Interactions, folds: Folds, index: int
-) -> NDArray[np.int8]:
-    """The Role of each interaction in fold `index`; shape (interactions,).
-
-    Only strategies with a parameter 'fold_in' have a fold-in part.
-
-    Raises: FoldsError if there is no such fold.
-    """
-    parts = folds.parts(index)
-    found: NDArray[np.int8] = _OF_PART[parts]
-    if any(parameter.name == "fold_in" for parameter in strategy.parameters):
-        held = (parts == Part.TEST) | (parts == Part.VALIDATION)
-        tested = np.bincount(interactions.users[held], minlength=interactions.n_users) > 0
-        found[(found == InteractionRole.TRAIN) & tested[interactions.users]] = (
-            InteractionRole.FOLD_IN
-        )
-    return found
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """The points in time of one fold, in Unix seconds."""
+    """When one fold of the toy begins and ends, in days."""
 
     test_from: int
-    """The first moment that is held out: training lies before it."""
+    """The first day that is held out: training lies before it."""
     test_to: int
-    """The last moment that is held out."""
-
-
-def period(
-    interactions: Interactions,
-    split_id: str,
-    k: int,
-    seed: int,
-    params: Mapping[str, ParamValue],
-    index: int,
-) -> Period | None:
-    """When fold `index` begins and ends; None for strategies without a common point in time.
-
-    What is dropped as unknown counts too: it moves no point in time.
-
-    Raises: FoldsError if the data cannot be split so.
-    """
-    if strategy(split_id).past is not Past.EVERYBODY or interactions.timestamps is None:
-        return None
-    parts = split(interactions, split_id, k, seed, {**params, "unknown": "keep"}).parts(index)
-    test = interactions.timestamps[parts == Part.TEST]
-    return Period(test_from=int(test.min()), test_to=int(test.max()))
+    """The last day that is held out."""
 
 
 DAY = 86_400
@@ -169,35 +99,15 @@ class ToySplit:
     marks: pd.DataFrame
     """One row per fold and interaction: fold, user (row), name, day, level, item, part."""
     periods: tuple[Period | None, ...]
-    """Of each fold, in days instead of seconds."""
-    leaks: tuple[Leak | None, ...]
-    """The widest leak of each fold."""
+    """Of each fold; None without a point in time that everybody shares."""
+    leaks: tuple[pd.DataFrame | None, ...]
+    """The widest leak of each fold: the marks of a training interaction and of an earlier test
+    interaction of the same item."""
 
     @property
     def k(self) -> int:
         """How many folds the toy has."""
         return len(self.periods)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The users, by row."""
-        return tuple(VISITS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
-    """A training interaction and an earlier test interaction of the same item."""
-
-    item: str
-    learner: int
-    """Row of the user whose later interaction is learnt from."""
-    learnt_day: int
-    learnt_level: float
-    """Its place in its basket, as in the marks."""
-    tested: int
-    """Row of the user whose earlier interaction is to be predicted."""
-    tested_day: int
-    tested_level: float
 
 
 @cache
@@ -244,19 +154,30 @@ def toy_split(
 def _split(split_id: str, k: int, seed: int, settings: Mapping[str, ParamValue]) -> ToySplit:
     data = toy()
     folds = split(data, split_id, k, seed, settings)
-    found = [roles(strategy(split_id), data, folds, index) for index in range(k)]
+    found = [_roles(strategy(split_id), folds, index) for index in range(k)]
+    marks = pd.concat([_marks(index, part) for index, part in enumerate(found)], ignore_index=True)
     return ToySplit(
-        marks=pd.concat(
-            [_marks(index, part) for index, part in enumerate(found)], ignore_index=True
-        ),
-        periods=tuple(
-            _in_days(period(data, split_id, k, seed, settings, index)) for index in range(k)
-        ),
-        leaks=tuple(_widest_leak(part) for part in found),
+        marks=marks,
+        periods=tuple(_period(split_id, k, seed, settings, index) for index in range(k)),
+        leaks=tuple(_widest_leak(marks[marks["fold"] == index]) for index in range(k)),
     )
 
 
-def _marks(index: int, found: NDArray[np.int8]) -> pd.DataFrame:
+def _roles(strategy: Strategy, folds: Folds, index: int) -> NDArray[np.str_]:
+    """What each interaction of the toy is for in a fold, as figures say it.
+
+    'fold-in' is learnt from like training: the known part of the profile of a user who is tested.
+    Only strategies with a parameter of that name have it.
+    """
+    parts, users = folds.parts(index), toy().users
+    words = np.array([(_PARTS | {Part.UNKNOWN: "unknown"})[part] for part in Part])[parts]
+    if any(parameter.name == "fold_in" for parameter in strategy.parameters):
+        held = (parts == Part.TEST) | (parts == Part.VALIDATION)
+        words[(parts == Part.TRAIN) & np.isin(users, users[held])] = "fold-in"
+    return words
+
+
+def _marks(index: int, found: NDArray[np.str_]) -> pd.DataFrame:
     data = toy()
     return pd.DataFrame(
         {
@@ -266,7 +187,7 @@ def _marks(index: int, found: NDArray[np.int8]) -> pd.DataFrame:
             "day": _days(data),
             "level": _levels(),
             "item": data.item_ids[data.items],
-            "part": [InteractionRole(role).word for role in found],
+            "part": found,
         }
     )
 
@@ -285,32 +206,22 @@ def _days(data: Interactions) -> NDArray[np.int64]:
     return (np.asarray(data.timestamps) - START) // DAY
 
 
-def _in_days(found: Period | None) -> Period | None:
-    if found is None:
+def _period(
+    split_id: str, k: int, seed: int, settings: Mapping[str, ParamValue], index: int
+) -> Period | None:
+    """What is dropped as unknown counts too: it moves no point in time."""
+    if strategy(split_id).past is not Past.EVERYBODY:
         return None
-    return Period(
-        test_from=(found.test_from - START) // DAY,
-        test_to=(found.test_to - START) // DAY,
-    )
+    parts = split(toy(), split_id, k, seed, {**settings, "unknown": "keep"}).parts(index)
+    test = _days(toy())[parts == Part.TEST]
+    return Period(test_from=int(test.min()), test_to=int(test.max()))
 
 
-def _widest_leak(found: NDArray[np.int8]) -> Leak | None:
+def _widest_leak(here: pd.DataFrame) -> pd.DataFrame | None:
     """Of all pairs of one item, training later than test, the one with most days between them."""
-    data, days = toy(), _days(toy())
-    learnt = np.flatnonzero((found == InteractionRole.TRAIN) | (found == InteractionRole.FOLD_IN))
-    tested = np.flatnonzero(found == InteractionRole.TEST)
-    gap = days[learnt][:, None] - days[tested][None, :]
-    gap[data.items[learnt][:, None] != data.items[tested][None, :]] = 0
-    if not gap.size or gap.max() <= 0:
+    learnt = here[here["part"].isin(["training", "fold-in"])].reset_index()
+    pairs = learnt.merge(here[here["part"] == "test"].reset_index(), on="item")
+    gaps = pairs["day_x"] - pairs["day_y"]
+    if gaps.empty or gaps.max() <= 0:
         return None
-    late, early = np.unravel_index(int(gap.argmax()), gap.shape)
-    source, target = learnt[late], tested[early]
-    return Leak(
-        item=str(data.item_ids[data.items[source]]),
-        learner=int(data.users[source]),
-        learnt_day=int(days[source]),
-        learnt_level=float(_levels()[source]),
-        tested=int(data.users[target]),
-        tested_day=int(days[target]),
-        tested_level=float(_levels()[target]),
-    )
+    return here.loc[pairs[["index_x", "index_y"]].iloc[int(gaps.argmax())].tolist()]

@@ -228,7 +228,8 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         "run",
         metavar="RUN|study|NAME",
         help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
-        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions and steps ml-100k",
+        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions, steps, board and "
+        "spaces a dataset such as ml-100k",
     )
     parser.add_argument("--kind", required=True, choices=KINDS)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")

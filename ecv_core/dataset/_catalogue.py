@@ -410,8 +410,8 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
         rated=(about.raw_users, about.raw_items, about.kept),
         about=about,
         task=about.task,
-        samples=about.raw_users,
-        features=about.raw_items,
+        samples=about.raw_users if about.task else None,
+        features=about.raw_items if about.task else None,
         classes=about.classes or None,
         target=about.columns.get("target", ""),
     )

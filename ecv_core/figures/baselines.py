@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.baselines import Entry
+from ecv_core.evaluation import column_title
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 from ecv_core.records.run import Run
 
@@ -69,7 +70,14 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             mode="markers",
             name=WHO[by],
             marker={"symbol": symbol, "size": 11, "color": colours.series[at]},
-            error_x={"type": "data", "array": high, "visible": any(high), "thickness": 2},
+            error_x={
+                "type": "data",
+                "array": high,
+                "arrayminus": high,
+                "color": colours.series[at],
+                "visible": any(high),
+                "thickness": 2,
+            },
             customdata=rows[["method", "protocol", "source"]].to_numpy(),
             hovertemplate="%{customdata[0]}: RMSE %{x:.4f}<br>%{customdata[1]}<br>"
             "%{customdata[2]}<extra></extra>",
@@ -155,4 +163,31 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
             across, type="log", gridcolor=colours.grid, tickvals=[2**power for power in range(10)]
         ),
         yaxis=plain_axis(_RMSE, gridcolor=colours.grid, tickformat=".3f"),
+    )
+
+
+def spaces_figure(recorded: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
+    """Figure 2 of Meng et al.: each configuration's score under the first split and the others.
+
+    Args:
+        recorded: a file of `store.recorded.SPACES`.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    first, *others = recorded["scores"]
+    taus = {tuple(one["splits"]): one["tau"] for one in recorded["agreements"]}
+    for at, other in enumerate(others):
+        figure.add_scatter(
+            x=recorded["scores"][first],
+            y=recorded["scores"][other],
+            mode="markers",
+            name=f"{other}, tau {taus[first, other]:.2f}",
+            marker={"symbol": list(_SYMBOLS.values())[at], "size": 6, "color": colours.series[at]},
+        )
+    score = column_title(recorded["metric"])
+    return lay_out(
+        figure,
+        _layout(colours, 380),
+        xaxis=plain_axis(f"{score} under {first}", gridcolor=colours.grid),
+        yaxis=plain_axis(f"{score} under the other", gridcolor=colours.grid),
     )

@@ -39,6 +39,7 @@ from ecv_core.store.recorded import (
 ALPHA = 1e-4
 """Of the paper's rule: its paper does not say which it took."""
 PICTURE, NO_CELL = "?", "-"
+DRAWN = "no number"
 NOT_HERE = "what was recorded of it is not on this machine; get data/recorded from the project"
 
 Label = Literal["same", "differs", "impossible"]
@@ -111,9 +112,10 @@ def _has(cell: Cell, text: str) -> bool:
 
 def markdown(cells: Sequence[Cell]) -> str:
     """The answer in a line, then each table as the paper has it, with a label in every cell."""
-    labels = Counter(cell.label for cell in cells)
+    labels = Counter(_word(cell) for cell in cells)
     lines = [
-        f"{len(cells)} cells: {labels['same']} are the same here, {labels['differs']} differ, and "
+        f"{len(cells)} cells: {labels['same']} are the same here, {labels['differs']} differ, "
+        f"{labels[DRAWN]} have ours where the paper has a picture and no number, and "
         f"{labels['impossible']} are impossible here or not computed."
     ]
     for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
@@ -132,9 +134,14 @@ def markdown(cells: Sequence[Cell]) -> str:
     return "\n".join(lines)
 
 
+def _word(cell: Cell) -> str:
+    """The label in words: a picture has nothing to compare ours with."""
+    return DRAWN if cell.published is None and cell.ours is not None else cell.label
+
+
 def _text(cell: Cell, reasons: Sequence[str]) -> str:
     """The paper's value, the label, ours where they do not say it, and the reason's number."""
-    shown = f"{cell.published or 'picture'}: {cell.label} {cell.by}".rstrip()
+    shown = f"{cell.published or 'picture'}: {_word(cell)} {cell.by}".rstrip()
     if isinstance(cell.ours, str) and cell.ours != cell.published:
         shown += f", here {cell.ours}"
     elif isinstance(cell.ours, float) and cell.published is None:
@@ -181,7 +188,9 @@ def _labelled(
     part: Part, place: tuple[str, str], printed: str, ours: Value | None
 ) -> tuple[Label, str, str]:
     """Label, by how much, and why."""
-    if ours is None or printed == PICTURE:
+    if ours is not None and printed == PICTURE:
+        return "impossible", "", _file()["reasons"]["picture"]
+    if ours is None:
         for pattern, reason in part.get("impossible", {}).items():
             if pattern == printed or fnmatchcase(", ".join(place), pattern):
                 return "impossible", "", _file()["reasons"].get(reason, reason)
@@ -250,17 +259,22 @@ def _efold() -> Frames:
 
 
 def _splits() -> Frames:
-    counts = json.loads((FOLDER / "parts" / "ta-feng.json").read_text(encoding="utf-8"))
-    frames = {"counts": pd.DataFrame(counts).T.add_prefix("ta-feng, ", axis=0)}
+    counts, frames = [], {}
     runs = recorded_runs(FOLDER / "sampled" / "splits")
-    for metric in ("ndcg@10", "recall@10"):
-        scores = {
-            (run.spec.algorithm, run.spec.split): run.folds[0].metrics[metric] for run in runs
-        }
-        frames[metric] = pd.Series(scores).unstack()
-        ranks = frames[metric].rank(ascending=False)
-        frames[f"{metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
-    return frames
+    for dataset in ("ta-feng", "dunnhumby"):
+        file = FOLDER / "parts" / f"{dataset}.json"
+        frame = pd.DataFrame(json.loads(file.read_text(encoding="utf-8")))
+        counts.append(frame.T.add_prefix(f"{dataset}, ", axis=0))
+        for metric in ("ndcg@10", "recall@10"):
+            scores = {
+                (run.spec.algorithm, run.spec.split): run.folds[0].metrics[metric]
+                for run in runs
+                if run.spec.dataset == dataset
+            }
+            frames[f"{dataset}, {metric}"] = pd.Series(scores).unstack()
+            ranks = frames[f"{dataset}, {metric}"].dropna().rank(ascending=False)
+            frames[f"{dataset}, {metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
+    return frames | {"counts": pd.concat(counts)}
 
 
 def _baselines() -> Frames:
@@ -286,6 +300,8 @@ def _baselines() -> Frames:
     }
     better = sizes.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1).idxmin()
     return {
+        "dimensions": sizes.rename(columns=str),
+        "steps": steps.rename(columns=str),
         "features": pd.DataFrame({"features": features}),
         "order": pd.DataFrame({"order": orders}),
         "learnt": pd.DataFrame({name: one.astype(str) for name, one in best.items()}),

@@ -104,9 +104,8 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
         patch[0] = {"x": [cut, end, end, cut], "y": [top, top, bottom, bottom]}
         patch[1] = {"x": [cut] * 2, "y": [top, bottom], "text": ["point in time ", ""]}
     if leak is not None:
-        later = leak.learner + STACK * leak.learnt_level
-        earlier = leak.tested + STACK * leak.tested_level
-        patch[2] = {"x": [leak.learnt_day, leak.tested_day], "y": [later, earlier]}
+        rows = leak["user"] + STACK * leak["level"]
+        patch[2] = {"x": leak["day"].tolist(), "y": rows.tolist()}
     here = marks[marks["fold"] == fold]
     for at, word in enumerate(part_styles(palette(False)), start=3):
         one = here[here["part"] == word]

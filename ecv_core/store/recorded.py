@@ -300,6 +300,8 @@ GRIDS = FOLDER / "grids"
 """Grids of one parameter, `<dataset>--<algorithm>--<parameter>`."""
 TUNINGS = FOLDER / "tunings"
 """Tunings with all folds, `<dataset>--<algorithm>`; they are in the project, not in its wheel."""
+SPACES = FOLDER / "spaces"
+"""Whole search spaces under several splits, `<dataset>.json`: means, and how far splits agree."""
 
 Configuration = Mapping[str, ParamValue]
 """The parameters that differ between them, by name."""

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ecv_core import dataset as datasets
 from ecv_core import models, splits
 from ecv_core.energy.meter import countries
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
@@ -34,6 +35,7 @@ from pages.shared.widgets.setting_widgets import (
     parameter_widget,
     parameter_widgets,
     setting_widget,
+    split_advice,
     strategy_parameters,
     strategy_select,
     usual_k,
@@ -183,6 +185,9 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
         if strategy.single and k != 1:
             k = 1
             words += " This strategy makes one split, so k is 1 here."
+        entry = picked_dataset()
+        if task is Task.TOP_N and datasets.available(entry):
+            words = f"{words}\n\n{split_advice(entry.id, strategy)}"
         st.caption(words)
         params = strategy_parameters(strategy)
         seed = setting_widget("seed", width=200)

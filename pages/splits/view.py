@@ -11,12 +11,7 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core import splits
-from ecv_core.analysis.split_tables import (
-    Leak,
-    ToySplit,
-    parts_frame,
-    toy_split,
-)
+from ecv_core.analysis.split_tables import ToySplit, parts_frame, toy_split
 from ecv_core.figures.splits import timeline_figure, timeline_steps
 from ecv_core.figures.words import counted, dataset_title, titles_of
 from ecv_core.fold import folds_of, prepared
@@ -39,6 +34,7 @@ from pages.shared.widgets.setting_widgets import (
     parameter_key,
     parameters_owner,
     setting_widget,
+    split_advice,
     split_download,
     split_titles,
     strategy_parameters,
@@ -145,19 +141,15 @@ def toy_sentence(toy: ToySplit, index: int) -> str:
         text += f" {unknown} more are of a person or an item that training does not know."
     leak = toy.leaks[index]
     if leak is not None:
-        return f"{text} {_leak_words(toy, leak)}"
+        later, earlier = leak.to_dict("records")
+        return (
+            f"{text} The arrow goes back in time: {later['name']} takes {later['item']} on day "
+            f"{later['day']}, and a model that has learnt this predicts that {earlier['name']} "
+            f"takes it on day {earlier['day']}."
+        )
     if toy.periods[index] is not None:
         return f"{text} Nothing that is learnt from lies behind the line, so nothing leaks."
     return text
-
-
-def _leak_words(toy: ToySplit, leak: Leak) -> str:
-    names = toy.names
-    return (
-        f"The arrow goes back in time: {names[leak.learner]} takes {leak.item} on day "
-        f"{leak.learnt_day}, and a model that has learnt this predicts that "
-        f"{names[leak.tested]} takes it on day {leak.tested_day}."
-    )
 
 
 def on_data(content: str, spec: RunSpec, fold: int) -> None:
@@ -371,7 +363,8 @@ def choose_split() -> tuple[RunSpec, bool]:
         if not known.single:
             k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
         st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
-        st.caption(f"*Source.* {escaped(known.source)}.")
+        advice = split_advice(entry.id, known) if ready else ""
+        st.caption(f"*Source.* {escaped(known.source)}.\n\n{advice}")
     spec = make_spec(
         dataset=entry.id,
         algorithm=MODEL,

@@ -24,6 +24,8 @@ SVG = "{http://www.w3.org/2000/svg}"
         ("ml-1m--item-knn", "p-values", "pdf"),
         ("ml-100k", "dimensions", "svg"),
         ("ml-100k", "steps", "pgf"),
+        ("ml-10m", "board", "pdf"),
+        ("ml-100k", "spaces", "svg"),
     ],
 )
 def test_a_file_is_a_column_wide_and_is_what_was_asked_for(subject, kind, form, tmp_path, capsys):
@@ -75,6 +77,8 @@ def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):
         (["study", "--kind", "ranks", "--out", "f.pdf", "--folder", "."], "no complete run"),
         (["study", "--out", "f.pdf"], "--kind"),
         (["nothing", "--kind", "p-values", "--out", "f.pdf"], "no recorded tuning is called"),
+        (["nothing", "--kind", "board", "--out", "f.pdf"], "no dataset with published results is"),
+        (["nothing", "--kind", "spaces", "--out", "f.pdf"], "no dataset with recorded spaces is"),
         (["ta-feng", "--kind", "steps", "--out", "f.pdf"], "no dataset with recorded rating"),
     ],
 )

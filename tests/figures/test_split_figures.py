@@ -1,9 +1,11 @@
 """The figures of a split: every mark is drawn, and no part is told by its colour alone."""
 
+import json
+
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.split_tables import Leak, Period, ToySplit
+from ecv_core.analysis.split_tables import Period, ToySplit
 from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.splits import (
     STACK,
@@ -22,9 +24,7 @@ MARKS = pd.DataFrame(
     ],
     columns=["fold", "user", "name", "day", "level", "item", "part"],
 )
-LEAK = Leak(
-    item="A", learner=0, learnt_day=9, learnt_level=0.0, tested=0, tested_day=3, tested_level=0.0
-)
+LEAK = MARKS.loc[[4, 3]]  # Ada's day 9 is learnt from, her day 3 is tested
 TOY = ToySplit(
     marks=MARKS,
     periods=(Period(test_from=9, test_to=9), None),
@@ -82,7 +82,8 @@ def test_a_step_shows_what_the_figure_of_its_fold_shows():
     before, after = steps.patches
     assert before[names.index("training")]["y"] == [0, 1 + STACK * 0.5]
     assert after[names.index("training")]["y"] == [STACK * -0.5]
-    assert after[names.index("leak")]["y"] == [0, 0]
+    assert after[names.index("leak")]["y"] == [STACK * -0.5, 0]
+    assert json.loads(json.dumps(after[names.index("leak")])) == after[names.index("leak")]
     assert after[names.index("unused")]["text"] == ["Ben: item C"]
     # A step empties what the one before it drew: no trace is left out.
     assert set(before) == set(after) == set(range(len(names)))

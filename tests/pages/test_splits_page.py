@@ -56,7 +56,10 @@ def test_a_random_split_leaks_and_one_point_in_time_does_not(app):
     leak = app.metric[0]
     assert leak.label == "Training that lies later (of any user)"
     assert 40 < float(leak.value.split("\u00a0")[0]) < 60
+    assert "Meng et al. (2020) advise **One point in time**" in texts(app)
+    assert "there is one score, and so nothing to stop early" in texts(app)
     app.selectbox(key="split").set_value("temporal-global").run()
+    assert "so it is here" in texts(app)
     assert app.metric[0].value == "0.0\u00a0%"
     assert "Nothing leaks" in texts(app)
     assert not app.slider  # one split has no other fold

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ecv_core.analysis.baselines import recorded
+from ecv_core.analysis.baselines import own_entries, published, published_datasets, recorded
 from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
@@ -17,7 +18,14 @@ from ecv_core.analysis.tradeoff.frames import (
 )
 from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
-from ecv_core.figures.baselines import curves_figure, dimension_frame, steps_frame
+from ecv_core.figures.baselines import (
+    board_figure,
+    board_frame,
+    curves_figure,
+    dimension_frame,
+    spaces_figure,
+    steps_frame,
+)
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
@@ -33,6 +41,7 @@ from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.recorded import (
     FOLDER,
+    SPACES,
     TUNINGS,
     configuration_names,
     read_configurations,
@@ -43,8 +52,8 @@ from ecv_core.store.store import open_store
 
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
-CURVES = ("p-values", "dimensions", "steps")
-"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions."""
+CURVES = ("p-values", "dimensions", "steps", "board", "spaces")
+"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions or spaces."""
 KINDS = sorted({*OF_A_RUN, *OF_A_STUDY, *CURVES})
 
 
@@ -59,7 +68,8 @@ def write_figure(
 
     Args:
         run: a run, its id, that of a recorded one, or 'study' for the recorded study; for
-            'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m.
+            'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for
+            'board' a dataset with published results, for 'spaces' one with recorded spaces.
         kind: one of KINDS.
         path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png.
         alpha: of the paper's rule, for all kinds but efold; None for its usual one.
@@ -116,6 +126,16 @@ def _curves(name: str, kind: str) -> Make:
             raise UnknownName("recorded tuning", name, known)
         study = study_metrics(read_configurations(TUNINGS / f"{name}.json"))
         return lambda: p_values_figure(curves_frame(study))
+    if kind == "board":
+        if name not in (known := published_datasets()):
+            raise UnknownName("dataset with published results", name, known)
+        here = own_entries(name, recorded(name), by="here")
+        board = board_frame([*published(name).entries, *here])
+        return lambda: board_figure(board)
+    if kind == "spaces":
+        if name not in (known := [path.stem for path in sorted(SPACES.glob("*.json"))]):
+            raise UnknownName("dataset with recorded spaces", name, known)
+        return partial(spaces_figure, json.loads((SPACES / f"{name}.json").read_text()))
     runs = [run for run in recorded(name) if "dimension" in dict(run.spec.params)]
     if not runs:
         raise UnknownName("dataset with recorded rating predictions", name, ["ml-100k", "ml-1m"])

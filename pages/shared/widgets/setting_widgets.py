@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ecv_core.fold import split_archive
+from ecv_core.fold import prepared, split_archive
+from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import Parameter, ParamValue
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Setting
-from ecv_core.splits import SPLITS, Strategy
+from ecv_core.splits import SPLITS, Past, Strategy
 from ecv_core.stopping import RULES
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.glossary import explained
@@ -225,6 +226,23 @@ def usual_k(split_id: str) -> None:
 
 def _usual_k(split_id: str | None) -> int:
     return SPLITS[split_id].default_k if split_id and split_id in SPLITS else SETTINGS[K].default
+
+
+def split_advice(dataset: str, strategy: Strategy) -> str:
+    """What Meng et al. advise where time stamps allow it, and what it changes; '' without them."""
+    try:
+        if prepared(dataset).timestamps is None:
+            return ""
+    except EcvError:  # the page says so where it needs the data
+        return ""
+    advised = "*Advice.* Meng et al. (2020) advise **One point in time** as the default"
+    if strategy.past is Past.EVERYBODY:
+        return f"{advised}, because nothing of the future is learnt from; so it is here."
+    return (
+        f"{advised} where there are time stamps, as here: nothing of the future is learnt from. "
+        "What changes: users and items new after that point are not tested, there is one score, "
+        "and so nothing to stop early; and other algorithms may come first."
+    )
 
 
 def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
