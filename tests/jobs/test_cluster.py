@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -181,6 +182,18 @@ def test_a_place_that_cannot_be_is_one_sentence(given, sentence: str, monkeypatc
     monkeypatch.setattr("ecv_core.jobs.cluster.choose.ANSWER_SECONDS", 0.5)
     with pytest.raises(InputError, match=sentence):
         executor_on(**given)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tls://127.0.0.1:1"])
+def test_a_scheduler_that_does_not_answer_leaves_no_thread_behind(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ecv_core.jobs.cluster.choose.ANSWER_SECONDS", 0.5)
+    before = set(threading.enumerate())
+    for _ in range(2):
+        with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}"):
+            executor_on(address)
+    assert set(threading.enumerate()) <= before
 
 
 def test_without_dask_the_sentence_says_how_to_add_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -140,11 +142,23 @@ def _local(count: int, compute: Compute) -> Executor:
     return DaskExecutor(client, cluster, alone=alone, scope=_scope(), compute=compute)
 
 
+async def _answer(address: str) -> None:
+    """Wait for the scheduler to answer. Raises: OSError, ValueError, TypeError."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    known = Security().get_connection_args("client")
+    await (await connect(address, timeout=ANSWER_SECONDS, **known)).close()
+
+
 def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     from distributed import Client
 
     try:
-        Client(address, timeout=ANSWER_SECONDS, set_as_default=False).close()  # it answers
+        # In a thread, since a notebook has a loop of its own. A client that fails to connect would
+        # stay, and keep the next one from its loop when it is collected.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _answer(address)).result()
         # So long it may be gone.
         client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
