@@ -135,7 +135,8 @@ def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]
         elif _has_users(one, folds) and _has_users(other, folds):
             by_users[(fair_key(one.spec), folds)].append((one, other))
         else:
-            pair = _better_first(one, other, folds)
+            mine, theirs = (np.mean(_fold_scores(each, folds)) for each in (one, other))
+            pair = (one, other) if mine >= theirs else (other, one)
             scores = [_fold_scores(each, folds) for each in pair]
             k = one.spec.k
             tests.append((*pair, folds, over_folds(*scores, k=k)))
@@ -235,11 +236,6 @@ def _fold_scores(run: Run, folds: Sequence[int]) -> list[float]:
 
 def _higher_is_better(run: Run) -> bool:
     return metric_of(run.spec).higher_is_better
-
-
-def _better_first(one: Run, other: Run, folds: tuple[int, ...]) -> tuple[Run, Run]:
-    means = [float(np.mean(_fold_scores(each, folds))) for each in (one, other)]
-    return (one, other) if means[0] >= means[1] else (other, one)
 
 
 def _over_users(

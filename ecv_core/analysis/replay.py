@@ -114,8 +114,7 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
     least = np.array([np.inf if one is None else one for one in products(played)])
     fires = least[None, :] <= alphas[:, None]
     fires[:, -1] = True  # all folds are in
-    stops: NDArray[np.intp] = np.argmax(fires, axis=1) + 1
-    return stops
+    return np.argmax(fires, axis=1) + 1
 
 
 def result_of(fold: int, score: float) -> FoldResult:

@@ -212,8 +212,7 @@ def _scores(table: pa.Table, file: str) -> NDArray[np.float64]:
         raise InputError(
             f"the column 'score' of {file} must hold numbers; see its values"
         ) from None
-    scores: NDArray[np.float64] = found.to_numpy(zero_copy_only=False)
-    return scores
+    return found.to_numpy(zero_copy_only=False)
 
 
 def _table(path: Path, file: str) -> pa.Table:

@@ -198,8 +198,7 @@ def _levels() -> NDArray[np.float64]:
     data = toy()
     grouped = pd.DataFrame({"user": data.users, "basket": data.baskets}).groupby(["user", "basket"])
     place, size = grouped.cumcount(), grouped["user"].transform("size")
-    levels: NDArray[np.float64] = (place - (size - 1) / 2).to_numpy()
-    return levels
+    return (place - (size - 1) / 2).to_numpy()
 
 
 def _days(data: Interactions) -> NDArray[np.int64]:

@@ -109,12 +109,8 @@ def load(dataset_id: str) -> Interactions:
     try:
         return read(known, path, file)
     except Unreadable as error:
-        raise _refused(known, path, error) from error
-
-
-def _refused(known: DatasetEntry, path: Path, error: Unreadable) -> DatasetError:
-    way_out = f"remove it and {how_to_supply(known)}" if known.url else _CORRECT_IT
-    return DatasetError(f"{path} cannot be used as {known.id}: {error}; {way_out}")
+        way_out = f"remove it and {how_to_supply(known)}" if known.url else _CORRECT_IT
+        raise DatasetError(f"{path} cannot be used as {known.id}: {error}; {way_out}") from error
 
 
 def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
@@ -237,7 +233,10 @@ def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
         raise DatasetError(f"dataset '{entry.id}' has no download; {how_to_supply(entry)}")
     target = data_dir() / file.names[0]
     try:
-        _remove_stale_parts(target)
+        for stale in target.parent.glob(f".{target.name}-*.part"):
+            with suppress(OSError):
+                if time.time() - stale.stat().st_mtime > _STALE_SECONDS:
+                    stale.unlink()
         with replacing(target, for_others=True) as part:
             _fetch(file.url, part, progress)
             read(entry, part, file)
@@ -280,10 +279,3 @@ def _failed(entry: DatasetEntry, reason: str) -> DatasetError:
         f"downloading {entry.id} from {entry.url} failed: {reason}; try again, or put your own "
         f"copy into {data_dir()} as {entry.file_names[0]} or {entry.id}.csv"
     )
-
-
-def _remove_stale_parts(target: Path) -> None:
-    for part in target.parent.glob(f".{target.name}-*.part"):
-        with suppress(OSError):
-            if time.time() - part.stat().st_mtime > _STALE_SECONDS:
-                part.unlink()

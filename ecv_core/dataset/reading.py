@@ -75,8 +75,7 @@ def _moments(texts: pa.Array, form: str) -> NDArray[np.datetime64]:
     import pandas as pd
 
     parsed = pd.to_datetime(texts.to_pandas(), format=form, utc=True, errors="coerce")
-    moments: NDArray[np.datetime64] = parsed.to_numpy(dtype="datetime64[ns]", copy=True)
-    return moments
+    return parsed.to_numpy(dtype="datetime64[ns]", copy=True)
 
 
 def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
@@ -428,8 +427,7 @@ def _shown(batch: Batch, at: int) -> str:
 
 
 def _mask(values: pa.Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
-    return found
+    return pc.fill_null(values, False).to_numpy(zero_copy_only=False)
 
 
 def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
@@ -484,8 +482,7 @@ def _seconds(
     """Unix seconds at the start of each day, UTC."""
     months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
-    seconds: NDArray[np.int64] = days.astype("datetime64[s]").astype(np.int64)
-    return seconds
+    return days.astype("datetime64[s]").astype(np.int64)
 
 
 def one_per_pair(

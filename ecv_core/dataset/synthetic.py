@@ -99,14 +99,12 @@ def _affinity(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64
     """Shape (users, items), mean 0 and standard deviation 1."""
     users = rng.standard_normal((world.users, world.tastes))
     items = rng.standard_normal((world.items, world.tastes))
-    affinity: NDArray[np.float64] = users @ items.T / np.sqrt(world.tastes)
-    return affinity
+    return users @ items.T / np.sqrt(world.tastes)
 
 
 def _log_popularity(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
     ranks = 1 + rng.permutation(world.items)
-    popularity: NDArray[np.float64] = -world.zipf_exponent * np.log(ranks + world.zipf_shift)
-    return popularity
+    return -world.zipf_exponent * np.log(ranks + world.zipf_shift)
 
 
 def _visits(

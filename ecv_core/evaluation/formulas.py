@@ -35,8 +35,7 @@ class Ranked:
 
     def reachable(self) -> NDArray[np.intp]:
         """Hits that a perfect list has: min(n, held-out); shape (users, cutoffs)."""
-        counts: NDArray[np.intp] = np.minimum(np.array(self.cutoffs), self.held_out[:, None])
-        return counts
+        return np.minimum(np.array(self.cutoffs), self.held_out[:, None])
 
     def ranks(self) -> Floats:
         """1 .. n; shape (n,)."""
@@ -134,8 +133,7 @@ def _expected(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Fl
     ends = np.array(ranked.cutoffs) - 1
     # Only hits count, so an empty place (-1) may look up any item.
     gained = ranked.at_cutoffs(np.where(ranked.hits, novelty[items], 0.0) * discounts)
-    expected: Floats = gained / np.cumsum(discounts)[ends]
-    return expected
+    return gained / np.cumsum(discounts)[ends]
 
 
 def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:

@@ -77,8 +77,7 @@ def item_coverage(counts: NDArray[np.intp], candidates: NDArray[np.bool_]) -> Fl
     Returns: shape (cutoffs,), in [0, 1].
     Source: Ge, Delgado-Battenfeld, Jannach (2010), catalogue coverage.
     """
-    share: Floats = (counts[:, candidates] > 0).mean(axis=1)
-    return share
+    return (counts[:, candidates] > 0).mean(axis=1)
 
 
 def gini(counts: NDArray[np.intp], candidates: NDArray[np.bool_]) -> Floats:
@@ -93,8 +92,7 @@ def gini(counts: NDArray[np.intp], candidates: NDArray[np.bool_]) -> Floats:
     m = ordered.shape[1]
     weights = 2 * np.arange(1, m + 1) - m - 1
     places = ordered.sum(axis=1)
-    index: Floats = (ordered @ weights) / (m * np.maximum(places, 1))
-    return index
+    return (ordered @ weights) / (m * np.maximum(places, 1))
 
 
 LIST_METRICS = {"coverage": item_coverage, "gini": gini}
@@ -170,5 +168,4 @@ def _loss(scores: NDArray[np.float32], task: EvaluatedFold, users: NDArray[np.in
     chosen[np.repeat(np.arange(len(users)), np.diff(own.indptr)), own.indices] = True
     counts = np.isfinite(scores)
     losses = np.where(counts, log_loss(np.where(counts, scores, 0.0), chosen), 0.0)
-    mean: Floats = losses.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
-    return mean
+    return losses.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)

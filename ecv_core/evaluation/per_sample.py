@@ -124,14 +124,12 @@ def _rmse(held: Held) -> tuple[float, Values]:
 
 
 def _squares(held: Held) -> Values:
-    squares: Values = (held.difference() ** 2).mean(axis=1)
-    return squares
+    return (held.difference() ** 2).mean(axis=1)
 
 
 def _relative(held: Held) -> Values:
     size = np.maximum(np.abs(held.truth.reshape(len(held.truth), -1)), _EPSILON)
-    relative: Values = (np.abs(held.difference()) / size).mean(axis=1)
-    return relative
+    return (np.abs(held.difference()) / size).mean(axis=1)
 
 
 def _pinball(held: Held) -> Values:
@@ -144,8 +142,7 @@ def _brier(held: Held) -> Values:
     if len(held.classes) == 2:
         positive, told = held.positives()
         return (told - positive) ** 2
-    found: Values = ((held.told - (held.truth[:, None] == held.classes)) ** 2).sum(axis=1)
-    return found
+    return ((held.told - (held.truth[:, None] == held.classes)) ** 2).sum(axis=1)
 
 
 def _top_k(held: Held) -> NDArray[np.bool_]:
@@ -154,8 +151,7 @@ def _top_k(held: Held) -> NDArray[np.bool_]:
     if held.told.ndim == 1:
         return held.classes[(held.told > 0).astype(int)] == held.truth if k == 1 else np.array([])
     best = np.argsort(held.told, axis=1, kind="mergesort")[:, ::-1][:, :k]
-    found: NDArray[np.bool_] = (held.classes[best] == held.truth[:, None]).any(axis=1)
-    return found
+    return (held.classes[best] == held.truth[:, None]).any(axis=1)
 
 
 def _r2(held: Held) -> tuple[float, Values]:

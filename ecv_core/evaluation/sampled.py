@@ -103,8 +103,7 @@ def draw_negatives(
 
 
 def _row(matrix: csr_array, row: np.intp) -> NDArray[np.int32]:
-    columns: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return columns
+    return matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
 
 
 def _check_enough(
@@ -241,8 +240,7 @@ def sampled_auc(against: Against, users: int) -> Floats:
     """
     wins = 1 - (against.higher + against.tied / 2) / against.negatives
     owned = np.bincount(against.owners, minlength=users)
-    share: Floats = np.bincount(against.owners, weights=wins, minlength=users) / owned
-    return share
+    return np.bincount(against.owners, weights=wins, minlength=users) / owned
 
 
 def _counts(

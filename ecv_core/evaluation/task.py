@@ -202,10 +202,7 @@ def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np
     import torch
 
     best = torch.topk(scores, n, dim=1)
-    items: NDArray[np.int64] = (
-        best.indices.masked_fill_(best.values == -torch.inf, -1).cpu().numpy()
-    )
-    return items
+    return best.indices.masked_fill_(best.values == -torch.inf, -1).cpu().numpy()
 
 
 def refuse_not_finite(scores: NDArray[np.float32] | torch.Tensor) -> None:
@@ -245,8 +242,7 @@ def hits_of(
     known = np.repeat(row, np.diff(relevant.indptr)) * columns + relevant.indices
     wanted = np.where(items < 0, -1, row[:, None] * columns + items)
     at = np.searchsorted(known, wanted)
-    found: NDArray[np.bool_] = np.append(known, -2)[at] == wanted
-    return found
+    return np.append(known, -2)[at] == wanted
 
 
 # Scores of any kind of array, or of anybody's model -> what ranking takes.

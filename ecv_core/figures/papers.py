@@ -74,8 +74,7 @@ class Cell:
 
 def papers() -> dict[str, str]:
     """Ids of the papers and their titles."""
-    titles: dict[str, str] = _file()["papers"]
-    return titles
+    return _file()["papers"]
 
 
 def tables(paper: str) -> list[str]:

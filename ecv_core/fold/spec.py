@@ -80,7 +80,11 @@ def make_spec(
         raise FoldsError(f"k must be at most the {rows:,} {word} of {dataset}, but is {k}")
     rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
     _check_rule(rule, split, k)
-    _check_only_folds(asked["only_folds"], k)
+    only = asked["only_folds"]
+    if wrong := [fold for fold in only if not 0 <= fold < k]:
+        raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
+    if len(set(only)) != len(only):
+        raise FoldsError(f"each fold can be run once, but --only-folds has {list(only)}")
     ranked = task is Task.TOP_N
     items = _items(entry) if ranked else None
     if items is not None and n > items:
@@ -230,13 +234,6 @@ def _check_rule(rule: str, split: str, k: int) -> None:
             f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
             f"rule '{rule}' could stop early; use the rule 'never', or a split with several folds"
         )
-
-
-def _check_only_folds(only_folds: tuple[int, ...], k: int) -> None:
-    if wrong := [fold for fold in only_folds if not 0 <= fold < k]:
-        raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
-    if len(set(only_folds)) != len(only_folds):
-        raise FoldsError(f"each fold can be run once, but --only-folds has {list(only_folds)}")
 
 
 def _rule_params(rule: str, given: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

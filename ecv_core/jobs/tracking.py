@@ -212,8 +212,7 @@ def ratings_of(handed: Handed, table: pd.DataFrame) -> NDArray[np.float64]:
                 f"{len(keys):,} of {len(asked):,} {what.format(handed.index)}, such as that of "
                 f"{_pair(handed, int(keys[0]))}; predict every row of fold.test, and no others"
             )
-    found: NDArray[np.float64] = given[asked].to_numpy()
-    return found
+    return given[asked].to_numpy()
 
 
 def _pairs(handed: Handed, table: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

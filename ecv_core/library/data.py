@@ -306,10 +306,7 @@ def _lenskit(model: Any, spec: RunSpec, fold: Handed) -> pd.DataFrame:  # noqa: 
     else:
         pipeline = topn_pipeline(copy.deepcopy(model), n=longest)
     pipeline.train(from_interactions_df(fold.train))
-    lists: pd.DataFrame = recommend(
-        pipeline, fold.test.user_id.unique(), n=longest, n_jobs=1
-    ).to_df()
-    return lists
+    return recommend(pipeline, fold.test.user_id.unique(), n=longest, n_jobs=1).to_df()
 
 
 # Datasets, their folds, and the metrics of any model's scores.

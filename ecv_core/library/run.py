@@ -65,8 +65,7 @@ class Run:
     @property
     def mean(self) -> float | None:
         """The mean at the stop, or after the newest fold while there is none."""
-        mean: float | None = self._document["mean"]
-        return mean
+        return self._document["mean"]
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -96,8 +95,7 @@ class Run:
     @property
     def difference_percent(self) -> float | None:
         """From that mean to the mean of all k folds; None unless they all ran."""
-        percent: float | None = self._document["difference_percent"]
-        return percent
+        return self._document["difference_percent"]
 
     @property
     def reason(self) -> str:

@@ -73,10 +73,8 @@ def _once_per_batch(train: csr_array, positives: int, seed: int) -> NDArray[np.i
 POPULAR = Algorithm(
     id="popular",
     title="Popularity",
-    summary=(
-        "Recommends the items with most training interactions to everyone. "
-        "Costs next to nothing; the baseline that any personal model has to beat."
-    ),
+    summary="Recommends the items with most training interactions to everyone. "
+    "Costs next to nothing; the baseline that any personal model has to beat.",
     paper="Cremonesi, Koren, Turrin (2010): Performance of recommender algorithms on top-N tasks",
     parameters=(
         Parameter(
@@ -124,8 +122,7 @@ class Bias:
 def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
     sums = np.bincount(codes, weights=left, minlength=size)
     counts = np.bincount(codes, minlength=size) + damping
-    damped: Floats = np.divide(sums, counts, out=np.zeros(size), where=counts > 0)
-    return damped
+    return np.divide(sums, counts, out=np.zeros(size), where=counts > 0)
 
 
 BIAS = Algorithm(

@@ -147,7 +147,10 @@ class BayesianFM:
         report(0, steps)
         fm = import_myfm()
         found = blocks(train, asked, days=self._params.get("days", 1), **self._features)
-        self._ask_for_memory(found)
+        # For a moment about as much memory as myFM will take: where there is none, a MemoryError
+        # says so; inside myFM that mostly ends the whole process.
+        rows, features = np.sum([block.rows.shape for block in found], axis=0)
+        np.empty((2 * int(features) + int(rows), self._params["dimension"]))
         none = [csr_matrix((size, 0), dtype=np.float64) for size in (len(train), len(asked))]
         learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in found]
         wanted = [fm.RelationBlock(block.asked.tolist(), block.rows) for block in found]
@@ -179,14 +182,6 @@ class BayesianFM:
             after,
         )
         return average
-
-    def _ask_for_memory(self, found: list[FeatureBlock]) -> None:
-        """Have about as much as myFM will take, for a moment.
-
-        Raises: MemoryError where there is none; inside myFM that mostly ends the whole process.
-        """
-        rows, features = np.sum([block.rows.shape for block in found], axis=0)
-        np.empty((2 * int(features) + int(rows), self._params["dimension"]))
 
     def _config(self, fm: Any, found: list[FeatureBlock]) -> object:  # noqa: ANN401
         """myFM's own settings, with a prior for each kind of feature."""

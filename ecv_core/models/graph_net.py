@@ -37,17 +37,15 @@ class Graph:
 
     def to_users(self, items: torch.Tensor) -> torch.Tensor:
         """Each user's weighted sum of its items' vectors; (items, factors) -> (users, factors)."""
-        found: torch.Tensor = _Product.apply(  # type: ignore[no-untyped-call]
+        return _Product.apply(  # type: ignore[no-untyped-call]
             items, self._of_users, self._user_weights, self._of_items, self._item_weights
         )
-        return found
 
     def to_items(self, users: torch.Tensor) -> torch.Tensor:
         """Each item's weighted sum of its users' vectors; (users, factors) -> (items, factors)."""
-        found: torch.Tensor = _Product.apply(  # type: ignore[no-untyped-call]
+        return _Product.apply(  # type: ignore[no-untyped-call]
             users, self._of_items, self._item_weights, self._of_users, self._user_weights
         )
-        return found
 
 
 class _Product(torch.autograd.Function):

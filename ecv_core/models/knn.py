@@ -88,10 +88,8 @@ ITEM_KNN = Algorithm(
 USER_KNN = Algorithm(
     id="user-knn",
     title="UserKNN",
-    summary=(
-        "Recommends what the users most similar to a user have (cosine similarity). "
-        "Fits in seconds or less, but the work grows with the square of the users."
-    ),
+    summary="Recommends what the users most similar to a user have (cosine similarity). "
+    "Fits in seconds or less, but the work grows with the square of the users.",
     paper="Herlocker, Konstan, Borchers, Riedl (1999): An algorithmic framework for CF",
     parameters=_parameters(
         SEARCH,

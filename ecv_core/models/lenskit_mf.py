@@ -143,10 +143,8 @@ def dataset_of(train: csr_array) -> Dataset:
 IMPLICIT_MF = Algorithm(
     id="implicit-mf",
     title="ImplicitMF",
-    summary=(
-        "Factorises the whole user-item matrix, with more weight on what users have (iALS). "
-        "Fits in seconds; strong when its weight and regularization suit the data, weak when not."
-    ),
+    summary="Factorises the whole user-item matrix, with more weight on what users have (iALS). "
+    "Fits in seconds; strong when its weight and regularization suit the data, weak when not.",
     paper="Hu, Koren, Volinsky (2008): Collaborative filtering for implicit feedback datasets",
     parameters=with_source(
         SEARCH,

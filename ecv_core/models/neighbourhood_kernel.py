@@ -27,7 +27,7 @@ def _limit(values: Floats, k: int) -> np.float32:
                 best[hole] = best[child]
                 hole, child = child, 2 * child + 1
             best[hole] = value
-    return best[0]  # type: ignore[no-any-return]
+    return best[0]
 
 
 @njit(

@@ -82,10 +82,8 @@ BPR_MF = _network(
     ),
     *shared(learning_rate=0.02, batch_size=1024, epochs=8, averaging=0.7),
     title="BPR-MF",
-    summary=(
-        "Factorises so that items a user has rank above items drawn at random. "
-        "Seconds on a processor; a classic to compare with, usually a little behind ImplicitMF."
-    ),
+    summary="Factorises so that items a user has rank above items drawn at random. "
+    "Seconds on a processor; a classic to compare with, usually a little behind ImplicitMF.",
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
     spaces={
         "default": {
@@ -187,11 +185,9 @@ LIGHT_GCN = _network(
     *shared("Training pairs per step; the whole graph is averaged at each.", batch_size=8192),
     *shared(epochs=30, averaging=0.8),
     title="LightGCN",
-    summary=(
-        "Gives users and items vectors, and averages each with those of its neighbours in the "
-        "graph of who has what. The graph network that most studies compare with today; seconds "
-        "to minutes on a processor."
-    ),
+    summary="Gives users and items vectors, and averages each with those of its neighbours in the "
+    "graph of who has what. The graph network that most studies compare with today; seconds "
+    "to minutes on a processor.",
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
 )
 
@@ -264,13 +260,9 @@ VBCAR = _network(
     *shared("Triples of a user and two items per step.", batch_size=2048),
     *shared(weight_decay=0.0, epochs=8, averaging=0.8),
     title="VBCAR",
-    summary=(
-        "Learns, from who bought which two items together, how sure it can be of the vector of "
-        "each user and item. For data with baskets, such as groceries; it needs them."
-    ),
-    paper=(
-        "Meng, McCreadie, Macdonald, Ounis (2019): Variational Bayesian context-aware "
-        "representation for grocery recommendation"
-    ),
+    summary="Learns, from who bought which two items together, how sure it can be of the vector of "
+    "each user and item. For data with baskets, such as groceries; it needs them.",
+    paper="Meng, McCreadie, Macdonald, Ounis (2019): Variational Bayesian context-aware "
+    "representation for grocery recommendation",
     needs=Need.BASKETS,
 )

@@ -65,8 +65,7 @@ def read(kind: type[T], text: str | bytes) -> T:
 
     Raises: ValueError if it is no such record; see `sentence`.
     """
-    found: T = _adapter(kind).validate_json(text, strict=True)
-    return found
+    return _adapter(kind).validate_json(text, strict=True)
 
 
 def sentence(error: ValueError) -> str:

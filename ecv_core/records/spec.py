@@ -199,8 +199,7 @@ def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation
     """`int` of `int | None`, `tuple` of `tuple[int, ...]`."""
     if get_origin(hint) is tuple:
         return tuple
-    plain: type = next((one for one in get_args(hint) if one is not NoneType), hint)
-    return plain
+    return next((one for one in get_args(hint) if one is not NoneType), hint)
 
 
 WITHOUT_CUTOFF = frozenset({"auc", "log-loss"}).union(*(task.metrics for task in Task))

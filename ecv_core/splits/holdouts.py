@@ -290,8 +290,7 @@ def _held_out(
 ) -> NDArray[np.bool_]:
     """Which interactions are held out when their user is tested, at random."""
     of = histories(interactions, None, rng)
-    out: NDArray[np.bool_] = of.from_end < sizes[of.users]
-    return out
+    return of.from_end < sizes[of.users]
 
 
 def _too_few(interactions: Interactions, users: int, wish: str, settings: Settings) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
@@ -23,6 +24,17 @@ _BACKWARDS = (
     "By nature one split (k = 1), to which e-CV does not apply. With a larger k, fold 0 is that "
     "split and every further fold steps back in each history and learns from what is before; "
     "the folds have an order, so no rule stops early."
+)
+
+_repeated = partial(Strategy, ecv=_REPEATED, fold_word="repetition")
+_backwards = partial(
+    Strategy,
+    ecv=_BACKWARDS,
+    needs=Need.HISTORY,
+    default_k=1,
+    fold_word="step back",
+    past=Past.USER,
+    in_order=True,
 )
 
 _TEST = Parameter(
@@ -65,10 +77,8 @@ _PROJECTS: dict[str, Strategy] = {
         Strategy(
             id="user-k-fold",
             title="Per user, evenly",
-            help=(
-                "Each user's interactions are shuffled and dealt evenly over the folds; a user "
-                "with fewer than k has each one put into a random fold."
-            ),
+            help="Each user's interactions are shuffled and dealt evenly over the folds; a user "
+            "with fewer than k has each one put into a random fold.",
             source="e-fold cross-validation for recommender systems, protocol section",
             ecv="The paper's own: every interaction is held out in exactly one of the k folds.",
             make=strategies.by_users,
@@ -77,15 +87,11 @@ _PROJECTS: dict[str, Strategy] = {
         Strategy(
             id=holdouts.NESTED_K_FOLD,
             title="Early part, evenly",
-            help=(
-                "The last share of every user's history is put aside for the configuration that "
-                "is chosen; what comes first is dealt evenly over the folds."
-            ),
+            help="The last share of every user's history is put aside for the configuration that "
+            "is chosen; what comes first is dealt evenly over the folds.",
             source="Anelli et al. (2019), On the discriminative power of hyper-parameters",
-            ecv=(
-                "e-CV applies to the folds of the early part; the part put aside is tested once, "
-                "as a split of its own (part = test, k = 1)."
-            ),
+            ecv="e-CV applies to the folds of the early part; the part put aside is tested once, "
+            "as a split of its own (part = test, k = 1).",
             make=holdouts.nested_k_fold,
             parameters=(
                 Parameter(
@@ -116,10 +122,8 @@ _PROJECTS: dict[str, Strategy] = {
         Strategy(
             id="record-k-fold",
             title="All interactions, evenly",
-            help=(
-                "All interactions are shuffled and dealt evenly over the folds, whichever user "
-                "they are of."
-            ),
+            help="All interactions are shuffled and dealt evenly over the folds, whichever user "
+            "they are of.",
             source="plain k-fold cross-validation",
             ecv="e-CV applies: every interaction is held out in exactly one of the k folds.",
             make=strategies.by_records,
@@ -128,10 +132,8 @@ _PROJECTS: dict[str, Strategy] = {
         Strategy(
             id="user-fold-in",
             title="Users, with fold-in",
-            help=(
-                "Users are dealt evenly over the folds. Of a tested user a random share of the "
-                "profile, the fold-in part, goes into training and the rest is held out."
-            ),
+            help="Users are dealt evenly over the folds. Of a tested user a random share of the "
+            "profile, the fold-in part, goes into training and the rest is held out.",
             source="Liang et al. (2018), as k folds; " + MENG,
             ecv="e-CV applies: every user is tested in exactly one of the k folds.",
             make=holdouts.user_fold_in,
@@ -145,93 +147,62 @@ _PROJECTS: dict[str, Strategy] = {
             ),
             least_k=2,
         ),
-        Strategy(
+        _repeated(
             id="user-split",
             title="Some users",
-            help=(
-                "A random share of the users is tested; a share of their profile, the fold-in "
-                "part, goes into training. With a fold-in of 0 they are cold users."
-            ),
+            help="A random share of the users is tested; a share of their profile, the fold-in "
+            "part, goes into training. With a fold-in of 0 they are cold users.",
             source=MENG + ": user split",
-            ecv=_REPEATED,
             make=holdouts.user_split,
             parameters=(_TEST, _FOLD_IN, _VALIDATION),
-            fold_word="repetition",
         ),
-        Strategy(
+        _repeated(
             id="random-holdout",
             title="Random share",
             help="A random share of every user's interactions is held out.",
             source=f"{RECBOLE}, RO_RS; {MENG}: random split",
-            ecv=_REPEATED,
             make=holdouts.at_random,
             parameters=(_TEST, _VALIDATION),
-            fold_word="repetition",
         ),
-        Strategy(
+        _repeated(
             id="leave-one-out",
             title="One at random",
             help="One random interaction of every user is held out.",
             source=f"{RECBOLE}, RO_LS; Rendle et al. (2009), BPR",
-            ecv=_REPEATED,
             make=holdouts.at_random,
             parameters=(_VALIDATE,),
-            fold_word="repetition",
         ),
-        Strategy(
+        _backwards(
             id="leave-last-item",
             title="Last item",
-            help=(
-                "Every user's last interaction is held out. Training holds what others did later."
-            ),
+            help="Every user's last interaction is held out. Training holds what others did later.",
             source=f"{MENG}: leave one last item; {RECBOLE}, TO_LS",
-            ecv=_BACKWARDS,
             make=holdouts.last_ones,
             parameters=(_VALIDATE,),
-            needs=Need.HISTORY,
-            default_k=1,
-            fold_word="step back",
-            past=Past.USER,
-            in_order=True,
         ),
-        Strategy(
+        _backwards(
             id="leave-last-basket",
             title="Last basket",
             help="Every user's last basket is held out whole.",
             source=f"{MENG}: leave one last basket",
-            ecv=_BACKWARDS,
             make=holdouts.last_baskets,
             parameters=(_VALIDATE,),
             needs=Need.BASKETS,
-            default_k=1,
-            fold_word="step back",
-            past=Past.USER,
-            in_order=True,
         ),
-        Strategy(
+        _backwards(
             id="temporal-user",
             title="Last share of each user",
-            help=(
-                "The last share of every user's history is held out. Training holds what others "
-                "did later."
-            ),
+            help="The last share of every user's history is held out. Training holds what others "
+            "did later.",
             source=f"{MENG}: temporal user; {RECBOLE}, TO_RS",
-            ecv=_BACKWARDS,
             make=holdouts.last_ones,
             parameters=(_TEST, _VALIDATION),
-            needs=Need.HISTORY,
-            default_k=1,
-            fold_word="step back",
-            past=Past.USER,
-            in_order=True,
         ),
         Strategy(
             id="temporal-global",
             title="One point in time",
-            help=(
-                "What happened before one point in time is learnt from, what happened from then "
-                "on is held out: nothing of the future leaks into training."
-            ),
+            help="What happened before one point in time is learnt from, what happened from then "
+            "on is held out: nothing of the future leaks into training.",
             source=f"{MENG}: temporal global; Campos et al. (2011)",
             ecv="One split gives one score, so e-CV does not apply; windows in time have several.",
             make=holdouts.temporal_global,
@@ -255,16 +226,12 @@ _PROJECTS: dict[str, Strategy] = {
         Strategy(
             id="temporal-windows",
             title="Windows in time",
-            help=(
-                "The end of the timeline is cut into k windows of about equally many "
-                "interactions; each is predicted from what happened before it."
-            ),
+            help="The end of the timeline is cut into k windows of about equally many "
+            "interactions; each is predicted from what happened before it.",
             source="rolling-origin evaluation, Tashman (2000); temporal global as k folds",
-            ecv=(
-                "e-CV does not apply: every window is a fold, but windows have an order, later "
-                "ones have more to learn from, and their scores may drift. All of them run, and "
-                "they, or their trend, are the result."
-            ),
+            ecv="e-CV does not apply: every window is a fold, but windows have an order, later "
+            "ones have more to learn from, and their scores may drift. All of them run, and "
+            "they, or their trend, are the result.",
             make=holdouts.temporal_windows,
             parameters=(
                 Parameter(

@@ -99,15 +99,13 @@ class Aids:
     @cached_property
     def fold_means(self) -> Floats:
         """Of `helpers`; shape (2 * models, k)."""
-        means: Floats = np.nanmean(self.helpers, axis=2)
-        return means
+        return np.nanmean(self.helpers, axis=2)
 
     @cached_property
     def covariances(self) -> Floats:
         """Of these, as the users of all folds tell; shape (2 * models, 2 * models)."""
         everything = np.ones((1, len(self.folds)), dtype=np.bool_)
-        found: Floats = user_moments(self.helpers, everything).covariances[0]
-        return found
+        return user_moments(self.helpers, everything).covariances[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

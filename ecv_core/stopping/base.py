@@ -273,8 +273,7 @@ class Rule:
     @property
     def interval(self) -> IntervalKind:
         """What the intervals of its moments hold."""
-        kind: IntervalKind = getattr(self.instance or self.kind, "interval_kind", IntervalKind.MEAN)
-        return kind
+        return getattr(self.instance or self.kind, "interval_kind", IntervalKind.MEAN)
 
     def resolve(self, given: Mapping[str, Any]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.
@@ -303,8 +302,7 @@ class Rule:
         """The rule with its settings in a run, unchecked: `stopping.rule_for` checks them."""
         if self.instance is not None:
             return self.instance
-        rule: StoppingRule = (self.make or self.kind)(**self.values(spec))
-        return rule
+        return (self.make or self.kind)(**self.values(spec))
 
     def words(self, spec: RunSpec, *, alone: bool = False) -> str:
         """What it is set to in a run, in a few words: 'alpha 1e-4', 'within 3.0%'.

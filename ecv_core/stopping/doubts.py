@@ -40,8 +40,7 @@ def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     # Without one fold the sum of squares about the mean falls by its own share of it.
     rest = np.maximum(squares - (values - others) ** 2 * (n - 1) / n, 0) / (n - 2)
     off = np.abs(values - others) * math.sqrt((n - 1) / n)
-    found: NDArray[np.float64] = n * _likely(off, rest, users, n - 1)
-    return found
+    return n * _likely(off, rest, users, n - 1)
 
 
 def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
@@ -70,8 +69,7 @@ def _likely(
     with np.errstate(invalid="ignore", divide="ignore"):
         told = tails(off / np.sqrt(u), rest / u, folds)
         alone = 2 * scipy.special.stdtr(folds - 1, -off / np.sqrt(rest))
-    found: NDArray[np.float64] = np.where(u > 0, told, np.where(off > 0, alone, 1.0))
-    return found
+    return np.where(u > 0, told, np.where(off > 0, alone, 1.0))
 
 
 def doubt(results: Sequence[FoldResult], metric: str) -> str:

@@ -185,11 +185,9 @@ ALPHA = Parameter(
 E_FOLD = Rule(
     id="e-fold",
     title="e-fold",
-    help=(
-        "Stops when the width of the score's confidence interval, times how much that width "
-        "just changed, is at most alpha. A width needs two scores and a change two widths, so "
-        "fold 3 is the first that can stop, even with a minimum of 2."
-    ),
+    help="Stops when the width of the score's confidence interval, times how much that width "
+    "just changed, is at most alpha. A width needs two scores and a change two widths, so "
+    "fold 3 is the first that can stop, even with a minimum of 2.",
     source="e-fold cross-validation for recommender systems (the paper's rule)",
     kind=EFold,
     parameters=(ALPHA,),

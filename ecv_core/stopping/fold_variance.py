@@ -67,10 +67,7 @@ class UserMoments:
     def covariances(self) -> NDArray[np.float64]:
         """Of the fold means; shape (sets, models, models); NaN where they cannot be known."""
         inner, outer = self._shares
-        mixed: NDArray[np.float64] = (
-            inner[:, None, None] * self.within + outer[:, None, None] * self.between
-        )
-        return mixed
+        return inner[:, None, None] * self.within + outer[:, None, None] * self.between
 
     def variance_of(
         self, weights: NDArray[np.float64]
@@ -175,8 +172,7 @@ def _not_certain(
     Lippman-Hand 1983).
     """
     alike = (variance <= _ALIKE * span**2) & (freedom > 0)
-    told: NDArray[np.float64] = np.where(alike, span**2 / np.maximum(freedom, 1), variance)
-    return told
+    return np.where(alike, span**2 / np.maximum(freedom, 1), variance)
 
 
 def span_of(values: NDArray[np.floating]) -> float:
@@ -214,8 +210,7 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> NDArray[np.float64]:
     told = np.where(seen > 0, np.asarray(ratio, dtype=np.float64)[..., None], 0.0)
     logs = np.log(_PRIOR) - seen / 2 * (np.log1p(_EFFECTS) + told / (1 + _EFFECTS))
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    found: NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
-    return found
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> NDArray[np.float64]:
@@ -228,8 +223,7 @@ def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> NDArray[np
     """
     scales = np.sqrt(1 + _EFFECTS)
     beyond = 2 * scipy.special.ndtr(-np.asarray(distance, dtype=np.float64)[..., None] / scales)
-    found: NDArray[np.float64] = (effect_weights(ratio, folds) * beyond).sum(axis=-1)
-    return found
+    return (effect_weights(ratio, folds) * beyond).sum(axis=-1)
 
 
 def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> NDArray[np.float64]:

@@ -71,8 +71,7 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
     Returns: shape (k,); NaN for one score.
     """
     reaches = [math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)]
-    factors: NDArray[np.float64] = np.array(reaches[:k]) / np.sqrt(np.arange(1, k + 1))
-    return factors
+    return np.array(reaches[:k]) / np.sqrt(np.arange(1, k + 1))
 
 
 def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -107,8 +106,7 @@ def differences_percent(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     middle = np.abs(x) / 2 + np.abs(y) / 2
-    percent: NDArray[np.float64] = np.abs(x - y) / np.where(middle > 0, middle, 1.0) * 100
-    return percent
+    return np.abs(x - y) / np.where(middle > 0, middle, 1.0) * 100
 
 
 def difference_percent(x: float, y: float) -> float:

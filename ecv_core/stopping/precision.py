@@ -280,11 +280,9 @@ ADJUST_BY = Parameter(
 PRECISION = Rule(
     id="precision",
     title="Precision",
-    help=(
-        "Stops when the k-fold mean is known to within the tolerance you state, with the "
-        "confidence you state. It compares the score of every user, or sample, from fold to fold, "
-        "so large data may need two folds and noisy data nearly all."
-    ),
+    help="Stops when the k-fold mean is known to within the tolerance you state, with the "
+    "confidence you state. It compares the score of every user, or sample, from fold to fold, "
+    "so large data may need two folds and noisy data nearly all.",
     source="this project; two-level variance of the fold means, all looks at once",
     kind=Precision,
     parameters=(TOLERANCE, ADJUST_BY),

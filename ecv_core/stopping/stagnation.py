@@ -56,8 +56,7 @@ class StdStagnation:
         fires[:, 1:] = stands(running(shuffled)[1][:, 1:])
         fires[:, : self.first - 1] = False
         fires[:, -1] = True  # all folds are in
-        stops: NDArray[np.intp] = np.argmax(fires, axis=1) + 1
-        return stops
+        return np.argmax(fires, axis=1) + 1
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
@@ -89,10 +88,8 @@ class StdStagnation:
 STD_STAGNATION = Rule(
     id="std-stagnation",
     title="Stagnating standard deviation",
-    help=(
-        "Stops when the standard deviation of the scores has, twice in a row, fallen or grown "
-        "by no more than 5 %. Fold 4 is the first that can stop."
-    ),
+    help="Stops when the standard deviation of the scores has, twice in a row, fallen or grown "
+    "by no more than 5 %. Fold 4 is the first that can stop.",
     source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
     kind=StdStagnation,
     told=("min_folds",),

@@ -45,8 +45,7 @@ def _moment(text: str | None) -> datetime | None:
 
 def owner_of(store: Store, run_id: str) -> str | None:
     """Who has a run, or had it last; None where that is not known."""
-    owner: str | None = store.scalar(sa.select(runs.c.owner).where(runs.c.run_id == run_id))
-    return owner
+    return store.scalar(sa.select(runs.c.owner).where(runs.c.run_id == run_id))
 
 
 def beat(store: Store, owner: str, *, serves: bool) -> None:

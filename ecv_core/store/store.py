@@ -171,8 +171,7 @@ class Store:
             .order_by(runs.c.queued_at, runs.c.sequence)
             .limit(1)
         )
-        run_id: str | None = self.scalar(query)
-        return run_id
+        return self.scalar(query)
 
     def cancel_requested(self, *run_ids: str) -> bool:
         """Whether someone asked one of these runs to stop."""

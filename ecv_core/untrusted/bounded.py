@@ -136,8 +136,7 @@ def in_child(
             f"{what} ended the process that read it ({ending(process.returncode)}): it is "
             f"damaged, or needs more than {megabytes:,} MB of memory; get it again, or take a part"
         )
-    found: T = value[0]
-    return found
+    return value[0]
 
 
 def started(

@@ -194,7 +194,7 @@ def _one_of(
 ) -> _Option:
     """One of the options, which are shown by their texts; `now` until another is picked."""
     every = list(options)
-    picked: _Option = row.selectbox(
+    return row.selectbox(
         label,
         every,
         index=every.index(now),
@@ -203,7 +203,6 @@ def _one_of(
         width=width,
         help=help,
     )
-    return picked
 
 
 def _preview(found: Recognised) -> None:

@@ -89,8 +89,7 @@ class Curve:
     @property
     def mean_stop(self) -> NDArray[np.float64]:
         """Expected number of folds used; shape (settings,)."""
-        stop: NDArray[np.float64] = self.stop_distribution @ np.arange(1, self.k + 1)
-        return stop
+        return self.stop_distribution @ np.arange(1, self.k + 1)
 
     def rows(self, settings: ArrayLike) -> list[int]:
         """The row that holds at each of some settings; below the first one, the first."""

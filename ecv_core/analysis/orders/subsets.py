@@ -37,8 +37,7 @@ class Lattice:
 
     def contains(self) -> NDArray[np.bool_]:
         """Which folds each set holds; shape (2^k, k)."""
-        holds: NDArray[np.bool_] = (self.masks[:, None] >> np.arange(self.k)) & 1 == 1
-        return holds
+        return (self.masks[:, None] >> np.arange(self.k)) & 1 == 1
 
 
 @lru_cache(maxsize=3)
@@ -138,8 +137,7 @@ class FoldSubsets:
         Returns: shape (2^k,).
         """
         factors = np.concatenate([[np.nan], t_factors(self.k, confidence)])
-        half: NDArray[np.float64] = factors[self.lattice.sizes] * self.deviations
-        return half
+        return factors[self.lattice.sizes] * self.deviations
 
 
 def checked_scores(scores: ArrayLike | Sequence[float]) -> NDArray[np.float64]:

@@ -278,5 +278,4 @@ def _at_stop(
 ) -> NDArray[np.float64]:
     """The mean at the stop; shape (orders,)."""
     stop = np.count_nonzero(least[:-1] > alpha, axis=0)  # folds before the stop: it is the next
-    found: NDArray[np.float64] = means[stop, np.arange(means.shape[1])]
-    return found
+    return means[stop, np.arange(means.shape[1])]

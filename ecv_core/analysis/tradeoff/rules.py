@@ -187,8 +187,7 @@ def _between(values: NDArray[np.float64], place: int, share: float) -> float:
 
 def _spread(weights: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard error of a weighted mean of independent numbers; shape (settings,)."""
-    found: NDArray[np.float64] = np.sqrt(weights**2 @ errors**2)
-    return found
+    return np.sqrt(weights**2 @ errors**2)
 
 
 # The registered rules over their settings: what each does to every system.

@@ -86,7 +86,11 @@ def take_in(write: Callable[[Path], object], file_name: str) -> str:
 
 def working_folder() -> Path:
     """A new folder in which a file can become a dataset. Raises: DatasetError."""
-    _remove_stale()
+    with suppress(OSError):
+        for stale in (data_dir() / ADDED).glob(".*"):
+            with suppress(OSError):
+                if time.time() - stale.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(stale, ignore_errors=True)
     folder = folder_of(secrets.token_hex(16))
     try:
         folder.mkdir(mode=0o700, parents=True)
@@ -263,14 +267,6 @@ def unwritable(error: OSError) -> DatasetError:
     )
 
 
-def _remove_stale() -> None:
-    with suppress(OSError):
-        for folder in (data_dir() / ADDED).glob(".*"):
-            with suppress(OSError):
-                if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                    shutil.rmtree(folder, ignore_errors=True)
-
-
 # Datasets that are kept: under a name, removed; each in one step or not at all.
 
 
@@ -321,12 +317,14 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
             f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
             f"can be evaluated; {way_out}"
         )
-    if added_by:
-        try:
+    try:
+        if added_by:
             (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
-        except OSError as error:
-            raise unwritable(error) from error
-    _move(folder, _kept(name), name)
+        os.rename(folder, _kept(name))  # onto a kept dataset it fails
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise InputError(f"there is a dataset '{name}' already; choose another name") from None
+        raise unwritable(error) from error
     for path in _kept(name).iterdir():  # what it was made of is needed no more
         if path.name not in (INTERACTIONS, ABOUT, _ADDED_BY):
             with suppress(OSError):
@@ -375,15 +373,6 @@ def check_added(name: str) -> None:
 
 def _kept(name: str) -> Path:
     return data_dir() / ADDED / name
-
-
-def _move(folder: Path, target: Path, name: str) -> None:
-    try:
-        os.rename(folder, target)  # onto a kept dataset it fails
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            raise InputError(f"there is a dataset '{name}' already; choose another name") from None
-        raise unwritable(error) from error
 
 
 # A path, and what of it is recognised wrongly -> a dataset under a name.

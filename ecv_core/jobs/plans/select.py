@@ -133,8 +133,7 @@ class Selected:
     @property
     def folds_used(self) -> Mapping[str, int]:
         """Of each contender."""
-        used: dict[str, int] = self._document["folds_used"]
-        return used
+        return self._document["folds_used"]
 
     @property
     def sentence(self) -> str:

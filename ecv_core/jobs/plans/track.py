@@ -142,7 +142,12 @@ def ask(
         at = run.at_stop
         early = at if run.stopped_early else None
         return NoFold(reason=early.decision.reason if early else f"all {run.k} folds are in.")
-    _check_outside(run)
+    if run.resumable:
+        raise InputError(
+            f"run {run.run_id} was cut off ({run.state}); the command track with the same name and "
+            "settings goes on with it"
+        )
+    _check_not_in_a_loop(run)
     if next_fold(run) is None:  # the program ended between the last fold and this
         store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
         return ask(store, run_id, folder)
@@ -217,6 +222,10 @@ def tell(
     found = measure(run.spec, Handed(run.spec, index), reported)
     spent = (begun - since).total_seconds() if seconds is None else seconds
     evaluated = (datetime.now(UTC) - begun).total_seconds()
+    energy = Energy.none()
+    if joules is not None:
+        grams = joules / JOULES_PER_KWH * country(run.spec.country).grams_co2e_per_kwh
+        energy = replace(energy, joules=joules, grams_co2e=grams, source="told")
     result = FoldResult(
         fold=index,
         score=found.score,
@@ -225,7 +234,7 @@ def tell(
         fit_seconds=spent,
         evaluate_seconds=evaluated,
         total_seconds=spent + evaluated,
-        energy=_told_energy(run.spec, joules),
+        energy=energy,
         user_scores=found.user_scores,
     )
     with one_at_a_time(store):
@@ -274,15 +283,6 @@ def _tracked(store: Store, run_id: str) -> Run:
     return run
 
 
-def _check_outside(run: Run) -> None:
-    if run.resumable:
-        raise InputError(
-            f"run {run.run_id} was cut off ({run.state}); the command track with the same name and "
-            "settings goes on with it"
-        )
-    _check_not_in_a_loop(run)
-
-
 def _check_not_in_a_loop(run: Run) -> None:
     if run.state.active and not run.outside:
         raise InputError(
@@ -315,13 +315,6 @@ def _check_missing(run: Run, index: int) -> None:
     if index not in run.spec.fold_order:
         which = ", ".join(map(str, run.spec.fold_order))
         raise InputError(f"run {run.run_id} has no fold {index}; its folds are {which}")
-
-
-def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
-    if joules is None:
-        return Energy.none()
-    grams = joules / JOULES_PER_KWH * country(spec.country).grams_co2e_per_kwh
-    return replace(Energy.none(), joules=joules, grams_co2e=grams, source="told")
 
 
 def _forget_files(run: Run, index: int) -> None:

@@ -84,8 +84,7 @@ def parameter_widget(
         }
     if kind is float:
         about["format"] = "%g"
-    value: ParamValue = typed_widget(kind, default, **about)
-    return value
+    return typed_widget(kind, default, **about)
 
 
 _TERMS = {
