@@ -14,12 +14,8 @@ from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, registered_curv
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
-from pages.shared.address.link import keep_link_warnings
 from pages.shared.charts.precision_curves import curves_of_users
 from pages.shared.widgets.sliders import usual_alpha
-
-_AT_ONCE = 4
-"""Systems whose rules by users' scores are worked out before the page is painted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +28,6 @@ class Explored:
     others: list[RuleCurve]
     """The other registered rules; those that need users' scores only where every system has them.
     """
-    complete: bool
-    """False while they are still left out, because they take their time."""
     within_percent: float
     frame: pd.DataFrame
     stops: pd.DataFrame
@@ -63,67 +57,26 @@ def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
     Raises: EcvError for scores that cannot be explored.
     """
     contents = tuple(system.content for system in systems)
-    found = _walked(contents, within_percent, systems)
-    asked = (contents, within_percent, tuple(RULES))
-    complete = len(systems) <= _AT_ONCE or asked in _asked()
-    return _explored(contents, within_percent, tuple(RULES), complete, found)
-
-
-def add_precision(explored: Explored) -> None:
-    """Work out the other rules where they were left out, and show them too.
-
-    Some read every user's scores, others are sampled, so the page is painted without them first.
-    """
-    if explored.complete:
-        return
-    with st.spinner("Adding the other rules to the chart ..."):
-        systems = explored.tradeoff.systems
-        asked = (tuple(one.content for one in systems), explored.within_percent, tuple(RULES))
-        _others(*asked, list(systems))
-        _asked().add(asked)
-    keep_link_warnings()
-    st.rerun()
+    return _explored(contents, within_percent, tuple(RULES), systems)
 
 
 @st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[Scores]) -> Tradeoff:
-    return tradeoff(_systems, within_percent=within_percent)
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)  # a copy takes 50 ms
 def _explored(
     contents: tuple[str, ...],
     within_percent: float,
     rules: tuple[str, ...],
-    complete: bool,
-    _found: Tradeoff,
+    _systems: list[Scores],
 ) -> Explored:
-    others = _others(contents, within_percent, rules, list(_found.systems)) if complete else []
+    found = tradeoff(_systems, within_percent=within_percent)
+    known = by_rule(curves_of_users(system, within_percent) for system in _systems)
+    others = registered_curves(_systems, known, within_percent=within_percent)
     version = sha256("".join(contents).encode()).hexdigest()[:16]
     return Explored(
-        version=f"{version}-{within_percent}" + ("" if complete else "-first"),
-        tradeoff=_found,
+        version=f"{version}-{within_percent}",
+        tradeoff=found,
         others=others,
-        complete=complete,
         within_percent=within_percent,
-        frame=tradeoff_frame(_found, others),
-        stops=stops_frame(_found.average),
-        alphas=slider_alphas(_found.alphas),
+        frame=tradeoff_frame(found, others),
+        stops=stops_frame(found.average),
+        alphas=slider_alphas(found.alphas),
     )
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)  # a copy takes 50 ms
-def _others(
-    contents: tuple[str, ...],
-    within_percent: float,
-    rules: tuple[str, ...],
-    _systems: list[Scores],
-) -> list[RuleCurve]:
-    known = by_rule(curves_of_users(system, within_percent) for system in _systems)
-    return registered_curves(_systems, known, within_percent=within_percent)
-
-
-@st.cache_resource(show_spinner=False)
-def _asked() -> set[tuple[tuple[str, ...], float, tuple[str, ...]]]:
-    """For which systems, limit and rules `_others` answers at once."""
-    return set()

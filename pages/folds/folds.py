@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.folds.choice import choose_systems
-from pages.folds.curves import add_precision, explore_systems
+from pages.folds.curves import explore_systems
 from pages.folds.view import (
     answer,
     decision_of,
@@ -52,4 +52,3 @@ with page():
         )
         numbers_row(explored)
         stops(explored)
-        add_precision(explored)

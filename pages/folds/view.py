@@ -98,7 +98,7 @@ def promise_input() -> tuple[float, float]:
 
 
 def decision_of(explored: Explored, share: float) -> FoldsAdvice:
-    """Every option, from the rules that are worked out by now."""
+    """Every option that keeps the promise, and which rules keep it at no setting."""
     return _decided(explored.version, tuple(RULES), share, explored)
 
 
@@ -128,8 +128,6 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     ]
     if found.best.rule != ALL_FOLDS and not found.best.checks:
         lines.append("Runs on other datasets would check it.")
-    if not explored.complete:  # in the same element, so that nothing below is drawn anew after it
-        lines.append("Other rules are still being worked out and may turn out cheaper.")
     st.markdown(" ".join(escaped(one) for one in lines if one))
 
 
@@ -199,7 +197,7 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
     if failing := [RULES[rule].title for rule in found.failing if rule in RULES]:
         st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
     there = {one.rule for one in explored.others}
-    for known in RULES.values() if explored.complete else ():
+    for known in RULES.values():
         if known.needs_user_scores and known.id not in there:
             st.caption(
                 f"{escaped(known.title)} needs the score of every user, or sample, which some of "

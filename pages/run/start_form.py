@@ -31,6 +31,7 @@ from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
+from ecv_core.records.run import Run
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
@@ -187,7 +188,7 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
     wanted = {(spec.dataset, spec.algorithm) for spec in specs}
     try:
         # Of the recorded runs, those that predict ratings shared their machine.
-        recorded = [KnownCosts.of(run) for run in recorded_runs() if run.spec.task is Task.TOP_N]
+        recorded = [_alone(run) for run in recorded_runs() if run.spec.task is Task.TOP_N]
         own = [
             KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
             for row in run_list().rows()
@@ -212,6 +213,14 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
         if near
         else ""
     )
+
+
+def _alone(run: Run) -> KnownCosts:
+    """What a recorded run takes where it has one or two idle cores, as its first fold had later."""
+    known, processor = KnownCosts.of(run), run.folds[0].processor_seconds
+    if processor is None:
+        return known
+    return replace(known, seconds=(processor, processor / 2, processor))
 
 
 def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:

@@ -108,21 +108,24 @@ def _show(runs: Sequence[Run], specs: Sequence[RunSpec]) -> None:
     words.markdown(runs_words(chosen) + early)
     scores = scores_frame(chosen)
     if whole:
-        done = studied(systems_of(whole))
+        systems = systems_of(whole)
+        done = studied(systems, ranked=False)
         usual = usual_alpha(done.alphas, done.tradeoff.average)
-        alpha_slider(done.alphas, usual, partial(_parts, done, whole, scores))
+        alpha_slider(done.alphas, usual, partial(_parts, done, systems, whole, scores))
     elif chosen:
         st.info(_NOT_YET)
         scores_section(scores)
 
 
-def _parts(done: Summary, runs: Sequence[Run], scores: pd.DataFrame, alpha: float) -> None:
+def _parts(
+    done: Summary, systems: list[Scores], runs: Sequence[Run], scores: pd.DataFrame, alpha: float
+) -> None:
     """The answer at this alpha and its picture; the rest behind tabs, made when they are opened."""
     headline(done, [run.spec for run in runs])
     parts: dict[str, Callable[[], None]] = {
         "Difference": partial(difference_section, done, scores),
         "Folds used": partial(stops_section, done, scores),
-        "Ranks": partial(ranks_section, done, scores),
+        "Ranks": lambda: ranks_section(studied(systems), scores),
         "Rules": lambda: rules_section(done, rules_of(done)),
         "Scores": partial(scores_section, scores),
     }
@@ -138,24 +141,30 @@ def _parts(done: Summary, runs: Sequence[Run], scores: pd.DataFrame, alpha: floa
     for_paper(
         lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
         key="study",
-        pictures=_pictures(done, alpha),
+        pictures=_pictures(done, systems, alpha),
         title=f"{counted(len(runs), 'run')}, alpha {alpha_text(alpha)}",
         specs=[run.spec for run in runs],
     )
 
 
-def _pictures(done: Summary, alpha: float) -> dict[str, Callable[[], Figure]]:
+def _pictures(
+    done: Summary, systems: list[Scores], alpha: float
+) -> dict[str, Callable[[], Figure]]:
     cells = done.cells[done.cells["alpha"] == alpha]
 
     def heatmap(value: str, scale: CellScale) -> Callable[[], Figure]:
         return partial(printed, partial(heatmap_at, cells, alpha, value=value, scale=scale))
 
-    ranks = partial(ranks_at, done.ranks, done.stability, alpha)
+    def ranks() -> Figure:
+        ranked = studied(systems)
+        return printed(partial(ranks_at, ranked.ranks, ranked.stability, alpha))
+
+    beside = len(systems) > done.cells["dataset"].nunique()  # some dataset has two algorithms
     pictures = {
         "Difference": heatmap("difference_percent", difference_scale(cells)),
         "Folds used": heatmap("mean_stop", stop_scale(done.k)),
     }
-    return pictures | ({} if done.ranks.empty else {"Ranks": partial(printed, ranks)})
+    return pictures | ({"Ranks": ranks} if beside else {})
 
 
 def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, PAPERS_RULE, RULES, Rule, StoppingRule
 from ecv_core.stopping.base import OrderRule, first_stop
+from ecv_core.store.recorded import FOLDER
 
 CELLS, JOULES = "cells", "joules"
 """How energy is averaged: every run's percentage counts the same, or every joule does."""
@@ -241,6 +243,34 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
             with suppress(InputError):  # too many folds for it
                 found[known.id] = walked(known, scores, within_percent=within_percent)
     return found
+
+
+RECORDED = FOLDER / "precision.npz"
+"""What `curves_of_run` gives of the recorded runs, as `scripts/record_curves.py` wrote it."""
+
+
+@lru_cache(maxsize=1)
+def recorded_curves(within_percent: float) -> Mapping[str, dict[str, Curve]]:
+    """Run id -> what `curves_of_run` gives of a recorded run; empty where that is not known.
+
+    Args:
+        within_percent: another than the one it was worked out for is not known.
+    """
+    asked = [rule.id for rule in RULES.values() if rule.by_sets and rule.needs_user_scores]
+    if not RECORDED.exists():
+        return {}
+    with np.load(RECORDED) as file:
+        stored = dict(file)
+    (rule,), (limit,), ids = (stored.pop(name) for name in ("rule", "within_percent", "runs"))
+    if asked != [rule] or limit != within_percent:
+        return {}
+    k = stored["stop_distribution"].shape[-1]
+    return {
+        str(run_id): {
+            str(rule): Curve(k=k, **{name: values[at] for name, values in stored.items()})
+        }
+        for at, run_id in enumerate(ids)
+    }
 
 
 Known = Mapping[str, Mapping[int, Curve]]

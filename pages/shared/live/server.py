@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -135,11 +136,17 @@ def _log_with_run_ids() -> None:
         logger.handlers, logger.propagate = [handler], False
 
 
+_AHEAD = ("best.live", "folds.view", "replay.view", "run.settings", "runs.history", "studies.view")
+"""Modules of pages that load most of what any page needs: half a second to two of a processor."""
+
+
 def _begin() -> None:
     try:
         manager()
     except EcvError as error:  # pages say it, and begin once the database is there
         log.error("%s", error)
+    for name in _AHEAD:
+        import_module(f"pages.{name}")
 
 
 @contextmanager

@@ -13,11 +13,15 @@ from ecv_core.analysis.tradeoff.rules import (
     RULES_COLUMNS,
     Line,
     RuleCurve,
+    curves_of_run,
+    recorded_curves,
     rules_frame,
 )
 from ecv_core.analysis.tradeoff.rules import rule_curve as worked_out
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES, StdStagnation
+from ecv_core.store.recorded import recorded_run, recorded_runs
+from ecv_core.store.results import Results
 
 RNG = np.random.default_rng(3)
 NOISY, CALM = RNG.normal(0.3, 0.03, 10), RNG.normal(0.4, 0.004, 10)
@@ -180,3 +184,20 @@ def test_without_any_energy_only_cells_are_weighted():
     systems = [system("noisy", NOISY, 10.0), system("calm", CALM)]
     explored = tradeoff(systems, within_percent=2.0)
     assert set(rules_frame(explored, [], [1e-4])["weighting"]) == {"cells"}
+
+
+def test_recorded_curves_are_those_that_the_rule_gives_today():
+    """Where they are not, `python -m scripts.record_curves` works them out anew."""
+    known = recorded_curves(2.0)
+    assert set(known) == {run.run_id for run in recorded_runs() if run.whole}
+    assert recorded_curves(3.0) == {}
+    for name in ("ml-100k--popular", "hetrec-lastfm--bpr-mf", "amazon-instant-video--ease"):
+        run = recorded_run(name)
+        (rule, found), *more = curves_of_run(Results(None).scores(run), within_percent=2.0).items()
+        assert not more
+        stored = known[run.run_id][rule]
+        assert stored.k == found.k
+        for field in ("settings", "stop_distribution", "difference_quantiles", "coverage"):
+            np.testing.assert_allclose(getattr(stored, field), getattr(found, field), atol=1e-9)
+        np.testing.assert_allclose(stored.within, found.within, atol=1e-9)
+        np.testing.assert_allclose(stored.cost_percent, found.cost_percent, atol=1e-9)

@@ -5,7 +5,6 @@ import re
 from html import unescape
 
 import numpy as np
-import pytest
 
 from ecv_core.records.run import UserScores
 from ecv_core.store.recorded import user_scores_path, write_user_scores
@@ -32,13 +31,9 @@ def test_an_alpha_of_another_scale_gives_way_to_what_spends_as_the_paper_does(ap
     assert alphas[0] < app.select_slider(key="explore_alpha").value < alphas[-1]
 
 
-@pytest.mark.parametrize("at_once", [0, 9])
-def test_the_precision_rule_is_there_once_the_page_has_settled(
-    app, record, recorded, monkeypatch, at_once
-):
-    monkeypatch.setattr("pages.folds.curves._AT_ONCE", at_once)
+def test_the_precision_rule_is_there_where_users_scores_are(app, record, recorded):
     record("synthetic", "item-knn")
-    rng = np.random.default_rng(at_once)
+    rng = np.random.default_rng(9)
     people = np.arange(50)
     scores = {
         fold: UserScores(
