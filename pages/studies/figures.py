@@ -192,8 +192,8 @@ def made_up(done: Summary, runs: Sequence[Run]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
     sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
     st.caption(
-        "Exact over every order of the folds, none of it sampled but for ranks; each run counts the "
-        "same. "
+        "Exact over every order of the folds, none of it sampled, but for ranks; each run counts "
+        "the same. "
         f"Energy: {', '.join(sources)}. The paper ({PAPER_LINK}) reports {PAPER_STOP} folds, "
         f"{PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
     )
