@@ -23,7 +23,6 @@ _PARTS = {
     Part.UNKNOWN: "dropped as unknown",
     Part.UNUSED: "unused",
 }
-_ALWAYS = (Part.TRAIN, Part.TEST)
 
 
 def parts_frame(folds: Mapping[int, FoldParts]) -> pd.DataFrame:
@@ -43,7 +42,7 @@ def _rows(index: int, found: FoldParts) -> Iterator[dict[str, object]]:
     times = any(counts.first is not None for counts in found.counts.values())
     for part, word in _PARTS.items():
         counts = found.counts[part]
-        if not counts.interactions and part not in _ALWAYS:
+        if not counts.interactions and part not in (Part.TRAIN, Part.TEST):
             continue
         row: dict[str, object] = {
             "fold": index,
@@ -58,16 +57,6 @@ def _rows(index: int, found: FoldParts) -> Iterator[dict[str, object]]:
         if times:
             row |= {"from": day(counts.first), "to": day(counts.last)}
         yield row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
-    """When one fold of the toy begins and ends, in days."""
-
-    test_from: int
-    """The first day that is held out: training lies before it."""
-    test_to: int
-    """The last day that is held out."""
 
 
 DAY = 86_400
@@ -98,8 +87,9 @@ class ToySplit:
 
     marks: pd.DataFrame
     """One row per fold and interaction: fold, user (row), name, day, level, item, part."""
-    periods: tuple[Period | None, ...]
-    """Of each fold; None without a point in time that everybody shares."""
+    periods: tuple[tuple[int, int] | None, ...]
+    """Of each fold the first and the last day that is held out, training lying before the first;
+    None without a point in time that everybody shares."""
     leaks: tuple[pd.DataFrame | None, ...]
     """The widest leak of each fold: the marks of a training interaction and of an earlier test
     interaction of the same item."""
@@ -207,13 +197,13 @@ def _days(data: Interactions) -> NDArray[np.int64]:
 
 def _period(
     split_id: str, k: int, seed: int, settings: Mapping[str, ParamValue], index: int
-) -> Period | None:
+) -> tuple[int, int] | None:
     """What is dropped as unknown counts too: it moves no point in time."""
     if strategy(split_id).past is not Past.EVERYBODY:
         return None
     parts = split(toy(), split_id, k, seed, {**settings, "unknown": "keep"}).parts(index)
     test = _days(toy())[parts == Part.TEST]
-    return Period(test_from=int(test.min()), test_to=int(test.max()))
+    return int(test.min()), int(test.max())
 
 
 def _widest_leak(here: pd.DataFrame) -> pd.DataFrame | None:

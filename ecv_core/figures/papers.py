@@ -38,8 +38,7 @@ from ecv_core.store.recorded import (
 
 ALPHA = 1e-4
 """Of the paper's rule: its paper does not say which it took."""
-PICTURE, NO_CELL = "?", "-"
-DRAWN = "no number"
+PICTURE, NO_CELL, DRAWN = "?", "-", "no number"
 NOT_HERE = "what was recorded of it is not on this machine; get data/recorded from the project"
 
 Label = Literal["same", "differs", "impossible"]

@@ -100,7 +100,7 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
     top, bottom = -0.62, int(marks["user"].max()) + 0.55
     patch: dict[int, dict[str, Any]] = {at: {"x": [], "y": []} for at in range(3)}
     if period is not None:
-        cut, end = period.test_from - 0.5, period.test_to + 0.5
+        cut, end = period[0] - 0.5, period[1] + 0.5
         patch[0] = {"x": [cut, end, end, cut], "y": [top, top, bottom, bottom]}
         patch[1] = {"x": [cut] * 2, "y": [top, bottom], "text": ["point in time ", ""]}
     if leak is not None:

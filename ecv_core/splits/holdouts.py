@@ -140,15 +140,20 @@ Counts = NDArray[np.int32]
 
 
 def at_random(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """Some random interactions of every user, drawn anew for each of k repetitions."""
-    sizes = _sizes(interactions)
+    """Some random interactions of every user, or of all, drawn anew for each of k repetitions."""
+    count, together = len(interactions), bool(settings.get("together"))
+    sizes = np.array([count], dtype=np.int32) if together else _sizes(interactions)
     test, validation = _held(sizes, settings)
     if not np.any((test > 0) & (sizes > test + validation)):
         raise FoldsError(_too_short(interactions, sizes, settings))
 
     def draw(index: int) -> NDArray[np.int8]:
         rng = np.random.default_rng([seed, index])
-        return hold_out(histories(interactions, None, rng), test, validation)
+        if not together:
+            return hold_out(histories(interactions, None, rng), test, validation)
+        places = rng.permutation(count).astype(np.int32)  # as if everything were one user's
+        of = Histories(users=np.zeros_like(places), from_end=places, sizes=sizes)
+        return hold_out(of, test, validation)
 
     return draw
 

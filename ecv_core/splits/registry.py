@@ -52,6 +52,13 @@ _VALIDATION = Parameter(
     low=0.0,
     high=0.9,
 )
+_TOGETHER = Parameter(
+    "together",
+    False,
+    "Whether the share is of all interactions together, whosever they are, not of every user's.",
+    source=f"{RECBOLE}, group_by none",
+    later=True,
+)
 _VALIDATE = Parameter(
     "validation", False, "Whether the one before the held-out one is set aside for validation."
 )
@@ -162,7 +169,7 @@ _PROJECTS: dict[str, Strategy] = {
             help="A random share of every user's interactions is held out.",
             source=f"{RECBOLE}, RO_RS; {MENG}: random split",
             make=holdouts.at_random,
-            parameters=(_TEST, _VALIDATION),
+            parameters=(_TEST, _VALIDATION, _TOGETHER),
         ),
         _repeated(
             id="leave-one-out",

@@ -359,9 +359,8 @@ def choose_split() -> tuple[RunSpec, bool]:
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
         usual_k(split_id)
-        k = 1
-        if not known.single:
-            k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
+        k_help = explained(_K_HELP, "k", "fold")
+        k = 1 if known.single else setting_widget("k", right, help=k_help)
         st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
         advice = split_advice(entry.id, known) if ready else ""
         st.caption(f"*Source.* {escaped(known.source)}.\n\n{advice}")

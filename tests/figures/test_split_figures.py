@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.split_tables import Period, ToySplit
+from ecv_core.analysis.split_tables import ToySplit
 from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.splits import (
     STACK,
@@ -27,7 +27,7 @@ MARKS = pd.DataFrame(
 LEAK = MARKS.loc[[4, 3]]  # Ada's day 9 is learnt from, her day 3 is tested
 TOY = ToySplit(
     marks=MARKS,
-    periods=(Period(test_from=9, test_to=9), None),
+    periods=((9, 9), None),
     leaks=(None, LEAK),
 )
 

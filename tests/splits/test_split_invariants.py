@@ -18,7 +18,11 @@ SETTINGS = {
     "nested-k-fold": {"aside": [0.1, 0.5]},
     "user-fold-in": {"fold_in": [0.0, 0.5, 0.8], "validation": [False, True]},
     "user-split": {"test": [0.1, 0.5], "fold_in": [0.0, 0.5], "validation": [0.0, 0.3]},
-    "random-holdout": {"test": [0.1, 0.5, 0.9], "validation": [0.0, 0.3]},
+    "random-holdout": {
+        "test": [0.1, 0.5, 0.9],
+        "validation": [0.0, 0.3],
+        "together": [False, True],
+    },
     "leave-one-out": {"validation": [False, True]},
     "leave-last-item": {"validation": [False, True]},
     "leave-last-basket": {"validation": [False, True]},
@@ -103,7 +107,7 @@ def test_promises_hold_in_every_fold(make_interactions, name, data, sizes, seed)
                 if (own & validation).any():
                     assert times[own & train].max() <= times[own & validation].min()
                     assert times[own & validation].max() <= times[own & test].min()
-        if name in EVERYONE_TRAINS:
+        if name in EVERYONE_TRAINS and not settings.get("together"):
             assert set(interactions.users[train]) == set(interactions.users)
         if settings.get("unknown") == "drop":
             for kind in (interactions.users, interactions.items):
@@ -228,3 +232,18 @@ def test_every_strategy_says_what_it_is():
         for parameter in known.parameters:
             assert parameter.help.endswith(".")
             assert parameter.parse(parameter.default) == parameter.default
+
+
+def test_a_share_of_all_interactions_together_takes_users_as_it_comes(make_interactions):
+    """RecBole's group_by none: the same number of interactions, drawn from everybody's at once."""
+    interactions = make_interactions([10] * 40)
+    params = {"test": 0.25, "validation": 0.1, "together": True}
+    folds = split(interactions, "random-holdout", 3, 7, params)
+    shares = set()
+    for index in range(3):
+        parts = folds.parts(index)
+        # a quarter of 400, and a tenth of the 300 that are left
+        assert np.bincount(parts, minlength=5).tolist() == [270, 30, 100, 0, 0]
+        shares |= set(np.bincount(interactions.users[parts == Part.TEST], minlength=40).tolist())
+    assert len(shares) > 3  # of every user it would be 2 always
+    assert np.any(folds.parts(0) != folds.parts(1))

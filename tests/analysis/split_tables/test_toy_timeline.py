@@ -70,7 +70,7 @@ def test_at_one_point_in_time_newcomers_are_unknown_and_nothing_leaks():
     found = toy_split("temporal-global", 1, 42)
     here = in_fold(found)
     cut = sorted(day for _, _, day in TAKEN)[round(0.8 * LETTERS)]
-    assert found.periods[0].test_from == cut
+    assert found.periods[0][0] == cut
     assert here[here["part"] == "training"]["day"].max() < cut
     assert here[here["part"] == "test"]["day"].min() >= cut
     assert set(here[here["name"] == "Jon"]["part"]) == {"unknown"}  # he came late
@@ -83,9 +83,9 @@ def test_windows_follow_each_other_and_hold_out_what_is_between_their_lines():
     ends = -1
     for fold, period in enumerate(found.periods):
         here = in_fold(found, fold)
-        assert period.test_from > ends
-        ends = period.test_to
-        between = here["day"].between(period.test_from, period.test_to)
+        assert period[0] > ends
+        ends = period[1]
+        between = here["day"].between(*period)
         assert (here["part"] == "test").equals(between)
 
 
@@ -96,7 +96,7 @@ def test_points_in_time_stay_where_they_are_when_the_unknown_are_dropped():
     assert drop.periods == keep.periods
     for fold, period in enumerate(keep.periods):
         here = in_fold(keep, fold)
-        assert here[here["part"] == "test"]["day"].min() == period.test_from
+        assert here[here["part"] == "test"]["day"].min() == period[0]
 
 
 def test_only_tested_users_have_a_fold_in_part():
