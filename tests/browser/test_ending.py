@@ -23,7 +23,10 @@ LONG = make_spec(
 )
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name",
+    ["SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGINT", "SIGHUP"))],
+)
 def test_it_begins_what_was_queued_and_ends_within_seconds(
     tmp_path: Path, data_dir: Path, name: str
 ) -> None:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
 import psutil
 import pytest
@@ -129,8 +131,8 @@ def test_who_shares_a_machine_cannot_wait_until_it_is_quiet():
 
 @pytest.fixture
 def four_busy_programs() -> Iterator[None]:
-    """Of somebody else: children would be one's own."""
-    busy = f"{sys.executable} -c 'while True: pass' >/dev/null & echo $!"
+    """Of somebody else: children would be one's own. They give way, so that the fold gets on."""
+    busy = f"nice -n 19 {sys.executable} -c 'while True: pass' >/dev/null & echo $!"
     pids = [int(subprocess.check_output(["sh", "-c", busy])) for _ in range(4)]
     yield
     for pid in pids:
@@ -159,15 +161,18 @@ def test_four_busy_programs_are_seen_in_every_fold():
 def test_threads_that_wait_give_up_their_core_soon_unless_the_user_says_otherwise(
     set_by_user, turns
 ):
+    torch = Path(find_spec("torch").origin).parent
+    openmp = next(torch.glob("lib/libgomp*"), None)
+    if openmp is None:
+        pytest.skip("the OpenMP of this torch is not GCC's")
     names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
     known = {name: value for name, value in os.environ.items() if name not in names}
+    loads = f"import ecv_core, ctypes; ctypes.CDLL({str(openmp)!r})"
     said = subprocess.run(  # OpenMP itself says what it goes by
-        [sys.executable, "-c", "import ecv_core, torch"],
+        [sys.executable, "-c", loads],
         env=known | {"OMP_DISPLAY_ENV": "VERBOSE"} | set_by_user,
         capture_output=True,
         text=True,
         check=True,
     ).stderr
-    if "GOMP_SPINCOUNT" not in said:
-        pytest.skip("the OpenMP of this torch is not GCC's, or does not say how long it waits")
     assert f"GOMP_SPINCOUNT = '{turns}'" in said

@@ -19,6 +19,7 @@ from ecv_core.jobs.tracking import Handed
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Part
 from ecv_core.store.document import run_document
+from ecv_core.untrusted import bounded
 
 LISTS, RANKS, SCORED, RATED, USERS = "lists", "ranks", "scored", "rated", "users"
 USERS_OF_DATA, ITEMS, K = 20, 24, 3
@@ -40,6 +41,12 @@ def folder(data, tmp_path, monkeypatch):
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
     data.to_csv(tmp_path / "data" / "shop.csv", index=False)
+
+
+@pytest.fixture
+def read_here(monkeypatch):
+    """Files are read in this process: a child for each takes most of a test's time."""
+    monkeypatch.setattr(bounded, "in_child", lambda function, *given, **_: function(*given))
 
 
 def reported(kind, fold, rng):
@@ -153,10 +160,8 @@ def forgeries(run, table):
     yield document, "fold,user_id\n0,u1\n", sha256
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [LISTS, RATED, *(pytest.param(one, marks=pytest.mark.slow) for one in (RANKS, SCORED, USERS))],
-)
+@pytest.mark.usefixtures("read_here")
+@pytest.mark.parametrize("kind", [LISTS, RANKS, SCORED, RATED, USERS])
 def test_honest_results_are_accepted_and_forged_ones_refused(kind, tmp_path):
     """Of each of five kinds of report: 4 honest, and 20 forged ones of one of them."""
     for seed in range(4):
@@ -210,6 +215,7 @@ def packed_by_lzma_and_damaged():
     return bytes(content)
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -236,6 +242,7 @@ def test_what_is_no_result_file_is_refused_in_a_sentence(content, said, tmp_path
     assert len(error.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("read_here")
 def test_a_site_has_what_holds_the_best_first_and_says_which_differences_are_shown(
     tmp_path, capsys
 ):

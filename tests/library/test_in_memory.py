@@ -129,16 +129,18 @@ def test_a_model_keeps_nothing_of_one_fold_for_the_next():
     assert model.fits == 0
 
 
-def test_lenskits_scorer_and_its_pipeline_give_the_same():
+def test_lenskits_scorer_and_its_pipeline_give_the_same(embedded, table):
     from lenskit.knn import ItemKNNScorer
     from lenskit.pipeline import topn_pipeline
 
+    few = table[embedded.users < 150]  # LensKit takes its time for each user
     scorer = ItemKNNScorer(k=20, feedback="implicit")
-    alone = ecv.evaluate("synthetic", scorer, rule=TWO, keep=False)
+    alone = ecv.evaluate(few, scorer, rule=TWO, keep=False)
     pipeline = topn_pipeline(scorer, n=20)
-    named = ecv.evaluate("synthetic", pipeline, name="kNN", rule=TWO, keep=False)
+    named = ecv.evaluate(few, pipeline, name="kNN", rule=TWO, keep=False)
     assert alone.scores == named.scores
-    assert alone.mean == pytest.approx(0.28, abs=0.1)  # a popular list has 0.17
+    popular = ecv.evaluate(few, "popular", rule=TWO, keep=False)
+    assert 1.1 < alone.mean / popular.mean < 1.5
 
 
 def test_report_takes_users_by_items():
