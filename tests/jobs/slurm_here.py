@@ -125,6 +125,7 @@ class Slurm:
             MpiDefault=none
             SlurmdTimeout=10
             InactiveLimit=0
+            SchedulerParameters=batch_sched_delay=0
             KillWait=2
             PartitionName=folds Nodes=ALL Default=YES State=UP OverSubscribe=EXCLUSIVE
         """

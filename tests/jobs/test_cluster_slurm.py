@@ -48,6 +48,7 @@ def slurm() -> Iterator[Slurm]:
 @pytest.fixture
 def site(slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLURM_CONF", slurm.surroundings["SLURM_CONF"])
+    monkeypatch.setattr("ecv_core.jobs.cluster.executor.LOOK_SECONDS", 1.0)
     path = tmp_path / "site.toml"
     python_path = os.pathsep.join(filter(None, sys.path))
     path.write_text(
@@ -119,7 +120,12 @@ def dies_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Resul
 def test_the_fold_of_a_job_that_dies_is_computed_by_another(
     slurm: Slurm, site: Path, store: Store
 ) -> None:
-    done = run_on(store, choose.executor_on("slurm", nodes=1, site=str(site), compute=dies_once))
+    import dask
+    import distributed  # noqa: F401  else its settings are not there yet
+
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}):
+        executor = choose.executor_on("slurm", nodes=1, site=str(site), compute=dies_once)
+        done = run_on(store, executor)
     assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
     assert done.joules == 50
     given_back(slurm)
