@@ -1,9 +1,9 @@
-"""The precision rule over every order of the folds of each recorded run, so that no page has to.
+"""The rules over every order of the folds of each recorded run, so that no page works them out.
 
     python -m scripts.record_curves
 
 Reads the recorded runs with their users' scores, and writes one file beside them. After a change of
-the rule, or of a recorded run, `tests/analysis/tradeoff/test_rules_compared.py` asks for it.
+a rule, or of a recorded run, `tests/analysis/tradeoff/test_rules_compared.py` asks for it.
 """
 
 from __future__ import annotations
@@ -14,36 +14,40 @@ from dataclasses import fields
 import numpy as np
 
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff.curves import explorable
-from ecv_core.analysis.tradeoff.rules import RECORDED, curves_of_run
-from ecv_core.figures.study_summary import WITHIN_PERCENT
+from ecv_core.analysis.tradeoff.curves import explorable, tradeoff
+from ecv_core.analysis.tradeoff.recorded import CURVES, ERRORS, WITHIN_PERCENT, key_of
+from ecv_core.analysis.tradeoff.rules import by_rule, curves_of_run, registered_curves
+from ecv_core.stopping import PAPERS_RULE
 from ecv_core.store.recorded import recorded_runs
-from ecv_core.store.results import Results
+from ecv_core.store.results import Results, scores_of_run
 
 _ALIKE = ("k", "standard_errors")
-"""Fields of a curve that all have alike: ten folds, and nothing drawn."""
+"""Fields of a curve that are no array, and those of drawn numbers, which have names."""
 
 
 def main() -> None:
     """Work out and write."""
+    CURVES.unlink(missing_ok=True)  # or it would be read
     results = Results(None)
     runs = [run for run in recorded_runs() if explorable(run)]
-    found = [
-        (run.run_id, curves["precision"])
-        for run in runs
-        if (curves := curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
-    ]
+    systems = [scores_of_run(run) for run in runs]
+    users = by_rule(
+        curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT) for run in runs
+    )
+    curves = {PAPERS_RULE: tradeoff(systems, within_percent=WITHIN_PERCENT).curves}
+    for rule in registered_curves(systems, users, within_percent=WITHIN_PERCENT):
+        curves[rule.rule] = tuple(rule.curves.values())
     names = [one.name for one in fields(Curve) if one.name not in _ALIKE]
-    np.savez_compressed(
-        RECORDED,
-        rule=np.array(["precision"]),
-        within_percent=np.array([WITHIN_PERCENT]),
-        runs=np.array([run_id for run_id, _ in found]),
-        **{name: np.stack([getattr(curve, name) for _, curve in found]) for name in names},
-    )
-    sys.stdout.write(
-        f"{len(found)} of {len(runs)} recorded runs, {RECORDED.stat().st_size:,} bytes\n"
-    )
+    arrays = {}
+    for rule_id, of_runs in curves.items():
+        for name in names:
+            arrays[f"{rule_id}/{name}"] = np.stack([getattr(one, name) for one in of_runs])
+        for name in of_runs[0].standard_errors:
+            errors = [one.standard_errors[name] for one in of_runs]
+            arrays[f"{rule_id}/{ERRORS}{name}"] = np.stack(errors)
+    np.savez_compressed(CURVES, runs=np.array([key_of(one) for one in systems]), **arrays)
+    size = CURVES.stat().st_size
+    sys.stdout.write(f"{len(runs)} recorded runs, {', '.join(curves)}: {size:,} bytes\n")
 
 
 if __name__ == "__main__":

@@ -333,6 +333,8 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     figure = go.Figure()
     some = bool(frame["picked"].any())
+    ticks = [step * 10.0**power for power in range(-3, 9) for step in (1, 2, 5)]
+    texts = [f"{tick:,g}" for tick in ticks]  # Plotly writes 5 for 50
     for place, (of, mine) in enumerate(frame.groupby("of", sort=False)):
         faint = [1.0 if picked or not some else 0.3 for picked in mine["picked"]]
         figure.add_scatter(
@@ -355,7 +357,9 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         base_layout(colours, _HEIGHT),
         hovermode="closest",
         margin={"t": 8 if frame["of"].nunique() == 1 else 48},
-        xaxis=axis("energy of all its folds, mWh", colours, type="log", dtick="D2"),
+        xaxis=axis(
+            "energy of all its folds, mWh", colours, type="log", tickvals=ticks, ticktext=texts
+        ),
         yaxis=axis("score, % of the best", colours, ticksuffix=" %"),
     )
 

@@ -24,6 +24,7 @@ from ecv_core.analysis.tradeoff.frames import (
     ranks_frame,
     stability_frame,
 )
+from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
 from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
@@ -39,9 +40,6 @@ from ecv_core.records.frames import with_columns
 from ecv_core.records.run import IntervalKind, Run, Scores
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import scores_of_run
-
-WITHIN_PERCENT = 2.0
-"""The difference that a study counts as close enough."""
 
 SCORES_COLUMNS = {
     "dataset": "evaluated on",

@@ -22,10 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.outcomes import Curve, Orders, drawn_orders, joined
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
+from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import exchangeable
+from ecv_core.stopping import PAPERS_RULE
 from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.interval import running, t_factors
 
@@ -99,7 +101,11 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float) -> Tradeoff:
     alphas = alpha_grid(walks)
     if k > _FINE_K:
         alphas = alphas[::PER_STEP]
-    curves = [walk.curve(alphas, within_percent=within_percent) for walk in walks]
+    curves = [
+        recorded_curve(one, PAPERS_RULE, alphas, within_percent)
+        or walk.curve(alphas, within_percent=within_percent)
+        for one, walk in zip(systems, walks, strict=True)
+    ]
     same_k = len({one.k for one in systems}) == 1
     return Tradeoff(
         systems=tuple(systems),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -19,13 +18,13 @@ from numpy.typing import NDArray
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, joules_of
+from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, PAPERS_RULE, RULES, Rule, StoppingRule
 from ecv_core.stopping.base import OrderRule, first_stop
-from ecv_core.store.recorded import FOLDER
 
 CELLS, JOULES = "cells", "joules"
 """How energy is averaged: every run's percentage counts the same, or every joule does."""
@@ -223,8 +222,11 @@ def walked(known: Rule, scores: Scores, *, within_percent: float | None = None) 
 
     Raises: InputError for scores that cannot be explored, or without users' where it needs them.
     """
+    settings = settings_of(known, len(scores.folds))
+    if found := recorded_curve(scores, known.id, settings, within_percent):
+        return found
     walk = exploration.explore(scores, known.id, min_folds=known.default_folds)
-    return walk.curve(settings_of(known, len(scores.folds)), within_percent=within_percent)
+    return walk.curve(settings, within_percent=within_percent)
 
 
 def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
@@ -239,38 +241,10 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
     """
     found = {}
     for known in RULES.values():
-        if known.by_sets and known.needs_user_scores and scores.users is not None:
-            with suppress(InputError):  # too many folds for it
+        if known.by_sets and known.needs_user_scores:
+            with suppress(InputError):  # too many folds for it, or no users' scores
                 found[known.id] = walked(known, scores, within_percent=within_percent)
     return found
-
-
-RECORDED = FOLDER / "precision.npz"
-"""What `curves_of_run` gives of the recorded runs, as `scripts/record_curves.py` wrote it."""
-
-
-@lru_cache(maxsize=1)
-def recorded_curves(within_percent: float) -> Mapping[str, dict[str, Curve]]:
-    """Run id -> what `curves_of_run` gives of a recorded run; empty where that is not known.
-
-    Args:
-        within_percent: another than the one it was worked out for is not known.
-    """
-    asked = [rule.id for rule in RULES.values() if rule.by_sets and rule.needs_user_scores]
-    if not RECORDED.exists():
-        return {}
-    with np.load(RECORDED) as file:
-        stored = dict(file)
-    (rule,), (limit,), ids = (stored.pop(name) for name in ("rule", "within_percent", "runs"))
-    if asked != [rule] or limit != within_percent:
-        return {}
-    k = stored["stop_distribution"].shape[-1]
-    return {
-        str(run_id): {
-            str(rule): Curve(k=k, **{name: values[at] for name, values in stored.items()})
-        }
-        for at, run_id in enumerate(ids)
-    }
 
 
 Known = Mapping[str, Mapping[int, Curve]]
@@ -299,6 +273,8 @@ def curve_of(
 
     Raises: InputError for a rule that needs what is not known of this system.
     """
+    if kept := recorded_curve(system, known.id, settings, within_percent):
+        return kept
     found = [
         exploration.outcome(
             system,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff.rules import curves_of_run, recorded_curves
+from ecv_core.analysis.tradeoff.rules import curves_of_run
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
@@ -22,8 +22,9 @@ def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
-    if (known := recorded_curves(within_percent).get(system.run_id)) is not None:
-        return known
+    kept = curves_of_run(system, within_percent=within_percent)  # of a recorded run
+    if len(kept) == sum(rule.by_sets and rule.needs_user_scores for rule in RULES.values()):
+        return kept
     return _curves_of(store().url, system.content, tuple(RULES), within_percent, system.run_id)
 
 

@@ -1,6 +1,7 @@
 """Rules at equal energy and at equal difference: lines by hand, weights, what is out of reach."""
 
 import math
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -8,20 +9,22 @@ import pytest
 from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.curves import slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.analysis.tradeoff.rules import (
     MANY_DRAWS,
     RULES_COLUMNS,
     Line,
     RuleCurve,
-    curves_of_run,
-    recorded_curves,
+    curve_of,
     rules_frame,
+    settings_of,
+    walked,
 )
 from ecv_core.analysis.tradeoff.rules import rule_curve as worked_out
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES, StdStagnation
 from ecv_core.store.recorded import recorded_run, recorded_runs
-from ecv_core.store.results import Results
+from ecv_core.store.results import Results, scores_of_run
 
 RNG = np.random.default_rng(3)
 NOISY, CALM = RNG.normal(0.3, 0.03, 10), RNG.normal(0.4, 0.004, 10)
@@ -186,18 +189,48 @@ def test_without_any_energy_only_cells_are_weighted():
     assert set(rules_frame(explored, [], [1e-4])["weighting"]) == {"cells"}
 
 
-def test_recorded_curves_are_those_that_the_rule_gives_today():
+def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
     """Where they are not, `python -m scripts.record_curves` works them out anew."""
-    known = recorded_curves(2.0)
-    assert set(known) == {run.run_id for run in recorded_runs() if run.whole}
-    assert recorded_curves(3.0) == {}
-    for name in ("ml-100k--popular", "hetrec-lastfm--bpr-mf", "amazon-instant-video--ease"):
-        run = recorded_run(name)
-        (rule, found), *more = curves_of_run(Results(None).scores(run), within_percent=2.0).items()
-        assert not more
-        stored = known[run.run_id][rule]
-        assert stored.k == found.k
-        for field in ("settings", "stop_distribution", "difference_quantiles", "coverage"):
-            np.testing.assert_allclose(getattr(stored, field), getattr(found, field), atol=1e-9)
-        np.testing.assert_allclose(stored.within, found.within, atol=1e-9)
-        np.testing.assert_allclose(stored.cost_percent, found.cost_percent, atol=1e-9)
+    runs = [run for run in recorded_runs() if run.whole]
+    systems = {run.run_id: scores_of_run(run) for run in runs}
+    alphas = tradeoff(list(systems.values()), within_percent=2.0).alphas
+    kept = {}
+    for rule in RULES.values():
+        if rule.looks:
+            settings = alphas if rule.id == "e-fold" else settings_of(rule, 10)
+            for run_id, system in systems.items():
+                kept[rule.id, run_id] = recorded_curve(system, rule.id, settings, 2.0)
+                assert kept[rule.id, run_id] is not None
+    assert {rule for rule, _ in kept} == {
+        "e-fold",
+        "e-fold-relative",
+        "precision",
+        "std-stagnation",
+    }
+    assert recorded_curve(next(iter(systems.values())), "e-fold", alphas, 3.0) is None
+    assert recorded_curve(system, "e-fold", [1.01e-4], 2.0) is None
+    assert recorded_curve(replace(system, joules=None), "e-fold", alphas, 2.0) is None
+
+    monkeypatch.setattr("ecv_core.analysis.tradeoff.recorded._stored", lambda: ({}, {}))
+    some = ["ml-100k--popular", "hetrec-lastfm--bpr-mf", "amazon-instant-video--ease"]
+    for run in filter(None, map(recorded_run, some)):
+        scores, number = Results(None).scores(run), [one.run_id for one in runs].index(run.run_id)
+        anew = {
+            "e-fold": explore(scores).curve(alphas, within_percent=2.0),
+            "e-fold-relative": walked(RULES["e-fold-relative"], scores, within_percent=2.0),
+            "precision": walked(RULES["precision"], scores, within_percent=2.0),
+            "std-stagnation": curve_of(
+                RULES["std-stagnation"],
+                scores,
+                settings_of(RULES["std-stagnation"], 10),
+                seed=number,
+                within_percent=2.0,
+            ),
+        }
+        for rule, curve in anew.items():
+            for field in fields(Curve):
+                now, then = (getattr(one, field.name) for one in (curve, kept[rule, run.run_id]))
+                if field.name == "standard_errors":
+                    assert now.keys() == then.keys()
+                    now, then = list(now.values()), list(then.values())
+                np.testing.assert_allclose(then, now, atol=1e-9)
