@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
@@ -145,15 +145,6 @@ def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]
     order = {run.run_id: at for at, run in enumerate(runs)}
     tests.sort(key=lambda found: sorted((order[found[0].run_id], order[found[1].run_id])))
     return _corrected(tests), untested
-
-
-def best_of(names: Collection[str], tested: Sequence[Comparison]) -> str | None:
-    """The run that the tests find better than every other one; None where there is none."""
-    for name in names:
-        beaten = {one.second for one in tested if one.found and one.first == name}
-        if len(names) > 1 and beaten >= set(names) - {name}:
-            return name
-    return None
 
 
 def common_folds(one: Run, other: Run) -> tuple[int, ...]:

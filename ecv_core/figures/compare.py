@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import pandas as pd
@@ -21,7 +21,6 @@ from ecv_core.stopping.interval import difference_percent
 
 COLUMNS = {
     "name": "the run's name among these: its algorithm, unless more is needed",
-    "best": "whether paired tests find it better than every other run on this dataset and metric",
     "dataset": "its dataset",
     "algorithm": "its algorithm",
     "metric": "what the score is, such as nDCG@10",
@@ -56,17 +55,11 @@ NamedRun = tuple[str, Run]
 
 
 @with_columns(COLUMNS)
-def compare_frame(runs: Sequence[NamedRun], best: Collection[str] = ()) -> pd.DataFrame:
-    """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet.
-
-    Args:
-        runs: with their names.
-        best: ids of the runs that tests find the best; a better mean alone may be chance.
-    """
+def compare_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
+    """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet."""
     frame = pd.DataFrame([_row(name, run) for name, run in runs], columns=list(COLUMNS))
-    reals = [name for name in COLUMNS if name not in (*_TEXTS, *_COUNTS, "best")]
-    frame = frame.astype(dict.fromkeys(reals, "float64") | dict.fromkeys(_COUNTS, "int64"))
-    return frame.assign(best=frame["run_id"].isin(list(best)))
+    reals = [name for name in COLUMNS if name not in (*_TEXTS, *_COUNTS)]
+    return frame.astype(dict.fromkeys(reals, "float64") | dict.fromkeys(_COUNTS, "int64"))
 
 
 def compare_alt_text(frame: pd.DataFrame) -> str:
@@ -101,7 +94,6 @@ def _row(name: str, run: Run) -> dict[str, object]:
     metered = facts.source != "none"
     return {
         "name": name,
-        "best": False,
         "dataset": run.spec.dataset,
         "algorithm": run.spec.algorithm,
         "metric": metric_label(run.spec),
@@ -137,9 +129,6 @@ def _spent(folds: Sequence[FoldResult], metered: bool) -> dict[str, object]:
 
 
 AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
-BEST = "★"
-"""Before the name of the run that tests find the best."""
-
 
 _RUN, _TITLE, _AXIS = 46, 34, 40
 """Pixels of a run in its panel, of the panel's title, and of the axis below it."""
@@ -182,10 +171,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             domain=[max(end, 0.0), edge],
             tickmode="array",
             tickvals=list(range(len(runs))),
-            ticktext=[
-                f"{BEST} {_wrapped(name)}" if best else _wrapped(name)
-                for name, best in zip(runs["name"], runs["best"], strict=True)
-            ],
+            ticktext=list(map(_wrapped, runs["name"])),
             range=[len(runs) - 0.5, -0.5],
             showgrid=False,
             zeroline=False,
@@ -333,8 +319,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     figure = go.Figure()
     some = bool(frame["picked"].any())
-    ticks = [step * 10.0**power for power in range(-3, 9) for step in (1, 2, 5)]
-    texts = [f"{tick:,g}" for tick in ticks]  # Plotly writes 5 for 50
+    ticks = [step * 10.0**power for power in range(-3, 9) for step in (1, 2, 5)]  # else 5 is 50
     for place, (of, mine) in enumerate(frame.groupby("of", sort=False)):
         faint = [1.0 if picked or not some else 0.3 for picked in mine["picked"]]
         figure.add_scatter(
@@ -357,9 +342,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         base_layout(colours, _HEIGHT),
         hovermode="closest",
         margin={"t": 8 if frame["of"].nunique() == 1 else 48},
-        xaxis=axis(
-            "energy of all its folds, mWh", colours, type="log", tickvals=ticks, ticktext=texts
-        ),
+        xaxis=axis("energy of all its folds, mWh", colours, type="log", tickvals=ticks),
         yaxis=axis("score, % of the best", colours, ticksuffix=" %"),
     )
 

@@ -36,7 +36,6 @@ def comparison() -> None:
         import_module("pages.runs.side_by_side")  # get ready what a click will need
         return
     from pages.runs.side_by_side import (
-        best_runs,
         better,
         means_pictures,
         named_runs,
@@ -47,13 +46,12 @@ def comparison() -> None:
     )
 
     named = named_runs(runs)
-    best = best_runs(named)
     if len(named) > 1:
         better(named)  # what a comparison is for
-    picture(named, best)
+    picture(named)
     if len(named) > 1:
         paired_tests(named)
-    table(named, best)
+    table(named)
     if any(run.folds for run in runs):
         for_paper(
             lambda: describe_runs(runs, made_with(runs)),

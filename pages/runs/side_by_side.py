@@ -14,7 +14,6 @@ import streamlit as st
 from ecv_core.analysis.comparison import (
     Comparison,
     Untested,
-    best_of,
     compare_runs,
     comparison_frame,
     differences,
@@ -38,18 +37,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
+def picture(runs: Sequence[NamedRun]) -> None:
     """Means at the stop, and the ways from there."""
-    frame = compare_frame(runs, best)
+    frame = compare_frame(runs)
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
     plot(
         lambda dark: compare_figure(frame, dark=dark),
-        version=(
-            *((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
-            *best,
-        ),
+        version=tuple((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
         key="compare-means",
         alt=compare_alt_text(frame),
         name="comparison",
@@ -86,15 +82,15 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     }
 
 
-def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
+def table(runs: Sequence[NamedRun]) -> None:
     """Score, folds, energy: one row per run, with its CSV."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
         f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
         f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
-        f"{glossary_link('energy-saved', 'saved')}. {_star_words(runs, best)}"
+        f"{glossary_link('energy-saved', 'saved')}."
     )
-    frame = compare_frame(runs, best)
+    frame = compare_frame(runs)
     named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
     runs_table(frame, algorithms=not named, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
@@ -104,21 +100,9 @@ def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     )
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
-            "Scores on different datasets or metrics do not compare, so each has its "
-            "own star; folds, savings in percent and the difference to the k-fold mean do compare."
+            "Scores on different datasets or metrics do not compare; folds, savings in percent and "
+            "the difference to the k-fold mean do."
         )
-
-
-def _star_words(runs: Sequence[NamedRun], best: Sequence[str]) -> str:
-    """What the star stands for, or why there is none."""
-    if len(runs) < 2:
-        return ""
-    if best:
-        return (
-            "A star marks the best: a run that the paired test finds better than every other on "
-            "its dataset and metric."
-        )
-    return "No star: the paired tests find no run better than every other."
 
 
 def settings(runs: Sequence[NamedRun]) -> None:
@@ -211,23 +195,6 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     if tested:
         _table(tested, several=several)
     _say_untested(untested, runs)
-
-
-def best_runs(runs: Sequence[NamedRun]) -> list[str]:
-    """Ids of the runs that tests find better than every other on their dataset and metric."""
-    tested, _ = _found(runs)
-    panels: dict[tuple[str, str], list[str]] = {}
-    ids = {}
-    for name, run in runs:
-        panel = (run.spec.dataset, metric_label(run.spec))
-        panels.setdefault(panel, []).append(name)
-        ids[(panel, name)] = run.run_id
-    found = []
-    for panel, here in panels.items():
-        best = best_of(here, [one for one in tested if (one.dataset, one.metric) == panel])
-        if best is not None:
-            found.append(ids[(panel, best)])
-    return found
 
 
 def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:

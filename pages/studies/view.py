@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.tradeoff.rules import Known, by_rule
+from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
+from ecv_core.analysis.tradeoff.rules import by_rule
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.study_summary import (
-    WITHIN_PERCENT,
     Summary,
     scores_frame,
     summary,
@@ -180,12 +180,7 @@ def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
 
 def rules_of(done: Summary) -> pd.DataFrame:
     """The comparison of rules; some only over the runs whose users' scores are known."""
-    with st.spinner("Working out the rules that look at users ..."):
-        curves = by_rule(
-            curves_of_users(system, WITHIN_PERCENT) for system in done.tradeoff.systems
-        )
-    with_users = tuple((rule, tuple(found)) for rule, found in curves.items())
-    return _rules(done.version, with_users, tuple(RULES), done, curves)
+    return _rules(done.version, tuple(RULES), done)
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
@@ -194,11 +189,6 @@ def _studied(contents: tuple[str, ...], _systems: list[Scores], ranked: bool) ->
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
-def _rules(
-    version: str,
-    with_users: tuple[tuple[str, tuple[int, ...]], ...],
-    rules: tuple[str, ...],
-    _done: Summary,
-    _curves: Known,
-) -> pd.DataFrame:
-    return _done.rules(_curves)
+def _rules(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
+    systems = _done.tradeoff.systems
+    return _done.rules(by_rule(curves_of_users(system, WITHIN_PERCENT) for system in systems))

@@ -9,8 +9,6 @@ from scipy import stats
 
 from ecv_core.analysis.comparison import (
     ABSENT,
-    Comparison,
-    best_of,
     compare_runs,
     comparison_frame,
     differences,
@@ -270,23 +268,3 @@ def test_runs_of_one_algorithm_are_named_by_what_differs_in_short(settings, told
 def test_the_same_run_twice_is_told_apart_by_its_id():
     runs = [run({}, SPEC, run_id=run_id) for run_id in ("abcdef99", "12345678")]
     assert names(runs) == [f"{SPEC.algorithm} (abcdef)", f"{SPEC.algorithm} (123456)"]
-
-
-def test_the_best_is_what_tests_find_better_than_every_other():
-    def beats(first, second, p):
-        return Comparison(
-            first=first,
-            second=second,
-            dataset="d",
-            metric="m",
-            folds=(0,),
-            test=None,
-            p_holm=p,
-        )
-
-    two = [beats("a", "b", 0.01), beats("a", "c", 0.05), beats("b", "c", 0.5)]
-    assert best_of(["c", "b", "a"], two) == "a"
-    assert best_of(["a", "b", "c", "untested"], two) is None
-    chance = [beats("a", "b", 0.01), beats("a", "c", 0.051), beats("b", "c", 0.5)]
-    assert best_of(["a", "b", "c"], chance) is None
-    assert best_of(["a"], []) is None

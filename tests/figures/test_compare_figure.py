@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.figures.compare import (
-    BEST,
     COLUMNS,
     compare_alt_text,
     compare_figure,
@@ -88,7 +87,6 @@ def test_all_folds_give_the_k_fold_mean_and_the_papers_difference():
     assert row["difference_percent"] == pytest.approx(0)
     (row,) = compare_frame([named("ease", [0.2, 0.2, 0.2, 0.4, 0.5], 3)]).to_dict("records")
     assert row["difference_percent"] == pytest.approx(40)  # |0.2 - 0.3| / 0.25
-    assert not row["best"]  # of one run nothing is the best
 
 
 def test_a_run_that_never_stopped_has_no_stop_and_one_without_a_meter_no_energy():
@@ -97,18 +95,10 @@ def test_a_run_that_never_stopped_has_no_stop_and_one_without_a_meter_no_energy(
     assert all(math.isnan(row[name]) for name in ("joules", "grams_co2e", "saved_joules"))
 
 
-def test_only_what_tests_found_best_is_marked_whatever_the_means():
-    runs = [named("a", [0.1, 0.2], None), named("b", [0.3, 0.2], None)]
-    assert compare_frame(runs)["best"].tolist() == [False, False]
-    best = [runs[0][1].run_id]
-    marked = compare_frame(runs, best)["best"].tolist()
-    assert marked == [run.run_id in best for _, run in runs]
-
-
 def test_the_first_run_is_on_top_and_runs_without_a_fold_keep_their_place():
-    figure = compare_figure(compare_frame(RUNS, [RUNS[0][1].run_id]).head(3))
+    figure = compare_figure(compare_frame(RUNS).head(3))
     axis = figure.layout.yaxis
-    assert axis.ticktext == (f"{BEST} item-knn", "popular", "implicit-mf")
+    assert axis.ticktext == ("item-knn", "popular", "implicit-mf")
     assert axis.range[0] > axis.range[1]  # 0 is on top
     (means,) = [one for one in figure.data if one.name and one.name.startswith("mean at")]
     assert list(means.y) == [0, 1]

@@ -16,6 +16,7 @@ from ecv_core.analysis.tradeoff.frames import (
     stops_frame,
     tradeoff_frame,
 )
+from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
 from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
 from ecv_core.figures.baselines import (
@@ -32,7 +33,7 @@ from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report.pictures import FORMS, Form, Make, printed, saved
 from ecv_core.figures.selection import p_values_figure
-from ecv_core.figures.study_summary import WITHIN_PERCENT, recorded_study, systems_of
+from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, in_order, metric_label, rule_words, run_title
 from ecv_core.records.errors import InputError, RunError, UnknownName

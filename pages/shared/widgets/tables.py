@@ -144,7 +144,6 @@ def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
     text, holds = st.column_config.TextColumn, "of its interval: of the mean, or with the"
     holds += " precision rule of where the k-fold mean is."
     used = "Of the folds used."
-    star = "Better than every other run here, by the paired test."
     saved = (
         "Of the folds that were not needed; a forecast, the middle of a range, where they did "
         "not run."
@@ -153,7 +152,6 @@ def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
     folds = [f"{e} of {k}" for e, k in zip(frame["folds_used"], frame["k"], strict=True)]
     stops = ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]]
     columns: dict[str, tuple[Any, ColumnConfig | None]] = {
-        "best": (frame["best"].map({True: "★", False: ""}), text("★", help=star, width=36)),
         "dataset": (frame["dataset"].map(dataset_title), None),
         "algorithm": (frame["algorithm"].map(algorithm_title), None),
         "name": (frame["name"], text("run", pinned=True)),
