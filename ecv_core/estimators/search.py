@@ -24,9 +24,6 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.fold_variance import user_variance
 
-_DRAWN = 10
-"""Candidates that are drawn where nobody says how many."""
-
 
 class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no types
     """`GridSearchCV` by fewer folds: candidates meet on the same folds, and leave when out.
@@ -401,6 +398,7 @@ def _candidates(given: Any, n_iter: int | None, seed: int | None) -> Iterable[Ma
     """Combinations of values, or draws. Raises: scikit-learn's errors for what is no space."""
     if n_iter is not None and n_iter < 1:
         raise InputError(f"n_iter candidates are drawn, at least 1, but it is {n_iter}")
+    drawn = n_iter or 10  # as scikit-learn's RandomizedSearchCV
     spaces = [given] if isinstance(given, Mapping) else given
     values = [value for space in spaces for value in space.values()]
     optuna = sys.modules.get("optuna")
@@ -409,11 +407,11 @@ def _candidates(given: Any, n_iter: int | None, seed: int | None) -> Iterable[Ma
     ):
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
         listed = optuna.distributions.CategoricalDistribution
-        for at in range(n_iter or _DRAWN):
-            space = spaces[at % len(spaces)].items()
-            drawn = {name: of if hasattr(of, "single") else listed(of) for name, of in space}
-            yield study.ask(drawn).params
+        for at in range(drawn):
+            given = spaces[at % len(spaces)].items()
+            space = {name: of if hasattr(of, "single") else listed(of) for name, of in given}
+            yield study.ask(space).params
     elif n_iter is not None or any(hasattr(value, "rvs") for value in values):
-        yield from ParameterSampler(given, n_iter or _DRAWN, random_state=seed)
+        yield from ParameterSampler(given, drawn, random_state=seed)
     else:
         yield from ParameterGrid(given)

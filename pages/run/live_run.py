@@ -66,8 +66,8 @@ def elsewhere_note(run: Run) -> None:
         on = f"To go on with the other {left}, run its own program again."
         if not run.resumable:
             on = (
-                f"To check the stop with the other {left}, track it again with full=True (--full): "
-                "it goes on where it stopped."
+                f"To check the stop with the other {left}, track it again with full=True (--full), "
+                "or have ecv.cross_validate run all folds with rule=ecv.Never()."
             )
     else:
         whose = f"Its algorithm, '{name}', is of a plug-in that is not installed here."
@@ -246,7 +246,9 @@ def _results(run: Run, runs: list[Run]) -> None:
         st.caption(f"Computed on {escaped(place_title(place))}.")
     if note := imported_note(run.run_id):
         st.caption(note)
-    elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
+    elif not run.spec.tracked and (
+        said := datasets.changed(run.spec.dataset, run.spec.data_sha256)
+    ):
         st.warning(sentence(InputError(said)), icon=":material/database_off:")
     left, right = st.columns([3, 1.2], gap="medium")
     with left, st.container(key="presented-figure"):

@@ -45,6 +45,11 @@ def test_a_tracked_run_has_its_name_and_says_how_its_stop_is_checked(app, a_run)
     assert any("with full=True (--full)" in one for one in said(app))
 
 
+def test_data_that_were_only_in_memory_are_not_missed(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, **MINE, data_sha256="0" * 64))
+    assert not any("The data of this run" in one.value for one in app.warning)
+
+
 def test_one_that_was_cut_off_goes_on_with_its_own_program(app, a_run):
     open_run(app, a_run(SCORES[:2], state=RunState.INTERRUPTED, error="gone", **MINE))
     assert "Resume" not in labels(app)
