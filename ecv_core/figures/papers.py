@@ -143,7 +143,7 @@ def _text(cell: Cell, reasons: Sequence[str]) -> str:
     if isinstance(cell.ours, str) and cell.ours != cell.published:
         shown += f", here {cell.ours}"
     elif isinstance(cell.ours, float) and cell.published is None:
-        shown += f", here {cell.ours:.2f}"
+        shown += f", here {cell.ours:.4g}"
     return f"{shown} ({reasons.index(cell.why) + 1})" if cell.why else shown
 
 

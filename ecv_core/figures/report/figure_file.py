@@ -130,9 +130,8 @@ def _curves(name: str, kind: str) -> Make:
     if kind == "board":
         if name not in (known := published_datasets()):
             raise UnknownName("dataset with published results", name, known)
-        here = own_entries(name, recorded(name), by="here")
-        board = board_frame([*published(name).entries, *here])
-        return lambda: board_figure(board)
+        entries = [*published(name).entries, *own_entries(name, recorded(name), by="here")]
+        return lambda: board_figure(board_frame(entries))
     if kind == "spaces":
         if name not in (known := [path.stem for path in sorted(SPACES.glob("*.json"))]):
             raise UnknownName("dataset with recorded spaces", name, known)
@@ -143,6 +142,7 @@ def _curves(name: str, kind: str) -> Make:
     if kind == "dimensions":
         sizes = dimension_frame(runs, [run.spec.algorithm for run in runs])
         return lambda: curves_figure(sizes, across="dimension")
+    runs = [run for run in runs if "steps" in dict(run.spec.params)]
     largest = max(int(dict(run.spec.params)["dimension"]) for run in runs)
     steps = steps_frame([run for run in runs if dict(run.spec.params)["dimension"] == largest])
     return lambda: curves_figure(steps, across="step")
