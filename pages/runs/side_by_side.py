@@ -121,7 +121,7 @@ def settings(runs: Sequence[NamedRun]) -> None:
         for name, run in runs
     ]
     frame = pd.DataFrame(
-        {"setting": [field.name for field in other]}
+        {"setting": [": ".join(map(algorithm_title, field.name.split(": "))) for field in other]}
         | {
             head: [_titled(field.name, field.values[at]) for field in other]
             for at, head in enumerate(heads)

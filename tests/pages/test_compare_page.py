@@ -150,7 +150,7 @@ def test_settings_that_differ_are_told_and_no_others(app, a_run):
     ]
     open_compare(app, *(run.run_id for run in runs))
     frame = table(app, "setting")
-    assert {"algorithm", "item-knn: neighbours"} <= set(frame["setting"])
+    assert {"algorithm", "ItemKNN: neighbours"} <= set(frame["setting"])
     assert not {"seed", "dataset", "k"} & set(frame["setting"])
     assert "ItemKNN, neighbours 50" in frame.columns
 
