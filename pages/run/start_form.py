@@ -14,7 +14,7 @@ import streamlit as st
 import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy.meter import countries
-from ecv_core.energy.savings import Expected, KnownCosts, expected, together
+from ecv_core.energy.savings import Expected, KnownCosts, expected, processor_costs, together
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.words import (
     algorithm_title,
@@ -31,7 +31,6 @@ from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
@@ -188,9 +187,16 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
     wanted = {(spec.dataset, spec.algorithm) for spec in specs}
     try:
         # Of the recorded runs, those that predict ratings shared their machine.
-        recorded = [_alone(run) for run in recorded_runs() if run.spec.task is Task.TOP_N]
+        recorded = [
+            _alone(KnownCosts.of(run), sum(processor_costs(run.folds)))
+            for run in recorded_runs()
+            if run.spec.task is Task.TOP_N
+        ]
         own = [
-            KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
+            _alone(
+                KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules),
+                row.processor_seconds if row.other_work else None,
+            )
             for row in run_list().rows()
             if row.fold_seconds and not row.imported
         ]
@@ -215,12 +221,12 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
     )
 
 
-def _alone(run: Run) -> KnownCosts:
-    """What a recorded run takes where it has one or two idle cores, as its first fold had later."""
-    known, processor = KnownCosts.of(run), run.folds[0].processor_seconds
-    if processor is None:
+def _alone(known: KnownCosts, processor: float | None) -> KnownCosts:
+    """What a run takes on one or two idle cores, by its processor seconds where those are known."""
+    if not processor:
         return known
-    return replace(known, seconds=(processor, processor / 2, processor))
+    each = processor / len(known.seconds)
+    return replace(known, seconds=(each, each / 2, each))
 
 
 def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:

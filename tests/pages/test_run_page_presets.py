@@ -1,8 +1,11 @@
 """The form of the Run page: presets, links, and how long a run would take."""
 
+from dataclasses import replace
+
 from ecv_core.energy.savings import KnownCosts
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
+from ecv_core.store.listing import RunList
 from pages.run.start_form import expectation_words
 from tests.pages.test_run_page_form import button
 
@@ -95,6 +98,18 @@ def test_the_form_knows_the_runs_of_the_database(app, store, a_run, monkeypatch)
     a_run([0.2, 0.3, 0.4], algorithm="nmf")  # 2 s and 36 J a fold: 3 x 1.7 s to 10 x 2.3 s
     app.run()
     assert any("take about 5.1 s to 23 s" in one.value for one in app.caption)
+
+
+def test_a_run_beside_other_work_is_known_by_its_processor_time(app, store, a_run, monkeypatch):
+    monkeypatch.setattr("psutil.getloadavg", lambda: (0.0, 0.0, 0.0))
+    run = a_run([0.2, 0.3, 0.4], algorithm="nmf")
+    (row,) = (row for row in RunList(store).rows() if row.run_id == run.run_id)
+    busy = replace(row, fold_seconds=(90.0,) * 3, processor_seconds=6.0, other_work=True)
+    monkeypatch.setattr(RunList, "rows", lambda _: [busy])
+    app.query_params["dataset"] = "synthetic"
+    app.query_params["algorithm"] = "nmf"
+    app.run()  # 2 s of processor a fold, of one core or two: 3 x 1 s x 0.85 to 10 x 2 s x 1.15
+    assert any("take about 2.5 s to 23 s" in one.value for one in app.caption)
 
 
 def test_the_precision_rule_may_be_adjusted_by_cheap_models_but_not_by_the_run_itself(app, store):

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -287,9 +288,13 @@ def check_name(name: str) -> None:
         )
 
 
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+
+
 def suggested_name(file_name: str) -> str:
     """A free name for a dataset, made of that of its file."""
-    stem = Path(file_name).name.split(".")[0].lower()
+    stem = Path(file_name).name.split(".")[0].casefold()
+    stem = normalize("NFKD", stem.translate(_UMLAUTS)).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9_]+", "-", stem).strip("-_")[:50] or "my-data"
     name = name if _NAME.fullmatch(name) else "my-data"
     taken = {known.lower() for known in catalogue()}

@@ -88,6 +88,7 @@ def test_a_name_is_suggested_from_the_file_and_is_free(source: Path):
     assert own.suggested_name("My Shop (2).csv.gz") == "my-shop-2"
     assert own.suggested_name("../../etc/passwd") == "passwd"
     assert own.suggested_name("日本.csv") == "my-data"
+    assert own.suggested_name("Einkäufe Café groß.csv") == "einkaeufe-cafe-gross"
     add("my-shop-2", source)
     assert own.suggested_name("My Shop (2).csv.gz") == "my-shop-2-2"
     assert own.suggested_name("ml-100k.zip") == "ml-100k-2"
