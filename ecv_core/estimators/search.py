@@ -185,9 +185,8 @@ class _Race:
         """Candidates by their places in the verdict; those that failed are none."""
         self._terms = None
         if len(candidates) > 1:
-            loss, certain = search.expected_loss, search.certain
             self._terms = search_terms(
-                table.k, search.confidence, expected_loss=loss, certain=certain
+                table.k, search.confidence, search.expected_loss, search.certain
             )
 
     def run(self) -> None:
@@ -326,10 +325,9 @@ class _Race:
 
 
 @kinds_checked
-def search_terms(k: int, confidence: float, *, expected_loss: float, certain: bool) -> Terms:
+def search_terms(k: int, confidence: float, expected_loss: float | None, certain: bool) -> Terms:
     """What a search is to find out. Raises: InputError for a value that cannot be."""
-    loss = None if certain else expected_loss
-    return Terms(k=k, confidence=confidence, expected_loss=loss)
+    return Terms(k=k, confidence=confidence, expected_loss=None if certain else expected_loss)
 
 
 class SampleDifferences:

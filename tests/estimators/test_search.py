@@ -163,6 +163,8 @@ def test_groups_repeats_and_a_single_candidate():
     assert grouped.n_splits_ == 5
     repeated = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
     assert ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=repeated).fit(*DIABETES).folds_saved_ > 0
+    sure = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=5, expected_loss=None, certain=True)
+    assert "no other has a better mean" in sure.fit(*DIABETES).sentence_
     alone = ecv.EFoldSearchCV(Ridge(), {"alpha": [1.0]}, cv=5).fit(*DIABETES)
     assert alone.best_score_ == GridSearchCV(Ridge(), {"alpha": [1.0]}).fit(*DIABETES).best_score_
 
