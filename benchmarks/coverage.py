@@ -3,6 +3,7 @@
 python -m benchmarks.coverage             prints the tables of docs/method.md, in some minutes
 python -m benchmarks.coverage --recorded  only those of recorded runs, in half a minute
 python -m benchmarks.coverage --trade-off folds on recorded runs against what other priors hold
+python -m benchmarks.coverage --optimum   the fewest folds that any stopping could take
 
 Recorded runs: in how many orders of the folds the score at the stop is within the tolerance,
 exactly. Adversaries: made scores of users in folds, 2,000 runs each, of models whose training adds
@@ -22,7 +23,7 @@ from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 from scipy.stats import chi2
 
 import ecv_core.stopping.fold_variance as variance
@@ -422,6 +423,115 @@ def _print_trade_off(tolerance: float = 0.03, orders: int = 500, runs: int = 200
     table(heads, rows)
 
 
+SIZES_OF_OPTIMUM = (0.2, 0.25, 0.35, 0.45, 0.55, 0.65, 0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2.4, 3.2)
+_SHARED_EFFECTS = np.array([0, 0.5, 1, 2, 4, 7, 11])
+"""What folds add to the users' part, in that; the last is x10 with as much training as users."""
+_MAY_ERR = np.array([1 - PROMISED, *[1 - KEPT] * 6])
+_RATIOS = np.concatenate([[0], np.geomspace(1e-3, 3000, 400)])
+"""Sums of squares of the fold means about their mean, over the users' part of one."""
+_STEPS = np.concatenate([np.linspace(0, 4, 40, endpoint=False), np.linspace(4, 30, 60)])
+"""Square roots of what one more fold adds to them."""
+
+
+class _Means:
+    """Made fold means of which users explain all; shapes (runs, K)."""
+
+    def __init__(self, runs: int, seed: int = 0) -> None:
+        self.scores = np.random.default_rng(seed).standard_normal((runs, K))
+        means, variances = running(self.scores)
+        self.off = np.abs(means - means[:, -1:])
+        self.squares = np.nan_to_num(variances) * np.arange(K)
+
+    def outcome(self, stops: NDArray[np.bool_], size: float) -> tuple[Floats, float]:
+        """How often each effect ends farther off than the tolerance; and folds without effect.
+
+        Args:
+            stops: whether to stop after 1 to K folds at each of _RATIOS; shape (K, ratios).
+            size: of the users' part, in the tolerance.
+        """
+        errors, folds = [], 0.0
+        for effect in _SHARED_EFFECTS:
+            places = np.searchsorted(_RATIOS, self.squares * (1 + effect), side="right") - 1
+            at = stops[np.arange(K), places].argmax(axis=1)
+            off = self.off[np.arange(len(at)), at] * np.sqrt(1 + effect) * size
+            errors.append((off > 1).mean())
+            folds = folds or float(at.mean() + 1)
+        return np.array(errors), folds
+
+
+def _best_stops(size: float, prices: Floats) -> NDArray[np.bool_]:
+    """Where to stop for the fewest folds without effect, plus a price for each effect's errors.
+
+    Backward induction (Chow, Robbins, Siegmund 1971): the sum of squares and the number of folds
+    tell all there is to know, and one more fold adds (1 + r) times a chi-squared variable.
+    """
+    e = np.arange(1, K + 1)[:, None]
+    with np.errstate(divide="ignore"):
+        errors = 2 * ndtr(-1 / (size * np.sqrt((1 + _SHARED_EFFECTS) * (1 / e - 1 / K))))
+    after = _RATIOS[:, None] + _STEPS**2
+    low = np.clip(np.searchsorted(_RATIOS, after, side="right") - 1, 0, len(_RATIOS) - 2)
+    part = np.clip((after - _RATIOS[low]) / (_RATIOS[low + 1] - _RATIOS[low]), 0, 1)
+    weight = np.gradient(_STEPS) * np.sqrt(2 / np.pi)
+    weight[[0, -1]] /= 2
+    stops, rest = np.ones((K, len(_RATIOS)), dtype=np.bool_), np.zeros(len(_RATIOS))
+    effects = 1 + _SHARED_EFFECTS[:, None]
+    for n in range(K - 1, 0, -1):
+        likely = effects ** (-(n - 1) / 2) * np.exp(-_RATIOS / 2 / effects)
+        go_on = likely[0] + ((rest[low] * (1 - part) + rest[low + 1] * part) * weight).sum(axis=1)
+        stop = (prices * errors[n - 1]) @ likely
+        stops[n - 1] = stop <= go_on
+        rest = np.minimum(stop, go_on)
+    return stops
+
+
+def _fewest_folds(made: _Means, size: float, tries: int = 16) -> float:
+    """The fewest folds without effect of which every effect is kept; the prices are searched."""
+    rng, best, share = np.random.default_rng(1), float(K), np.full(len(_MAY_ERR), 1 / 7)
+    for n in range(tries):
+        prices = rng.dirichlet(np.full(len(share), 0.5)) if 0 < n < tries // 2 else share
+        if n >= tries // 2:
+            prices = share * np.exp(0.6 * rng.standard_normal(len(share)))
+        low, high = np.log(0.3), np.log(3e4)
+        for _ in range(9):
+            middle = (low + high) / 2
+            errors, folds = made.outcome(_best_stops(size, prices * np.exp(middle)), size)
+            kept = (errors <= _MAY_ERR).all()
+            low, high = (low, middle) if kept else (middle, high)
+            if kept and folds < best:
+                best, share = folds, prices
+    return best
+
+
+def _print_optimum(tolerance: float = 0.03, runs: int = 10_000) -> None:
+    """Folds of the precision rule beside the fewest that could keep 93 %, by size."""
+    made, rows, ours, fewest = _Means(runs), [], [], []
+    ratios = [_RATIOS / max(n - 1, 1) for n in range(1, K + 1)]
+    known = FoldVariance(
+        sizes=np.repeat(np.arange(1, K + 1), len(_RATIOS)),
+        users=np.ones(K * len(_RATIOS)),
+        users_freedom=np.full(K * len(_RATIOS), 1e9),
+        observed=np.concatenate(ratios),
+    )
+    half = known.half_widths(K, PROMISED).reshape(K, -1)
+    for size in SIZES_OF_OPTIMUM:
+        errors, folds = made.outcome(half * size <= 1, size)
+        ours.append(folds)
+        fewest.append(_fewest_folds(made, size))
+        worst = int((errors - _MAY_ERR).argmax())
+        kept = f"{_percent(1 - errors[worst])} (x{_SHARED_EFFECTS[worst]:g})"
+        rows.append([f"{size:g}", f"{folds:.2f}", kept, f"{fewest[-1]:.2f}"])
+    table(["users' part", "folds of the rule", "holds at worst", "fewest folds"], rows)
+    sizes = []
+    for scores in recorded().values():
+        assert scores.users is not None
+        users = fold_variance(scores.users, np.ones((1, K), dtype=np.bool_)).users[0]
+        sizes.append(np.sqrt(users) / tolerance / abs(scores.folds.mean()))
+    average = [np.interp(sizes, SIZES_OF_OPTIMUM, one).mean() for one in (ours, fewest)]
+    sys.stdout.write(
+        f"At the sizes of the {len(sizes)} recorded runs: {average[0]:.2f} and {average[1]:.2f}.\n"
+    )
+
+
 def _print_stops() -> None:
     heads = ["stop after", "share of runs", "Student's t holds", "allowing for the stop"]
     rows = [
@@ -435,6 +545,9 @@ def main() -> None:
     """Measure and print."""
     if "--trade-off" in sys.argv[1:]:
         _print_trade_off()
+        return
+    if "--optimum" in sys.argv[1:]:
+        _print_optimum()
         return
     _print_recorded()
     if "--recorded" not in sys.argv[1:]:
