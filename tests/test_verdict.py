@@ -190,6 +190,15 @@ def test_a_rule_that_looks_at_no_score_needs_no_allowance():
     assert [line.split(":")[0] for line in interval_lines(run)] == ["95 % interval of the mean"]
 
 
+def test_folds_that_score_alike_are_not_certain():
+    nothing = (0.0, 0.0, 0.0)  # three folds without a hit
+    run = ended(nothing, stopped_at=3, moments=at_the_end(nothing, Interval(low=0.0, high=0.0)))
+    assert verdict(run) == "Stopped after 3 of 10 folds: the mean, 0.0000, has settled."
+    assert interval_lines(run) == [
+        "no interval of the mean: folds that score alike do not tell how far it is off"
+    ]
+
+
 class Enough:
     """Stops after two folds."""
 
@@ -208,8 +217,7 @@ def enough() -> Iterator[str]:
 def test_a_rule_from_outside_is_named_and_gives_its_reason(enough):
     said, small = judged((0.298, 0.298), rule=enough)
     assert said == (
-        "Stopped after 2 of 10 folds: the mean, 0.2980, satisfies the rule Two are enough "
-        "(interval ± 0.0000)."
+        "Stopped after 2 of 10 folds: the mean, 0.2980, satisfies the rule Two are enough."
     )
     assert small == "Two it is: stop."
 
@@ -217,4 +225,4 @@ def test_a_rule_from_outside_is_named_and_gives_its_reason(enough):
 def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):
     run = stop_after_two(enough, "Two it is: stop.")
     run = replace(run, spec=replace(run.spec, rule="theirs"))
-    assert "the mean, 0.2980, satisfies the rule theirs (interval" in verdict(run)
+    assert "the mean, 0.2980, satisfies the rule theirs." in verdict(run)

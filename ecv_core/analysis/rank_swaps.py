@@ -15,6 +15,7 @@ from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs, tau_
 from ecv_core.analysis.significance import RESAMPLES, bootstrap_means
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import Run, UserScores
 from ecv_core.records.spec import Role, RunSpec
 from ecv_core.splits import IMPORTED, SPLITS
@@ -457,7 +458,7 @@ def winners(swaps: Swaps) -> str:
     where: dict[str, list[str]] = {}
     for split, row in zip(swaps.splits, first, strict=True):
         best = [name for name, wins in zip(swaps.algorithms, row, strict=True) if wins]
-        where.setdefault(_listed(best), []).append(f"'{split}'")
+        where.setdefault(listed(best), []).append(f"'{split}'")
     often = sorted(where, key=lambda names: len(where[names]), reverse=True)
     count = len(swaps.splits)
     if len(often) == 1:
@@ -466,7 +467,7 @@ def winners(swaps: Swaps) -> str:
         )
     most = len(where[often[0]])
     usual = where[often[0]][0] if most == 1 else f"{most} of {count} splits"
-    rest = "; ".join(f"{names} under {_listed(where[names])}" for names in often[1:])
+    rest = "; ".join(f"{names} under {listed(where[names])}" for names in often[1:])
     return f"{often[0]} {_win(often[0])} under {usual}; {rest}."
 
 
@@ -497,11 +498,6 @@ def headline(swaps: Swaps, reference: str) -> str:
         f"{text}, {sure or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
         f"{rest if sure < len(each) else ''}."
     )
-
-
-def _listed(names: list[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _win(names: str) -> str:

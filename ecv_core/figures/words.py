@@ -29,7 +29,7 @@ from ecv_core.stopping import (
     RULES,
     difference_percent,
     interval_after_stop,
-    mean_interval,
+    uncertainty_of,
 )
 
 alpha_text = scientific
@@ -53,11 +53,6 @@ def metric_label(spec: RunSpec) -> str:
 def counted(count: int, noun: str) -> str:
     """'1 fold', '2 folds', '1,349 items'."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def joined(words: Sequence[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -232,7 +227,7 @@ def interval_said(run: Run) -> tuple[Interval | None, str]:
     if at is None or at.interval is None:
         return None, ""
     if at.n < run.k and (not run.stopped_early or at.interval.kind is IntervalKind.K_FOLD_MEAN):
-        return at.interval, ""
+        return at.interval if at.interval.width else None, ""
     wide = uncertainty_after_stop(run)
     return (wide, ", wherever the rule stops") if wide else (uncertainty(run), "")
 
@@ -254,10 +249,10 @@ def half_named(interval: Interval | None, k: int, wherever: str = "") -> str:
 def uncertainty(run: Run) -> Interval | None:
     """Student's t of the mean of the folds used, whatever the rule goes by: for papers and tables.
 
-    None for one fold.
+    None for one fold, and for folds that score alike.
     """
     used = [result.score for result in run.folds[: run.folds_used]]
-    return mean_interval(used, run.spec.confidence) if used else None
+    return uncertainty_of(used, run.spec.confidence) if used else None
 
 
 def uncertainty_after_stop(run: Run) -> Interval | None:
@@ -280,6 +275,10 @@ def interval_lines(run: Run) -> list[str]:
     if plain:
         over = f"Student's t over {counted(run.folds_used, 'fold')}"
         lines.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
+    elif run.folds_used > 1:
+        lines.append(
+            "no interval of the mean: folds that score alike do not tell how far it is off"
+        )
     if wide:
         text = f"{level} interval that allows for the stop: {_ends(wide)}"
         lines.append(f"{text}, holds wherever the rule stops)")
@@ -288,11 +287,6 @@ def interval_lines(run: Run) -> list[str]:
         text = f"distance to the {run.k}-fold mean: at most {near.width / 2:.4f}"
         lines.append(f"{text} ({level} confidence)")
     return lines
-
-
-def interval_sentences(run: Run) -> list[str]:
-    """The same as sentences."""
-    return [f"{line[0].upper()}{line[1:]}." for line in interval_lines(run)]
 
 
 def _ends(interval: Interval) -> str:

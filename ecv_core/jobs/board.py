@@ -20,13 +20,13 @@ from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
     dataset_title,
     interval_said,
-    joined,
     metric_label,
     used_words,
 )
 from ecv_core.jobs.tracking import Handed, Measured, finite, known_columns, measure
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import FoldResult, Run
 from ecv_core.store.imports import read_run
 from ecv_core.untrusted.files import DAMAGED, read_at_most
@@ -157,7 +157,7 @@ def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
         )
     level = [row[0] for row in rows if row[3].startswith("level")]
     answer = f"{rows[0][0]} has the best mean, {rows[0][1]}"
-    answer += f"; no difference is shown to {joined(level)}." if level else "."
+    answer += f"; no difference is shown to {listed(level)}." if level else "."
     caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"
     return f"{metric_label(spec)} on {dataset_title(spec.dataset)}", answer, rows, caption
 

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ecv_core.figures.words import metric_label, run_name, uncertainty_after_stop
+from ecv_core.figures.words import metric_label, run_name, uncertainty, uncertainty_after_stop
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.run import IntervalKind
 from ecv_core.records.run import Run as RunRecord
@@ -158,12 +158,12 @@ class Run:
         return f"<table>{cells}</table>"
 
     def _uncertainty(self) -> str:
-        if self.mean_interval is None or self.mean is None:
-            return ""
         wide = uncertainty_after_stop(self.record)
-        half = wide.width / 2 if wide else self.mean_interval[1] - self.mean
+        known = wide or uncertainty(self.record)
+        if known is None:
+            return ""
         how = "wherever the rule stops" if wide else "t"
-        return f" ± {half:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
+        return f" ± {known.width / 2:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
 
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""
@@ -227,8 +227,8 @@ class Runs(Sequence[Run]):
         rows = []
         for run in self:
             score = "-" if run.mean is None else f"{run.mean:.4f}"
-            if run.mean is not None and run.mean_interval is not None:
-                score += f" ± {run.mean_interval[1] - run.mean:.4f}"
+            if known := uncertainty_after_stop(run.record) or uncertainty(run.record):
+                score += f" ± {known.width / 2:.4f}"
             score += "" if shared else f" {metric_label(run.spec)}"
             folds = f"{run.record.folds_used} of {run.k}"
             rows.append([run.spec.dataset, run.spec.algorithm, score, folds])

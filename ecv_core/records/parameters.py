@@ -181,6 +181,11 @@ def scientific(value: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
 def in_range(value: float, low: float | None, high: float | None, *, open: bool) -> bool:
     """Whether a number is between both ends; never for NaN."""
     low = -math.inf if low is None else low

@@ -26,6 +26,7 @@ from ecv_core.stopping.fixed import Never as Never
 from ecv_core.stopping.interval import difference_percent as difference_percent
 from ecv_core.stopping.interval import mean_and_deviation, stop_interval
 from ecv_core.stopping.interval import mean_interval as mean_interval
+from ecv_core.stopping.interval import uncertainty_of as uncertainty_of
 from ecv_core.stopping.precision import PRECISION
 from ecv_core.stopping.precision import Precision as Precision
 from ecv_core.stopping.stagnation import STD_STAGNATION
@@ -254,7 +255,7 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     """
     known = RULES.get(spec.rule)
     if known is not None and not known.looks:
-        return mean_interval(scores, spec.confidence)
+        return uncertainty_of(scores, spec.confidence)
     first = first_stop(known.build(spec)) if known is not None else 1
     return stop_interval(scores, first=first, k=spec.max_folds, confidence=spec.confidence)
 

@@ -61,7 +61,8 @@ class UserMoments:
     freedom_within: NDArray[np.float64]
     freedom_between: NDArray[np.float64]
     span: float = 0.0
-    """How far one score can be from another, as `span_of` tells."""
+    """How far one score can be from another: 1 where all are from -1 to 1, as those of the usual
+    metrics and their differences are; else the largest size seen."""
 
     @property
     def covariances(self) -> NDArray[np.float64]:
@@ -159,31 +160,20 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
         per_fold=per_fold,
         freedom_within=freedom,
         freedom_between=among,
-        span=span_of(values[0]),
+        span=max(1.0, float(np.nanmax(np.abs(values[0]), initial=0.0))),
     )
 
 
 def _not_certain(
     variance: NDArray[np.float64], freedom: NDArray[np.float64], span: float
 ) -> NDArray[np.float64]:
-    """Where nobody differs, the variance that there would be if one had, by `span`.
+    """Where nobody differs, the variance that there would be if one had, by the span.
 
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
     Lippman-Hand 1983).
     """
     alike = (variance <= _ALIKE * span**2) & (freedom > 0)
     return np.where(alike, span**2 / np.maximum(freedom, 1), variance)
-
-
-def span_of(values: NDArray[np.floating]) -> float:
-    """How far one user's score can be from another's, as far as the scores seen tell.
-
-    Args:
-        values: scores, or differences of scores, in any shape; NaN where there is none.
-    Returns: 1 where all are from -1 to 1, as the usual metrics and their differences are; else the
-        largest size seen.
-    """
-    return max(1.0, float(np.nanmax(np.abs(values), initial=0.0)))
 
 
 UNSTABLE = 0.01
@@ -313,11 +303,9 @@ class FoldVariance:
     @property
     def p_values(self) -> NDArray[np.float64]:
         """How likely fold means differ as much as observed by users alone; NaN for one fold."""
-        ratio = self.ratios
-        with np.errstate(invalid="ignore"):
-            likely = scipy.special.fdtrc(np.maximum(self.sizes - 1, 1), self.users_freedom, ratio)
-        unclear = np.isnan(ratio)
-        return np.where(unclear, np.nan, np.where(np.isinf(ratio), 0.0, likely))
+        degrees = np.maximum(self.sizes - 1.0, 1)
+        likely = scipy.special.fdtrc(degrees, self.users_freedom, self.ratios)
+        return np.asarray(likely, dtype=np.float64)
 
     @property
     def ratios(self) -> NDArray[np.float64]:

@@ -53,6 +53,13 @@ def mean_interval(scores: Sequence[float], confidence: float) -> Interval | None
     return Interval(low=mean - half, high=mean + half)
 
 
+def uncertainty_of(scores: Sequence[float], confidence: float) -> Interval | None:
+    """`mean_interval` to be shown; None also where all scores are the same: a zero is not certain,
+    and equal scores do not tell how uncertain their mean is."""
+    interval = mean_interval(scores, confidence)
+    return interval if interval and interval.width else None
+
+
 @lru_cache(maxsize=4096)
 def t_quantile(freedom: int, confidence: float) -> float:
     """How many standard errors a two-sided interval of Student's t reaches to each side.
@@ -144,14 +151,14 @@ def stop_interval(
         first: the first fold after which the rule could stop; the first look, at least 2.
         k: folds in all: the last look, where the run ends whatever the rule says.
         confidence: that the intervals of all these looks hold at once, in (0, 1).
-    Returns: None before the first look.
+    Returns: None before the first look, and of equal scores, which do not tell.
     Raises: InputError for a score that is not a finite number.
     Source: repeated confidence intervals, Jennison & Turnbull (1989); with Student's t at each
         look, equally deep in its tails (1991). Assumes normal, independent scores, as t does.
     """
     mean, deviation = mean_and_deviation(scores)
     n, first = len(scores), max(first, 2)
-    if n < first:
+    if n < first or not deviation:
         return None
     within = 1 - look_level(first, max(k, n), confidence)
     half = t_quantile(n - 1, within) * deviation / math.sqrt(n)

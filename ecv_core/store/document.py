@@ -220,12 +220,12 @@ def run_document(run: Run) -> dict[str, Any]:
     return document | {
         "interval": ends(at.interval) if at else None,
         "interval_kind": at.interval.kind.value if at and at.interval else None,
-        "mean_interval": ends(stopping.mean_interval(used, confidence)) if used else None,
+        "mean_interval": ends(stopping.uncertainty_of(used, confidence)) if used else None,
         "stop_interval": ends(stopping.interval_after_stop(run.spec, used)) if used else None,
         "k_fold_mean": whole,
         "k_fold_mean_interval": None
         if whole is None
-        else ends(stopping.mean_interval(scores, confidence)),
+        else ends(stopping.uncertainty_of(scores, confidence)),
         "difference_percent": None
         if at is None or whole is None
         else stopping.difference_percent(at.mean, whole),

@@ -35,9 +35,9 @@ from ecv_core.figures.selection import (
     selection_steps,
     value_text,
 )
-from ecv_core.figures.words import counted, dataset_title, joined, metric_label
+from ecv_core.figures.words import counted, dataset_title, metric_label
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.records.parameters import ParamValue
+from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import (
@@ -385,7 +385,7 @@ def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, Pa
         if len(tried) > 1 and len(numbers) == len(tried) and value in (min(numbers), max(numbers)):
             side = "smaller" if value == min(numbers) else "larger"
             ends.append(f"{side} values of {_words(name)}")
-    return f" It is at the edge of the grid: try {joined(ends)} too." if ends else ""
+    return f" It is at the edge of the grid: try {listed(ends)} too." if ends else ""
 
 
 def _words(name: str) -> str:

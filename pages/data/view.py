@@ -11,9 +11,10 @@ import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.plain import Plain, no_report
-from ecv_core.figures.words import algorithm_title, counted, dataset_title, joined
+from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError
+from ecv_core.records.parameters import listed
 from ecv_core.records.spec import Task
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.data.dropped import LABELS, columns, density, outcome
@@ -157,7 +158,7 @@ def _which_is_best(name: str, about: About) -> None:
             with sentences():
                 go("best/best.py", {"selection": begin(named, USUAL)})
         run_with(name, "now")
-    titles = joined([algorithm_title(spec.algorithm) for _, spec in named])
+    titles = listed([algorithm_title(spec.algorithm) for _, spec in named])
     st.caption(
         f"{titles} meet on the same {named[0][1].k} folds until one can be used at an expected "
         "loss of at most 0.1 % of its score."

@@ -136,7 +136,9 @@ def _score(run: Run) -> str:
         "confidence-interval",
     )
     said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""
-    said = f"{said[:1].upper()}{said[1:]}" or "Its interval comes with the second fold."
+    alike = "Folds that score alike do not tell how uncertain it is."
+    none = alike if at and at.n > 1 else "Its interval comes with the second fold."
+    said = f"{said[:1].upper()}{said[1:]}" or none
     folds = _metric(
         "Folds used",
         f"{run.folds_used} of {k}",

@@ -33,7 +33,7 @@ from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import interval_after_stop
-from ecv_core.stopping.interval import mean_interval
+from ecv_core.stopping.interval import uncertainty_of
 from ecv_core.store.imports import read_run
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
@@ -235,7 +235,7 @@ def _half(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> f
     used = scores[:stopped_at]
     early = stopped_at is not None and stopped_at < spec.max_folds
     find = interval_after_stop(spec, used) if early else None
-    interval = find or (mean_interval(used, spec.confidence) if used else None)
+    interval = find or (uncertainty_of(used, spec.confidence) if used else None)
     return nan if interval is None else interval.width / 2
 
 

@@ -11,7 +11,9 @@ from ecv_core.stopping.interval import (
     difference_percent,
     mean_and_deviation,
     mean_interval,
+    stop_interval,
     t_quantile,
+    uncertainty_of,
 )
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=12)
@@ -71,6 +73,16 @@ def test_one_score_has_no_interval():
 def test_equal_scores_have_an_interval_of_exactly_no_width(score, n):
     interval = mean_interval([score] * n, 0.95)
     assert (interval.low, interval.high) == (score, score)
+
+
+@given(score=st.floats(-10, 10), n=st.integers(2, 10))
+def test_equal_scores_do_not_tell_how_uncertain_their_mean_is(score, n):
+    assert uncertainty_of([score] * n, 0.95) is None
+    assert stop_interval([score] * n, first=2, k=10, confidence=0.95) is None
+
+
+def test_of_scores_that_differ_the_interval_is_shown():
+    assert uncertainty_of([0.2, 0.3, 0.4], 0.95) == mean_interval([0.2, 0.3, 0.4], 0.95)
 
 
 @given(scores=scores, data=st.data())

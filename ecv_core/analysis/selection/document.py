@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecv_core.analysis.selection.replay import OverOrders, Played
 from ecv_core.analysis.selection.rounds import Gap, Round, Terms, Verdict
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import Scores
 
 if TYPE_CHECKING:
@@ -190,9 +191,12 @@ def verdict_sentence(
     if verdict.tied:
         others = listed([names[one] for one in verdict.tied])
         if last.n == terms.k:
+            level = listed([names[one] for one in (verdict.winner, *verdict.tied)])
+            apart = tuple(one for one in verdict.order if one not in verdict.tied)
+            out = _shown(names, replace(verdict, order=apart)) if apart[1:] and not brief else ""
             return (
-                f"No difference found between {winner} and {others}{where}: all {terms.k} folds "
-                f"are used; {winner} has the best mean."
+                f"No difference found between {level}{where}: all {terms.k} folds are used; "
+                f"{winner} has the best mean.{out}"
             )
         return (
             f"{winner}, or as good as it {others}{where}: decided after {folds_text(last.n)}; "
@@ -210,6 +214,8 @@ def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mea
     low, high = (100 * end / abs(mean) for end in (gaps[-1].low, gaps[-1].high))
     if not math.isfinite(high):
         return f"; {names[place]} is next."
+    if low == high:
+        return f"; {names[place]}, the next, is {side_of(low)}."
     if low < 0:
         return f"; {names[place]}, the next, is {side_of(low)} to {side_of(high)}."
     return f"; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
@@ -220,7 +226,7 @@ def _shown(names: Sequence[str], verdict: Verdict) -> str:
     others = [one for one in verdict.order if one != verdict.winner]
     alike = [names[one] for one in others if one not in verdict.worse]
     if not alike:
-        worse = "all others are" if others[1:] else "it is"
+        worse = "all others are" if others[1:] else f"{names[others[0]]} is"
         return f" It is shown on new data too that {worse} worse."
     rest = "; the others are worse there too" if len(alike) < len(others) else ""
     some = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} others"
@@ -259,11 +265,6 @@ def _loss(share: float) -> str:
     if not math.isfinite(share):
         return "not known yet"
     return f"{100 * share:.2g} %" if share >= 5e-6 or not share else "0.001 %"
-
-
-def listed(names: Sequence[str]) -> str:
-    """'A', 'A and B', 'A, B and C'."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 # A selection -> what is told of it: a row per round and contender, a sentence per round.

@@ -42,8 +42,7 @@ from ecv_core.figures.words import (
     counted,
     dataset_title,
     grams,
-    interval_sentences,
-    joined,
+    interval_lines,
     metric_label,
     rule_words,
     run_title,
@@ -53,6 +52,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import Moment, Run, Scores
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS
@@ -120,14 +120,14 @@ def data_sentences(specs: Sequence[RunSpec]) -> str:
         title = entry.title if entry.title != name else f"the dataset '{name}'"
         parts.append(f"{title}{cite(entry.bibtex)}{size}")
     if rated:
-        return f"We used {joined(parts)}, with all ratings as they are given."
+        return f"We used {listed(parts)}, with all ratings as they are given."
     if specs[0].task.of_table:
         return (
-            f"We used {joined(parts)}. Missing numbers were replaced by the median of the training "
+            f"We used {listed(parts)}. Missing numbers were replaced by the median of the training "
             "part, and each text of a column became a feature of its own."
         )
     return (
-        f"We used {joined(parts)}. Every interaction counts as positive feedback, whatever its "
+        f"We used {listed(parts)}. Every interaction counts as positive feedback, whatever its "
         "rating; users and items with fewer than five interactions were removed repeatedly until "
         "none was left (5-core), and sizes are those after this filtering."
     )
@@ -143,10 +143,10 @@ def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
 
     algorithms = distinct(specs, words)
     own = distinct([spec for spec in specs if spec.tracked], words)
-    said = f"The algorithm{'s were' if len(algorithms) > 1 else ' was'} {joined(algorithms)}."
+    said = f"The algorithm{'s were' if len(algorithms) > 1 else ' was'} {listed(algorithms)}."
     if own:
         said += (
-            f" The folds of {joined(own)} were computed by code outside e-fold, which reported "
+            f" The folds of {listed(own)} were computed by code outside e-fold, which reported "
             "their scores."
         )
     return said
@@ -238,7 +238,7 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
             return known.sentence(say)
         what = f"'{known.title}': {known.help}" if known else f"'{spec.rule}'."
         params = [f"{name} = {value}" for name, value in spec.rule_params]
-        chosen = f" Its parameters were {joined(params)}." if params else ""
+        chosen = f" Its parameters were {listed(params)}." if params else ""
         return (
             f"Evaluation was stopped by the rule {what}{chosen} It could stop after {least} at the "
             f"earliest. The interval is {t_interval}."
@@ -265,7 +265,7 @@ def energy_sentence(runs: Sequence[Run]) -> str:
     text = (
         f"The {counted(folds, 'fold')} {of}used {watt_hours(joules)} "
         f"({'; '.join(sources)}{meter}), which is {grams(sum(f.grams_co2e for f in facts))} "
-        f"CO2e with the electricity of {joined(countries)}."
+        f"CO2e with the electricity of {listed(countries)}."
     )
     text = f"{out} {text}" if len(ran) < len(every) else f"{text} {out}".strip()
     saved = [one.saved_joules for one in facts if one.saved_joules]
@@ -360,7 +360,10 @@ def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Descript
         runs: at least one, in the order of the table.
         made_with: versions, as `store.environment.environment` gives them.
     """
-    results = [verdict(runs[0]), *interval_sentences(runs[0])] if len(runs) == 1 else []
+    results = []
+    if len(runs) == 1:
+        intervals = [f"{line[0].upper()}{line[1:]}." for line in interval_lines(runs[0])]
+        results = [verdict(runs[0]), *intervals]
     specs = [run.spec for run in runs]
     text = [
         *_setup(specs),

@@ -1,6 +1,7 @@
 """What a page tells of a selection: lanes and sentences by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,12 @@ def test_all_folds_used_leaves_ties_and_places():
     assert last_step["state"].to_dict() == {"A": "leader", "B": "tied", "C": "behind"}
     assert last_step.loc["B", "says"] == "no difference to A found over all folds"
     assert last_step.loc["C", "says"] == "60.0 % behind, all folds used"
+    found = "No difference found between A and D: all 4 folds are used; A has the best mean."
+    verdict = replace(verdict, tied=(1,), worse=(2,))
+    said = verdict_sentence(["A", "D", "C"], TERMS, verdict, [last], (4, 4, 4), mean=0.5)
+    assert said == f"{found} It is shown on new data too that C is worse."
+    told = (["A", "D"], TERMS, replace(verdict, order=(0, 1)), [last], (4, 4))
+    assert verdict_sentence(*told, mean=0.5) == found
 
 
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
