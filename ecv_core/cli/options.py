@@ -243,16 +243,20 @@ def use_meters(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def place_of(options: argparse.Namespace) -> Iterator[Executor]:
+def place_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Executor]:
     """The executor that the options of `add_place` ask for; it ends with the block.
 
+    Args: no_energy: whether nothing is metered, so that several folds can be computed at once.
     Raises: InputError for a place that cannot be had.
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
+    from ecv_core.jobs.executors import unmetered
 
-    with closing(executor_on(options.on, nodes=options.nodes, site=options.site)) as one:
+    otherwise = unmetered if no_energy else None
+    asked = executor_on(options.on, nodes=options.nodes, site=options.site, otherwise=otherwise)
+    with closing(asked) as one:
         yield one
 
 

@@ -137,7 +137,7 @@ def study_command(options: argparse.Namespace) -> None:
             else:
                 failed.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
-        with place_of(options) as executor:
+        with place_of(options, no_energy=options.no_energy) as executor:
             studies.compute(
                 store,
                 todo,
@@ -299,7 +299,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 tqdm.write(leads, file=sys.stderr)
             told = len(rounds)
 
-        with place_of(options) as executor:
+        with place_of(options, no_energy=options.no_energy) as executor:
             selection_id, found = selections.compute(
                 store,
                 named,
@@ -440,7 +440,7 @@ def tune_command(options: argparse.Namespace) -> None:
     )
     with (
         tqdm(total=folds, unit="fold", disable=None, leave=False) as bar,
-        place_of(options) as executor,
+        place_of(options, no_energy=options.no_energy) as executor,
     ):
         says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
         tuned = tune(store, plan, executor=executor, speculate=options.speculate, says=says)

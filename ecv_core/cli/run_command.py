@@ -163,7 +163,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> None:
                 tqdm.write(run.doubt, file=sys.stderr)
 
         says = Says(fold=on_fold, trouble=gives_up(), progress=showing_phase(bar))
-        with place_of(options) as executor:
+        with place_of(options, no_energy=spec.no_energy) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
     run = store.run(run_id)

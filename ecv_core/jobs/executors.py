@@ -1,4 +1,4 @@
-"""What computes tasks: the fold itself, in this very process, or in one worker process.
+"""What computes tasks: the fold itself, in this very process, or in worker processes.
 
 An executor knows nothing of plans, runs or the database. Another one (many cores, a cluster) is a
 class with these four methods.
@@ -117,6 +117,10 @@ NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
 
 
+THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "MKL", "OPENBLAS", "RAYON", "NUMBA"))
+"""What the libraries of the models take their number of threads from."""
+
+
 _PROGRAM = "from ecv_core.jobs.executors import work; work()"
 _WARM_UP = None
 """To a worker, instead of a task."""
@@ -209,117 +213,158 @@ class Here:
         self._given.clear()
 
 
-class Worker:
-    """One process, started when it is first needed; killed when it has to stop.
+@dataclass(eq=False)
+class _Process:
+    """One worker process, and what it computes."""
 
-    It reads tasks from its standard input and writes what comes of them to its standard output.
-    When this program dies its input ends, and so does it.
+    popen: subprocess.Popen[bytes]
+    task: Task | None = None
+    progress: Progress = no_progress
+
+    def begin(self, compute: Compute, task: Task, progress: Progress) -> None:
+        self.task, self.progress = task, progress
+        self.say((compute, task.specs, task.fold))
+
+    def say(self, message: object) -> None:
+        assert self.popen.stdin is not None
+        pickle.dump(message, self.popen.stdin)
+        self.popen.stdin.flush()
+
+
+class Workers:
+    """One process, or several, started when they are first needed; killed when they have to stop.
+
+    A process reads tasks from its standard input and writes what comes of them to its standard
+    output. When this program dies its input ends, and so does it.
     """
 
-    places = 1
+    def __init__(self, compute: Compute = compute, *, most: int = 1) -> None:
+        """Nothing starts yet.
 
-    def __init__(self, compute: Compute = compute) -> None:
-        """Nothing starts yet. Args: compute: a function of a module, done with each task."""
+        Args:
+            compute: a function of a module, done with each task.
+            most: so many processes, which share the cores; several cannot be metered.
+        """
         self.compute = compute
         """May change from task to task."""
         self.surroundings: dict[str, str] = {}
         """What its environment has besides, from its next start on."""
+        if most > 1:
+            share = str(max(1, (os.cpu_count() or 1) // most))
+            self.surroundings = {name: os.environ.get(name, share) for name in THREADS}
+        self._most = most
+        self._largest = 0
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._processes: list[_Process] = []
         self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-        self._task: Task | None = None
-        self._progress: Progress = no_progress
+
+    @property
+    def places(self) -> int:
+        """As many as processes; no more than are busy where memory might not do for another."""
+        if self._most == 1:
+            return 1
+        busy = [one.popen.pid for one in self._processes if one.task is not None]
+        for pid in busy:
+            with suppress(psutil.Error):
+                self._largest = max(self._largest, psutil.Process(pid).memory_info().rss)
+        room = psutil.virtual_memory().available > self._largest
+        return self._most if room else max(1, min(self._most, len(busy)))
 
     def warm_up(self) -> None:
-        """Start the process, so that the first fold does not wait for it."""
-        self._send(_WARM_UP)
+        """Start a process, so that the first fold does not wait for it."""
+        if not self._processes:
+            self._idle()
 
     def submit(self, task: Task, progress: Progress) -> None:
-        """Give the process something to do; a new process if the last one is gone."""
-        self._task, self._progress = task, progress
+        """Give a process something to do; a new one if none is free, or the last one is gone."""
         try:
-            self._send((self.compute, task.specs, task.fold))
+            self._idle().begin(self.compute, task, progress)
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already
-            self._kill()
-            self._send((self.compute, task.specs, task.fold))
+            self.cancel(task)
+            self._idle().begin(self.compute, task, progress)
 
     def finished(self, seconds: float) -> Finished:
         end = time.monotonic() + seconds
-        while self._task is not None:
+        while any(process.task is not None for process in self._processes):
             try:
                 process, kind, *said = self._messages.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
-            if process is not self._process:
+            task = process.task
+            if task is None:
                 continue  # of one that was killed
-            task = self._task
             if kind == "computed":
                 yield Computed(task=task, place=said[0], result=said[1])
                 continue
-            self._task = None
+            process.task = None
             if kind == "died":
-                self._process = None
+                self._end(process)
+                self._most = max(1, self._most - 1)  # most likely because memory ran out
             yield Ended(task=task, error=said[0])
 
     def cancel(self, task: Task) -> None:
-        """Kill the process; the next submit starts another."""
-        self._task = None
-        self._kill()
+        """Kill its process; the next submit starts another."""
+        for process in [one for one in self._processes if one.task == task]:
+            self._end(process)
 
     def close(self) -> None:
-        self._kill()
+        for process in list(self._processes):
+            self._end(process)
 
-    def _send(self, message: object) -> None:
+    def _idle(self) -> _Process:
+        """A process that computes nothing; started where there is none."""
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._process = started(_PROGRAM, self.surroundings)
-                if message is not _WARM_UP and self.compute is compute:  # not in a fold's time
-                    self._say(self._process, _WARM_UP)
-                reader = threading.Thread(
-                    target=self._read, args=(self._process,), name="ecv-worker", daemon=True
-                )
-                reader.start()
-            process = self._process
-        self._say(process, message)
+            for process in [one for one in self._processes if one.task is None]:
+                if process.popen.poll() is None:
+                    return process
+                self._processes.remove(process)
+            process = _Process(started(_PROGRAM, self.surroundings))
+            self._processes.append(process)
+            if self.compute is compute and self._most == 1:  # not in a fold's time
+                process.say(_WARM_UP)
+            threading.Thread(
+                target=self._read, args=(process,), name="ecv-worker", daemon=True
+            ).start()
+            return process
 
-    @staticmethod
-    def _say(process: subprocess.Popen[bytes], message: object) -> None:
-        assert process.stdin is not None
-        pickle.dump(message, process.stdin)
-        process.stdin.flush()
-
-    def _read(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
-        assert process.stdin is not None
+    def _read(self, process: _Process) -> None:
+        popen = process.popen
+        assert popen.stdout is not None
+        assert popen.stdin is not None
         try:
             while True:
-                kind, *said = pickle.load(process.stdout)
+                kind, *said = pickle.load(popen.stdout)
                 if kind == "progress":
-                    if process is self._process:
-                        self._progress(*said)
+                    if process.task is not None:
+                        process.progress(*said)
                 else:
                     self._messages.put((process, kind, *said))
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
-            self._messages.put((process, "died", WorkerDied(ending(process.wait()))))
+            self._messages.put((process, "died", WorkerDied(ending(popen.wait()))))
         except Exception as error:
             log.exception("what a worker says cannot be read")
-            process.kill()
-            process.wait()
+            popen.kill()
+            popen.wait()
             self._messages.put((process, "died", RunError(failure(error))))
-        process.stdout.close()
+        popen.stdout.close()
         with suppress(OSError):  # what it had not read yet
-            process.stdin.close()
+            popen.stdin.close()
 
-    def _kill(self) -> None:
+    def _end(self, process: _Process) -> None:
         with self._lock:
-            process, self._process = self._process, None
-        if process is None:
-            return
+            if process in self._processes:
+                self._processes.remove(process)
+        process.task = None
         with suppress(psutil.Error):
-            for child in psutil.Process(process.pid).children(recursive=True):
+            for child in psutil.Process(process.popen.pid).children(recursive=True):
                 child.kill()
-        process.kill()
-        process.wait()
+        process.popen.kill()
+        process.popen.wait()
+
+
+def unmetered(compute: Compute = compute) -> Workers:
+    """For folds that no meter looks at: as many at once as there are cores."""
+    return Workers(compute, most=os.cpu_count() or 1)
 
 
 def work() -> None:

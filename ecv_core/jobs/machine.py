@@ -1,8 +1,8 @@
 """The machine to itself: folds on one machine run one after the other, in order of arrival.
 
-A file lock lets one fold compute. Who waits for it has a ticket, a small file that says who it is:
-the oldest ticket of a process that is alive comes next. The system gives the lock of a process that
-was killed free, and its ticket counts no more, so that nobody waits for the dead.
+Who waits has a ticket, a small file that says who it is: the oldest ticket of a process that is
+alive comes next. The ticket of a process that was killed counts no more, so that nobody waits for
+the dead. Folds that no meter looks at compute together, as many as there are cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import psutil
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from ecv_core.energy.load import Load
 from ecv_core.records.run import QUIET, Progress
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.25
 """How often a fold that waits looks again."""
+NEXT_SECONDS = 0.05
+"""How often the one that comes next does."""
 SAY_SECONDS = 1.0
 """After so long the log says for whom it waits."""
 ASLEEP_SECONDS = 10.0
@@ -50,42 +52,38 @@ def machine_for(spec: RunSpec, progress: Progress) -> Iterator[None]:
     if spec.share_machine:
         yield
         return
-    with machine_alone(progress):
+    with machine_alone(progress, metered=not spec.no_energy or spec.wait_for_quiet):
         if spec.wait_for_quiet:
             _wait_for_quiet(progress)
         yield
 
 
 @contextmanager
-def machine_alone(progress: Progress) -> Iterator[None]:
+def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]:
     """Have the machine alone: meters measure all of it, so two folds at once would count twice.
 
-    A lock that cannot be had at all, such as a file of somebody else, is no reason to fail. Who has
-    it already, as the body of a tracked loop that evaluates something, need not wait for itself.
+    A folder that cannot be written, such as one of somebody else, is no reason to fail. Who has the
+    machine already, as the body of a tracked loop that evaluates something, need not wait for
+    itself.
 
-    Args: progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
+    Args:
+        progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
+        metered: if not, others that are not metered have it meanwhile, too.
     """
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     folder = Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
-    machine = FileLock(folder.with_suffix(".lock"), is_singleton=True)
-    ticket: Path | None = None
-    held = False
+    # The clock since boot is the same for all processes, and is never set back.
+    ticket = folder / f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
     try:
         try:
-            if not machine.is_locked:
-                folder.mkdir(mode=0o700, exist_ok=True)
-                # The clock since boot is the same for all processes, and is never set back.
-                name = f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
-                _draw(folder / name)
-                ticket = folder / name
-            held = _acquired(machine, ticket, progress)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            _draw(ticket, metered=metered)
+            _wait_for_turn(ticket, FileLock(folder.with_suffix(".lock")), progress, metered=metered)
         except OSError as error:
             log.warning("folds of other programs are not waited for: %s", error)
         yield
     finally:
-        if held:
-            machine.release()
-        if ticket is not None:
+        with suppress(OSError):
             ticket.unlink(missing_ok=True)
 
 
@@ -99,7 +97,8 @@ class _Ticket:
     command: str
     since: str
     """When it came, or where it computes, when it began to; ISO 8601 in UTC."""
-    computes: bool = False
+    metered: bool
+    computes: bool
 
     @property
     def words(self) -> str:
@@ -108,7 +107,7 @@ class _Ticket:
         return f"waits for process {self.pid} since {clock}: {self.command}"
 
 
-def _draw(path: Path, *, computes: bool = False) -> None:
+def _draw(path: Path, *, metered: bool, computes: bool = False) -> None:
     """Have this process wait, or compute, from now on; a file that is whole at any time.
 
     Raises: OSError.
@@ -118,6 +117,7 @@ def _draw(path: Path, *, computes: bool = False) -> None:
         pid=os.getpid(),
         command=_command(),
         since=datetime.now(UTC).isoformat(),
+        metered=metered,
         computes=computes,
     )
     part = path.with_suffix(".part")
@@ -146,31 +146,27 @@ def _others(mine: Path) -> Iterator[tuple[str, _Ticket]]:
                 yield path.name, other
 
 
-def _acquired(machine: FileLock, ticket: Path | None, progress: Progress) -> bool:
-    """Wait for the machine, and say for whom. Raises: OSError; what progress raises."""
-    came, told = time.monotonic(), ""
+def _wait_for_turn(ticket: Path, gate: FileLock, progress: Progress, *, metered: bool) -> None:
+    """Until this one may compute; its ticket then says so. Raises: OSError; what progress raises.
+
+    Args: gate: one at a time looks who computes and begins.
+    """
+    came, told, cores = time.monotonic(), "", os.cpu_count() or 1
     while True:
-        others = [] if ticket is None else list(_others(ticket))
-        before = [one for name, one in others if ticket and name < ticket.name]
-        if not before:
-            try:
-                machine.acquire(timeout=LOOK_SECONDS)
-            except Timeout:  # of a program that came later and was quicker, or of a version before
-                pass
-            else:
-                if ticket is not None:
-                    with suppress(OSError):  # others then do not know since when
-                        _draw(ticket, computes=True)
-                return True
-        whom = next((one for _, one in others if one.computes), before[0] if before else None)
-        said = whom.words if whom else "waits for another program's fold"
+        with gate:
+            others = [(name, one) for name, one in _others(ticket) if one.pid != os.getpid()]
+            there = [one for _, one in others if one.computes]
+            before = [one for name, one in others if not one.computes and name < ticket.name]
+            alone = metered or any(one.metered for one in there) or len(there) >= cores
+            if not before and not (there and alone):
+                _draw(ticket, metered=metered, computes=True)
+                return
+        said = (there or before)[0].words
         progress(said[:PHASE_LENGTH], 0, 0)
         if said != told and time.monotonic() - came >= SAY_SECONDS:
             log.warning("%s; --share-machine waits for nobody", told := said)
-        if before:
-            time.sleep(LOOK_SECONDS)
-        if ticket is not None:
-            os.utime(ticket)
+        time.sleep(LOOK_SECONDS if before else NEXT_SECONDS)
+        os.utime(ticket)
 
 
 def _wait_for_quiet(progress: Progress) -> None:

@@ -1,6 +1,6 @@
 """Queued runs: the queue in the database, the plan behind a run, and the dashboard's manager.
 
-The manager is one thread, with one worker process or a cluster.
+The manager is one thread, with worker processes or a cluster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ecv_core import models
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Compute, Executor, Worker, compute, failure
+from ecv_core.jobs.executors import Compute, Executor, Workers, compute, failure, unmetered
 from ecv_core.jobs.owner import Heart, recover
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
@@ -128,6 +128,7 @@ def _alike(store: Store, first: Run) -> list[Run]:
         if (
             run.state is RunState.QUEUED
             and (run.started_by, run.anew) == (first.started_by, first.anew)
+            and run.spec.no_energy == first.spec.no_energy
             and owner_of(store, run.run_id) == owner
             and store.place_of(run.group) == place
             and ((record := plan_behind(store, run.group)) is None or record.kind != SELECTION)
@@ -145,8 +146,9 @@ CLOSE_SECONDS = 3.0
 
 
 class RunManager(Queue):
-    """Computes what is queued, in the background: one fold at a time, or on as many nodes as there
-    are where a cluster was chosen, or ECV_CLUSTER says one. One per process."""
+    """Computes what is queued, in the background: one fold at a time, as many as there are cores
+    where nothing is metered, or on as many nodes as there are where a cluster was chosen, or
+    ECV_CLUSTER says one. One per process."""
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -160,7 +162,7 @@ class RunManager(Queue):
         super().__init__(store)
         self._seconds = seconds
         self._calls = compute
-        self._worker = Worker(compute)
+        self._worker = Workers(compute)
         self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
         self._closing = False
@@ -238,7 +240,7 @@ class RunManager(Queue):
         try:
             says = Says(trouble=self._tell)
             run = self._store.run(run_id)
-            executor = self._executor_on(self._store.place_of(run.group) or place_asked())
+            executor = self._executor_on(self._store.place_of(run.group) or place_asked(), run)
             plan, book = plan_of(self._store, run, says, together=executor.places > 1)
             drive(
                 plan,
@@ -264,11 +266,13 @@ class RunManager(Queue):
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 
-    def _executor_on(self, place: str) -> Executor:
+    def _executor_on(self, place: str, run: Run) -> Executor:
         """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
+        if place == HERE and not run.spec.no_energy:
+            return self._worker
         if place not in self._executors:
             self._executors[place] = executor_on(
-                place, otherwise=lambda: self._worker, compute=self._calls
+                place, otherwise=lambda: unmetered(self._calls), compute=self._calls
             )
         return self._executors[place]
 

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import psutil
 import pytest
 
-from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Worker
+from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Progress, no_progress
@@ -56,11 +57,11 @@ def with_a_child(specs: Sequence[RunSpec], index: int, progress: Progress) -> Re
 
 
 @pytest.fixture
-def work() -> Iterator[Callable[[Compute], Worker]]:
-    made: list[Worker] = []
+def work() -> Iterator[Callable[[Compute], Workers]]:
+    made: list[Workers] = []
 
-    def make(compute: Compute) -> Worker:
-        made.append(Worker(compute))
+    def make(compute: Compute) -> Workers:
+        made.append(Workers(compute))
         return made[-1]
 
     yield make
@@ -68,7 +69,7 @@ def work() -> Iterator[Callable[[Compute], Worker]]:
         worker.close()
 
 
-def said_of(executor: Here | Worker, task: Task = TASK) -> list[Computed | Ended]:
+def said_of(executor: Here | Workers, task: Task = TASK) -> list[Computed | Ended]:
     """All that is told of a task, until it has ended."""
     said: list[Computed | Ended] = []
     end = time.monotonic() + 120
@@ -78,8 +79,8 @@ def said_of(executor: Here | Worker, task: Task = TASK) -> list[Computed | Ended
     return said
 
 
-@pytest.mark.parametrize("kind", [Here, Worker])
-def test_every_result_of_a_task_is_told_and_then_its_end(kind: type[Here | Worker]) -> None:
+@pytest.mark.parametrize("kind", [Here, Workers])
+def test_every_result_of_a_task_is_told_and_then_its_end(kind: type[Here | Workers]) -> None:
     executor = kind(shared)
     task = Task(specs=(SPEC, SPEC, SPEC), fold=1)
     executor.submit(task, no_progress)
@@ -161,3 +162,55 @@ def test_cancelled_a_worker_is_gone_with_all_that_it_started(work) -> None:
     _, left = psutil.wait_procs(family, timeout=60)
     assert left == []
     assert list(worker.finished(0)) == []
+
+
+def waits_for_the_other(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """Each fold ends only once the other has begun."""
+    folder = Path(os.environ["MEETING"])
+    (folder / str(index)).touch()
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.01)
+    yield 0, fold_result(index, float(os.getpid()))
+
+
+def dies(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    psutil.Process().kill()
+    yield
+
+
+def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("MEETING", str(tmp_path))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    workers = Workers(waits_for_the_other, most=2)
+    tasks = [Task(specs=(SPEC,), fold=fold) for fold in range(2)]
+    for task in tasks:
+        assert workers.places == 2
+        workers.submit(task, no_progress)
+    said: list[Computed | Ended] = []
+    while sum(isinstance(one, Ended) for one in said) < 2:
+        said += said_of(workers)
+    assert {one.task.fold for one in said if isinstance(one, Ended)} == {0, 1}
+    results = [one.result.score for one in said if isinstance(one, Computed)]
+    assert len(set(results)) == 2
+    assert workers.surroundings["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 2))
+    again = Task(specs=(SPEC,), fold=2)
+    workers.submit(again, no_progress)
+    computed, _ = said_of(workers, again)
+    assert computed.result.score in results  # a process stays for the next task
+    workers.close()
+
+
+def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypatch) -> None:
+    workers = Workers(with_a_child, most=2)
+    workers.submit(TASK, no_progress)
+    assert workers.places == 2
+    memory = psutil.virtual_memory()
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory._replace(available=0))
+    assert workers.places == 1
+    workers.close()
+    workers = Workers(dies, most=2)
+    workers.submit(TASK, no_progress)
+    (end,) = said_of(workers)
+    assert "was killed (SIGKILL)" in str(end.error)
+    assert workers.places == 1
+    workers.close()

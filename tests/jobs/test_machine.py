@@ -34,7 +34,7 @@ machine.ASLEEP_SECONDS = 1.0
 name, folder = sys.argv[1], Path(sys.argv[2])
 def progress(phase, step, steps):
     (folder / f"{name}-waits").write_text(phase)
-with machine.machine_alone(progress):
+with machine.machine_alone(progress, metered=not name.startswith("free")):
     with (folder / "order").open("a") as order:
         order.write(name + " ")
     while not (folder / f"{name}-go").exists():
@@ -130,8 +130,30 @@ def test_a_suspended_program_that_waits_holds_nobody_up(begin, tmp_path):
 
 
 def test_who_has_the_machine_has_it_within_again():
-    with machine_alone(no_progress), machine_alone(no_progress):
+    with machine_alone(no_progress), machine_alone(no_progress, metered=False):
         pass
+
+
+def test_folds_without_a_meter_compute_together_and_none_beside_one_with(begin, tmp_path):
+    cores = os.cpu_count() or 1
+    names = [f"free-{at}" for at in range(cores)]
+    for name in names:
+        begin(name)
+    assert order(tmp_path) == names
+    begin("metered")
+    begin("free-later")  # comes later than one that waits
+    begin("free-last")
+    assert order(tmp_path) == names
+    go(tmp_path, names[0])
+    until(lambda: (tmp_path / "metered-waits").exists())
+    for name in names[1:]:
+        assert order(tmp_path) == names
+        go(tmp_path, name)
+    until(lambda: len(order(tmp_path)) > cores)
+    assert order(tmp_path) == [*names, "metered"]
+    go(tmp_path, "metered")
+    if cores > 1:
+        until(lambda: order(tmp_path) == [*names, "metered", "free-later", "free-last"])
 
 
 def test_a_shared_machine_is_not_waited_for_and_its_energy_is_said_to_be_shared(begin):

@@ -26,8 +26,8 @@ from ecv_core.jobs.executors import (
     Ended,
     Results,
     Seldom,
-    Worker,
     WorkerDied,
+    Workers,
     node_here,
 )
 from ecv_core.jobs.metering import slurm_joules
@@ -197,7 +197,7 @@ class Node:
     """The process of this worker that computes, started when it is first needed."""
 
     def __init__(self) -> None:
-        self._worker: Worker | None = None
+        self._worker: Workers | None = None
         self._busy = threading.Lock()
         self._stopped: dict[str, float] = {}
 
@@ -216,7 +216,7 @@ class Node:
         """
         say({"key": call.key, "begun": name})
         with self._busy:
-            worker = self._worker or Worker()
+            worker = self._worker or Workers()
             self._worker = worker
             worker.compute = partial(compute_there, call.compute, folder, call.alone, name)
             worker.surroundings = _own_folder() if call.alone is not None else {}
@@ -227,7 +227,7 @@ class Node:
             worker.submit(call.task, Seldom(tell, TELL_SECONDS))
             return self._wait(worker, call, name)
 
-    def _wait(self, worker: Worker, call: Call, name: str) -> Answer:
+    def _wait(self, worker: Workers, call: Call, name: str) -> Answer:
         found: Answer = []
         while True:
             if call.key in self._stopped:
