@@ -151,7 +151,7 @@ class Book:
         state = self._ended.get(self._ids.get(_key(spec), ""))
         return state is not None and state is not RunState.FINISHED
 
-    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
+    def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> Mapping[int, FoldResult]:
         return self.results.folds(spec, user_scores=user_scores)
 
     # -- whose the runs are -------------------------------------------------------------------
@@ -275,7 +275,9 @@ class Book:
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
         if metric_of(run.spec).per_user:
-            scores = self.store.user_scores(run_id, [fold for fold in there if fold != result.fold])
+            metric = None if stopping.needs_user_scores(rule) else run.spec.metric_name
+            others = [fold for fold in there.values() if fold is not result]
+            scores = self.results.user_scores_in(run, others, metric)
             there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
         moments = _moments(run, rule, there)
         new = {moment.fold: moment for moment in moments if moment not in run.moments}

@@ -53,8 +53,9 @@ class ScoresKnown(Protocol):
     def ended(self, spec: RunSpec) -> bool:
         """Whether that run has failed or was cancelled since the driver began."""
 
-    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
-        """Fold -> result, whichever run has computed it; with every user's scores if asked for."""
+    def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> Mapping[int, FoldResult]:
+        """Fold -> result, whichever run has computed it; with every user's scores if asked for,
+        or those of one metric."""
 
 
 class Plan(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -181,6 +181,12 @@ class UserScores:
     def of(self, metric: str) -> NDArray[np.float32]:
         """One metric's scores; shape (evaluated users,)."""
         return self.values[:, self.metrics.index(metric)]
+
+    def only(self, metric: str) -> UserScores:
+        """Without the other metrics; all of them where this one is not there."""
+        if metric not in self.metrics or len(self.metrics) == 1:
+            return self
+        return replace(self, metrics=(metric,), values=self.of(metric)[:, None].copy())
 
 
 def user_table(

@@ -69,9 +69,9 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
 class Results:
     """The one way to fold scores.
 
-    Nothing is kept between calls, so that a fold that was committed meanwhile is there at the next
-    one. Errors, of every method: StoreError for a damaged run or scores, InputError for a damaged
-    file of a recorded run.
+    Only users' scores of one metric are kept between calls, so that a fold that was committed
+    meanwhile is there at the next one. Errors, of every method:
+    StoreError for a damaged run or scores, InputError for a damaged file of a recorded run.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class Results:
         self._store = store
         self._recorded = recorded
         self._folder = folder
+        self._columns: dict[tuple[str, int, str], UserScores] = {}
 
     def runs(self, spec: RunSpec, *, own: bool = False) -> list[Run]:
         """The runs with folds that have the same scores, whichever of the folds they run.
@@ -103,7 +104,7 @@ class Results:
         return sorted(runs, key=lambda run: -len(run.folds))
 
     def folds(
-        self, spec: RunSpec, *, own: bool = False, user_scores: bool = False
+        self, spec: RunSpec, *, own: bool = False, user_scores: bool | str = False
     ) -> dict[int, FoldResult]:
         """Every fold that there is, whichever run it is of, by index in ascending order.
 
@@ -112,14 +113,16 @@ class Results:
 
         Args:
             spec, own: as of `runs`.
-            user_scores: whether the folds carry users' scores, where they were kept.
+            user_scores: whether the folds carry users' scores, where they were kept; of one metric
+                alone where it is named.
         """
         chosen = self._chosen(spec, own=own)
         folds = {fold: result for fold, (_, result) in chosen.items()}
         runs = {run.run_id: run for run, _ in chosen.values()} if user_scores else {}
+        metric = user_scores if isinstance(user_scores, str) else None
         for run in runs.values():
-            wanted = [fold for fold, (its_run, _) in chosen.items() if its_run is run]
-            for fold, users in self._user_scores(run, wanted).items():
+            wanted = [result for its_run, result in chosen.values() if its_run is run]
+            for fold, users in self.user_scores_in(run, wanted, metric).items():
                 folds[fold] = replace(folds[fold], user_scores=users)
         return folds
 
@@ -144,6 +147,24 @@ class Results:
             return self._user_scores(of)
         folds = self.folds(of, user_scores=True)
         return {fold: one.user_scores for fold, one in folds.items() if one.user_scores}
+
+    def user_scores_in(
+        self, run: Run, results: Collection[FoldResult], metric: str | None = None
+    ) -> dict[int, UserScores]:
+        """Fold -> every user's scores of some folds of a run, where they were kept.
+
+        Args: metric: that alone, which is not unpacked again at the next call; all without it.
+        """
+        if metric is None:
+            return self._user_scores(run, [result.fold for result in results])
+        found = {}
+        for fold in (result.fold for result in results):
+            users = self._columns.get((run.run_id, fold, metric))
+            if users is None and (users := self._user_scores(run, [fold]).get(fold)) is not None:
+                users = self._columns[run.run_id, fold, metric] = users.only(metric)
+            if users is not None:
+                found[fold] = users
+        return found
 
     def with_user_scores(self, run: Run) -> Run:
         """The run, its folds with every user's scores where they were kept."""

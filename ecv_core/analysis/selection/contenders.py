@@ -63,7 +63,7 @@ def aligned(contenders: Sequence[Scores]) -> list[Scores]:
         contenders: with `user_ids` where they have `users`.
     """
     ids = [one.user_ids for one in contenders if one.user_ids is not None]
-    if not ids:
+    if not ids or all(np.array_equal(ids[0], one) for one in ids[1:]):
         return list(contenders)
     everybody = np.unique(np.concatenate(ids))
     return [_over(one, everybody) for one in contenders]

@@ -73,9 +73,19 @@ def _algorithm(one: Scores) -> str:
 class PairedScores:
     """Differences from the contenders' scores as they are now, one set of folds at a time."""
 
-    def __init__(self, contenders: Sequence[Scores]) -> None:
+    def __init__(self, contenders: Sequence[Scores], *, before: PairedScores | None = None) -> None:
+        """Of these contenders.
+
+        Args: before: of the same with fewer folds, whose differences need not be worked out again.
+        """
         self._contenders = contenders
         self._levels: dict[tuple[int, int, int], Difference] = {}
+        if before is not None and all(
+            np.array_equal(now.folds[there], then.folds[there])
+            for now, then in zip(contenders, before._contenders, strict=True)
+            if (there := ~np.isnan(then.folds)).any()
+        ):
+            self._levels = before._levels
 
     def between(self, one: int, other: int, folds: int) -> Difference:
         if one > other:

@@ -18,6 +18,7 @@ import numpy as np
 from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders, parse_contender
 from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
+from ecv_core.analysis.selection.evidence import PairedScores
 from ecv_core.analysis.selection.replay import Played, as_so_far, follow, joules_of
 from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
@@ -193,6 +194,9 @@ class SelectPlan:
                 the folds that follow if folds go on as they did; 0 for the current one alone.
         """
         self.named, self.terms, self._speculate = named, terms, speculate
+        self._scores: dict[str, tuple[object, Scores]] = {}
+        """Of each contender, and what they are made of."""
+        self._paired: PairedScores | None = None
 
     @classmethod
     def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
@@ -252,7 +256,8 @@ class SelectPlan:
         """
         contenders = tuple(self._contenders(known))
         check_contenders(contenders)
-        followed = follow(contenders, range(self.terms.k), self.terms)
+        self._paired = PairedScores(contenders, before=self._paired)
+        followed = follow(contenders, range(self.terms.k), self.terms, self._paired)
         spent = joules_of(contenders, followed.ran)
         played = None
         if followed.verdict is not None:
@@ -281,9 +286,12 @@ class SelectPlan:
         found = []
         for name, spec in self.named:
             per_user = metric_of(spec).per_user
-            folds = known.folds(spec, user_scores=per_user).values()
+            folds = known.folds(spec, user_scores=per_user and spec.metric_name).values()
             usable = [fold for fold in folds if fold.user_scores is not None or not per_user]
-            found.append(replace(scores_of(spec, usable), name=name))
+            key = [(fold.fold, fold.score, id(fold.user_scores)) for fold in usable]
+            if name not in self._scores or self._scores[name][0] != key:
+                self._scores[name] = key, replace(scores_of(spec, usable), name=name)
+            found.append(self._scores[name][1])
         return aligned(found)
 
     def _sharing(self, now: Standing, next_one: int, index: int) -> list[int]:
