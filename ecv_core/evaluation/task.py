@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
@@ -169,13 +171,34 @@ def best_without_scores(task: EvaluatedFold, n: int) -> Callable[[NDArray[np.int
         refuse_not_finite(common)
         row = common + nothing
         ranking = np.argsort(-row)
-        return lambda users: kernels.best_of_common(users, row, *seen, ranking, n)
+        return lambda users: _on_every_core(
+            lambda part: kernels.best_of_common(part, row, *seen, ranking, n), users
+        )
     if product is None:
         return None
     left, right = map(_arrays, product)
     refuse_not_finite(left[2])
     refuse_not_finite(right[2])
-    return lambda users: kernels.best_of_product(users, *left, *right, *seen, nothing, n)
+    return lambda users: _on_every_core(
+        lambda part: kernels.best_of_product(part, *left, *right, *seen, nothing, n), users
+    )
+
+
+def _on_every_core(
+    rank: Callable[[NDArray[Any]], NDArray[np.int64]], rows: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Lists of some rows, parts of them at once: compiled code leaves Python to other threads."""
+    from numba import config
+
+    parts = np.array_split(rows, config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    return (
+        rank(rows) if len(parts) == 1 else np.concatenate([*_threads(len(parts)).map(rank, parts)])
+    )
+
+
+@cache
+def _threads(many: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(many)
 
 
 def _arrays(matrix: csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
@@ -196,7 +219,7 @@ def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np
     if here and _KERNELS in sys.modules and n * HEAP <= scores.shape[1]:
         from ecv_core.evaluation.kernels import best_of_scores
 
-        return best_of_scores(np.asarray(scores), n)
+        return _on_every_core(lambda part: best_of_scores(part, n), np.asarray(scores))
     if isinstance(scores, np.ndarray):
         return best_of(scores, n)
     import torch

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 import torch
@@ -23,10 +24,11 @@ class Says:
         raise AssertionError("every item is scored")
 
 
-@pytest.fixture
-def compiled(monkeypatch):
-    """Small data are ranked as large ones are."""
+@pytest.fixture(params=[1, 3])
+def compiled(request, monkeypatch):
+    """Small data are ranked as large ones are, on one core and on several."""
     monkeypatch.setattr(task, "COMPILED_CELLS", 0)
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", request.param)
 
 
 def sparse(rng, shape, density, values):
