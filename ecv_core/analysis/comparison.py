@@ -116,9 +116,8 @@ def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]
     Where every user's score is known for both, users are paired: each one's mean over the folds
     that both runs have. Otherwise folds are paired, with a correction for their dependence.
 
-    Args:
-        runs: at least two, each with an id of its own; their folds carry users' scores, as far as
-            they were kept.
+    Args: runs: at least two, each with an id of its own; their folds carry users' scores, as far as
+        they were kept.
     Returns: the tested pairs, in the order of the runs; and the others.
     """
     untested: list[Untested] = []

@@ -428,8 +428,7 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
 def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of the 95 % percentile interval over the last axis; NaN where there is no sample.
 
-    Args:
-        samples: shape (..., resamples); NaN does not count.
+    Args: samples: shape (..., resamples); NaN does not count.
     """
     known = ~np.isnan(samples).all(axis=-1)
     ends = np.full((2, *known.shape), np.nan)

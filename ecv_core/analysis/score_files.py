@@ -43,13 +43,12 @@ _GZIP = b"\x1f\x8b"
 def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
     """The contenders of a scores file, each with all folds and the same users.
 
-    Args:
-        path: CSV, CSV.gz or Parquet with the columns of COLUMNS and USER, one row per contender,
-            fold and user, or without USER, one row per contender and fold, named in any case;
-            'contender' may be called 'system', 'model' or 'algorithm', 'score' as a metric where no
-            other column is left; else others are ignored. Or one column per contender and one row
-            per fold; or one row per contender and one column per fold. A column that numbers the
-            rows, under a name such as 'index', is no contender where there are others.
+    Args: path: CSV, CSV.gz or Parquet with the columns of COLUMNS and USER, one row per contender,
+        fold and user, or without USER, one row per contender and fold, named in any case;
+        'contender' may be called 'system', 'model' or 'algorithm', 'score' as a metric where no
+        other column is left; else others are ignored. Or one column per contender and one row per
+        fold; or one row per contender and one column per fold. A column that numbers the rows,
+        under a name such as 'index', is no contender where there are others.
     Returns: the contenders in the order in which they first appear, and the names of the folds
         likewise: fold i of a contender is the i-th of them.
     Raises: InputError for a file that cannot be read, a column or value that is missing, a score
@@ -62,8 +61,7 @@ def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
 def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
     """The fold scores of each contender in a small CSV, of as many folds as can be explored.
 
-    Args:
-        source: the file, as a path or as its content; see `read_contenders`.
+    Args: source: the file, as a path or as its content; see `read_contenders`.
     Returns: name -> scores; shape (folds,), the same for all.
     Raises: InputError as `read_contenders`, if scores never vary, or there are fewer than two folds
         or more than MAX_K.

@@ -28,8 +28,7 @@ _PARTS = {
 def parts_frame(folds: Mapping[int, FoldParts]) -> pd.DataFrame:
     """The counts of some folds as a table.
 
-    Args:
-        folds: index -> its counts; at least one.
+    Args: folds: index -> its counts; at least one.
     Returns: one row per fold and part that occurs: fold, part, users, items, interactions, percent
         (of all interactions); baskets, from and to (days, UTC) where the dataset has them.
     """

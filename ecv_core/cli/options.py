@@ -109,8 +109,7 @@ def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
 def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -> None:  # noqa: ANN401
     """Add the option of one setting.
 
-    Args:
-        changed: what is otherwise in this command, as for `add_argument`.
+    Args: changed: what is otherwise in this command, as for `add_argument`.
     """
     known = SETTINGS[name]
     about: dict[str, Any] = {"dest": name, "help": _help(known).replace("%", "%%")}
@@ -170,8 +169,7 @@ OF_SPLITS = ("split", "k", "seed")
 def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # noqa: ANN401
     """Add them to a command's parser.
 
-    Args:
-        of_seed: what is otherwise with the seed in this command, as for `add_argument`.
+    Args: of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS
 

@@ -116,10 +116,7 @@ def check_data(spec: RunSpec) -> None:
 
 
 def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = False) -> None:
-    """Go on with a run that was cut off.
-
-    Raises: InputError where somebody was quicker.
-    """
+    """Go on with a run that was cut off. Raises: InputError where somebody was quicker."""
     from ecv_core.jobs.manager import Queue
 
     if not Queue(store).resume(run.run_id, full=full):

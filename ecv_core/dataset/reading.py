@@ -377,8 +377,7 @@ def _usable(
 ) -> dict[str, Any]:
     """The rows of a batch that can be used, and the others counted, the first of them told.
 
-    Args:
-        before: how many rows were in the batches before.
+    Args: before: how many rows were in the batches before.
     """
     comma = layout.separator != ","
     columns: dict[str, Any] = {}

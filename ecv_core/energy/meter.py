@@ -302,8 +302,7 @@ LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
 def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
-    Args:
-        name: of what the meter assumes, under which the answer is remembered.
+    Args: name: of what the meter assumes, under which the answer is remembered.
     Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
         now, or nothing can be measured.
     """

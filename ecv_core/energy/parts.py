@@ -117,8 +117,7 @@ def left_in_words(runs: Iterable[Metered]) -> str:
 def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     """How the energy of these folds is made up: measured parts first, none that is zero.
 
-    Args:
-        folds: of any runs; those without a meter count nothing.
+    Args: folds: of any runs; those without a meter count nothing.
     """
     names = (PROCESSOR["rapl"], GPU, *WHOLE.values(), *PROCESSOR.values(), MEMORY)
     sums = dict.fromkeys(names, 0.0)

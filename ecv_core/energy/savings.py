@@ -55,8 +55,7 @@ class EnergyFacts:
 def later_mean(costs: Sequence[float]) -> float:
     """What one more fold costs: the mean without the first fold, which also pays for start-up.
 
-    Args:
-        costs: of the folds that ran, in their order; at least one, which then stands alone.
+    Args: costs: of the folds that ran, in their order; at least one, which then stands alone.
     """
     return fmean(costs[1:] or costs)
 

@@ -169,8 +169,7 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
 def spaces_figure(recorded: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     """Figure 2 of Meng et al.: each configuration's score under the first split and the others.
 
-    Args:
-        recorded: a file of `store.recorded.SPACES`.
+    Args: recorded: a file of `store.recorded.SPACES`.
     """
     colours = palette(dark)
     figure = go.Figure()

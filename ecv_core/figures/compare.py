@@ -143,8 +143,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
     Intervals that are made in different ways differ in mark and colour, and are named.
 
-    Args:
-        frame: from `compare.compare_frame`, at least one row.
+    Args: frame: from `compare.compare_frame`, at least one row.
     """
     colours = palette(dark)
     panels = list(frame.groupby(["dataset", "metric"], sort=False))
@@ -298,9 +297,8 @@ _HEIGHT = 260
 def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Each run with a score and metered energy; shares compare where scores themselves do not.
 
-    Args:
-        frame: columns name, of (what scores compare within), score, higher (whether a higher one
-            is better), mwh and picked.
+    Args: frame: columns name, of (what scores compare within), score, higher (whether a higher one
+        is better), mwh and picked.
     Returns: those rows, with share: percent of the best score of its `of`, which has 100.
     """
     known = frame.dropna(subset=["score", "mwh"])
@@ -313,8 +311,7 @@ def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
 def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """A point per run, in the colour of its dataset and metric; picked ones are filled and ringed.
 
-    Args:
-        frame: from `spent_frame`, at least one row.
+    Args: frame: from `spent_frame`, at least one row.
     """
     colours = palette(dark)
     figure = go.Figure()
@@ -400,8 +397,7 @@ def lanes_sentence(frame: pd.DataFrame) -> str:
 def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """The lanes below each other on one axis of time, a colour per run, late folds hatched.
 
-    Args:
-        frame: as `lanes_frame` makes it; at least one row.
+    Args: frame: as `lanes_frame` makes it; at least one row.
     """
     colours = palette(dark)
     begin = frame["began"].min()

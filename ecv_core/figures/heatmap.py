@@ -40,8 +40,7 @@ _SHORT = 14
 def number_size(columns: int, least: int = 11) -> int:
     """Pixels of the numbers' type: two of them side by side must not touch.
 
-    Args:
-        least: what many columns get; longer numbers less than short ones.
+    Args: least: what many columns get; longer numbers less than short ones.
     """
     return min(16, max(least, 128 // max(1, columns)))
 
@@ -383,8 +382,7 @@ _SCALE = CellScale(
 def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """A heatmap: the fainter the colour, the nearer to the dataset's best; the best is bold.
 
-    Args:
-        scores: as `figures.study_summary.scores_frame` makes it.
+    Args: scores: as `figures.study_summary.scores_frame` makes it.
     """
     datasets, algorithms = list(scores["dataset"].unique()), list(scores["algorithm"].unique())
     shape = (len(datasets), len(algorithms))

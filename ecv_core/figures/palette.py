@@ -246,8 +246,7 @@ class CellScale:
 def difference_scale(cells: pd.DataFrame) -> CellScale:
     """Of figure 2; one wild cell does not flatten all others.
 
-    Args:
-        cells: with the column difference_percent, of all alphas that are to be comparable.
+    Args: cells: with the column difference_percent, of all alphas that are to be comparable.
     """
     worst = float(cells["difference_percent"].quantile(0.99))
     return CellScale(

@@ -43,8 +43,7 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
 
     It shows the contenders near the leader; whoever is far behind is an arrow at its end.
 
-    Args:
-        lanes: as `analysis.selection.document.lanes` makes them.
+    Args: lanes: as `analysis.selection.document.lanes` makes them.
     """
     last = lanes[lanes["step"] == lanes["step"].max()]
     behind = last.loc[last["state"] != "leader", "behind"].dropna()
@@ -220,8 +219,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figure 1 of Anelli et al. (2019): a lower curve tells the settings apart better.
 
-    Args:
-        frame: columns rank, metric, p and sd; in the order in which metrics are named.
+    Args: frame: columns rank, metric, p and sd; in the order in which metrics are named.
     """
     colours = palette(dark)
     figure = go.Figure()

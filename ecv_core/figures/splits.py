@@ -133,8 +133,7 @@ _MOST_SHOWN = 3
 def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Algorithms by splits: rank, arrow against the reference, score.
 
-    Args:
-        ranks: as `rank_swaps.ranks_frame` makes it: the reference first.
+    Args: ranks: as `rank_swaps.ranks_frame` makes it: the reference first.
     """
     splits, algorithms = list(ranks["split"].unique()), list(ranks["algorithm"].unique())
     shape = (len(splits), len(algorithms))
@@ -183,8 +182,7 @@ def rank_table_words(ranks: pd.DataFrame) -> str:
 def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Kendall's tau between every two splits, with its interval, as a triangle.
 
-    Args:
-        taus: as `rank_swaps.taus_frame` makes it.
+    Args: taus: as `rank_swaps.taus_frame` makes it.
     """
     columns, rows = list(taus["split"].unique()), list(taus["other"].unique())
     wide = (

@@ -97,8 +97,7 @@ class Summary:
     def rules(self, known: Known) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.
 
-        Args:
-            known: the curves of rules that need users' scores; may be empty.
+        Args: known: the curves of rules that need users' scores; may be empty.
         """
         others = compared_curves(self.tradeoff.systems, known)
         return rules_frame(self.tradeoff, others, self.alphas)

@@ -37,8 +37,7 @@ def legend(rule: str) -> str:
 def highest_difference(frame: pd.DataFrame) -> float:
     """End of the trade-off's upward axis: one wild system does not flatten all others.
 
-    Args:
-        frame: from `tradeoff.tradeoff_frame`.
+    Args: frame: from `tradeoff.tradeoff_frame`.
     """
     alphas = frame[frame["kind"].isin([AVERAGE, PAPER])]["difference_percent"].max()
     systems = frame[frame["kind"] == SYSTEM]["difference_percent"]
@@ -215,8 +214,7 @@ BARS, MEAN = 0, 1
 def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Bars over the folds 1 .. k and a mark at the mean; `stops_steps` fills them in.
 
-    Args:
-        frame: from `tradeoff.stops_frame`.
+    Args: frame: from `tradeoff.stops_frame`.
     """
     colours = palette(dark)
     k = int(frame["n"].max())

@@ -461,8 +461,7 @@ class Costs:
     def _needed(self, *, divided: bool) -> tuple[Counter[str], list[tuple[Energy, float]], float]:
         """What the last configuration needs: its own parts, and all common ones up to it.
 
-        Args:
-            divided: a common part counts as divided by those that were still to come.
+        Args: divided: a common part counts as divided by those that were still to come.
         Returns: seconds by part; energies, each with the share of it; processor seconds.
         """
         seconds: Counter[str] = Counter()

@@ -53,10 +53,7 @@ class GivesUp:
         """What was raised; None while all is well."""
 
     def __call__(self, sentence: str | None) -> None:
-        """As `Says.trouble`.
-
-        Raises: RunError after SAVE_ATTEMPTS in a row.
-        """
+        """As `Says.trouble`. Raises: RunError after SAVE_ATTEMPTS in a row."""
         self._failed = self._failed + 1 if sentence else 0
         if sentence and self._failed == 1:
             self._say(sentence)
@@ -326,8 +323,7 @@ class Book:
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 
-        Args:
-            under_way: tasks that are computed still, whose runs go on.
+        Args: under_way: tasks that are computed still, whose runs go on.
         """
         going = {run_id for task in under_way for run_id in self._ids_of(task.specs)}
         for run_id in (self._ids_of(specs) & self._running) - going:
@@ -337,8 +333,7 @@ class Book:
     def forgo(self, task: Task, under_way: Iterable[Task]) -> None:
         """The task's fold is not computed: nobody needs it any more.
 
-        Args:
-            under_way: other tasks, as of `settle`.
+        Args: under_way: other tasks, as of `settle`.
         """
         self.begin_on(task, None)
         for run_id in self._ids_of(task.specs) & self._running:
@@ -371,8 +366,7 @@ class Book:
     def rescue(self, error: StoreError | RunError) -> RunError | None:
         """Keep the folds of this book in a file of their own, where the database lacks one.
 
-        Args:
-            error: that has ended the plan.
+        Args: error: that has ended the plan.
         Returns: what says where; None where all of them can be read again.
         """
         try:

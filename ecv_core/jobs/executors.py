@@ -166,8 +166,7 @@ class Executor(Protocol):
     def submit(self, task: Task, progress: Progress) -> None:
         """Begin with a task, or have it wait for its place.
 
-        Args:
-            progress: told where it is, from any thread; it must return at once.
+        Args: progress: told where it is, from any thread; it must return at once.
         """
 
     def finished(self, seconds: float) -> Finished:

@@ -28,9 +28,8 @@ BEAT_SECONDS = 3.0
 def recover(store: Store, *, serves: bool = False) -> bool:
     """Mark runs whose program is gone as interrupted, so that they can be resumed.
 
-    Args:
-        serves: whether this process takes over what waits in the queues of dashboards that are
-            gone.
+    Args: serves: whether this process takes over what waits in the queues of dashboards that are
+        gone.
     Returns: whether it took something over.
     Raises: StoreError.
     """

@@ -70,8 +70,7 @@ class Plan(Protocol):
         A driver with one place takes the first only, so bets come last. A bet under way that the
         plan would not make any more is cancelled; to see that it is asked as if nothing were.
 
-        Args:
-            under_way: tasks that are being computed; they are not to be given again.
+        Args: under_way: tasks that are being computed; they are not to be given again.
         Returns: empty while there is nothing to do but to wait for what is under way; the plan is
             done once nothing is.
         Raises: InputError where it cannot go on, with the way out.

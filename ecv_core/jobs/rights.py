@@ -106,9 +106,8 @@ _WHY: Mapping[PersonRole, str] = {
 def refusal(action: Action, actor: Actor, *belongs_to: str) -> str | None:
     """Why somebody may not do this, as one sentence; None where they may.
 
-    Args:
-        belongs_to: the ids of those who started what it is done to; empty for what is nobody's,
-            such as runs of a command line.
+    Args: belongs_to: the ids of those who started what it is done to; empty for what is nobody's,
+        such as runs of a command line.
     """
     if action not in _MAY[actor.role]:
         return _WHY[actor.role].format(action.value)
@@ -210,8 +209,7 @@ def settings() -> Settings:
 def visitor(secret: str) -> Actor:
     """A visitor of a public dashboard.
 
-    Args:
-        secret: what only this visitor's browser holds; a hash of it is kept, and not the secret.
+    Args: secret: what only this visitor's browser holds; a hash of it is kept, and not the secret.
     """
     mark = sha256(f"e-fold visitor {secret}".encode()).hexdigest()[:24]
     return Actor(id=f"visitor:{mark}", role=PersonRole.VISITOR)
@@ -506,8 +504,7 @@ class Handling:
     def __init__(self, store: Callable[[], Store], actor: Actor) -> None:
         """Nothing is asked of the database yet.
 
-        Args:
-            store: gives the database, which keeps how people are called.
+        Args: store: gives the database, which keeps how people are called.
         """
         self._store = store
         self.actor = actor

@@ -164,9 +164,8 @@ def as_given(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:
 def lists_of(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> tuple[NDArray[np.int64], str]:
     """Each user's list, best first, and a note where users with something held out have none.
 
-    Args:
-        table: `user_id`, `item_id`, and `rank` (1 is best), or `score` (higher is better); without
-            either the rows of a user are in their order.
+    Args: table: `user_id`, `item_id`, and `rank` (1 is best), or `score` (higher is better);
+        without either the rows of a user are in their order.
     Returns: item codes, -1 where a list is shorter; shape (users, n).
     Raises: InputError for what is unknown, there twice, no candidate, or too short.
     """
@@ -186,8 +185,7 @@ def lists_of(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> tuple[NDArra
 def ratings_of(handed: Handed, table: pd.DataFrame) -> NDArray[np.float64]:
     """Predicted ratings in the order of the held-out ones; shape (held-out ratings,).
 
-    Args:
-        table: `user_id`, `item_id` and `prediction` (or `score`), for every row of fold.test.
+    Args: table: `user_id`, `item_id` and `prediction` (or `score`), for every row of fold.test.
     Raises: InputError for what is missing, there twice, or not held out.
     """
     import pandas as pd

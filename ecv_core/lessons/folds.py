@@ -99,8 +99,7 @@ def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
 def widths_frame(scores: NDArray[np.float64]) -> pd.DataFrame:
     """One row per number of folds, in their order, with the WIDTHS_COLUMNS.
 
-    Args:
-        scores: shape (k,), k at least 2.
+    Args: scores: shape (k,), k at least 2.
     """
     rows = []
     for n in range(2, len(scores) + 1):

@@ -124,8 +124,7 @@ def as_data(given: object) -> Data:
 def dataset_id(given: object) -> str:
     """The id by which a run names its data; what is in memory is held for this process.
 
-    Args:
-        given: an id; or as `as_data`.
+    Args: given: an id; or as `as_data`.
     Raises: InputError, DatasetError for what cannot be used.
     """
     if isinstance(given, str):

@@ -128,12 +128,11 @@ class Tracked:
     def report(self, reported: object) -> None:
         """What the fold gave; it is on disk, with what the rule makes of it, when this returns.
 
-        Args:
-            reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
-                fold's score as one number; or recommendations, a table with `user_id` and
-                `item_id` and where rows are not in order `rank` or `score`, which are evaluated
-                here under full ranking; or predicted ratings, with `prediction`; or the scores of
-                all users and items, in the order of `fold.matrices`, shape (users, items).
+        Args: reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
+            fold's score as one number; or recommendations, a table with `user_id` and `item_id` and
+            where rows are not in order `rank` or `score`, which are evaluated here under full
+            ranking; or predicted ratings, with `prediction`; or the scores of all users and items,
+            in the order of `fold.matrices`, shape (users, items).
         Raises: InputError for what cannot be a report of this fold, or outside the loop.
         """
         now = self._open

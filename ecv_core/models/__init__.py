@@ -71,10 +71,7 @@ def serving(task: Task) -> list[str]:
 
 
 def algorithm(algorithm_id: str) -> Algorithm:
-    """The algorithm with this id.
-
-    Raises: UnknownName, with the ids that exist.
-    """
+    """The algorithm with this id. Raises: UnknownName, with the ids that exist."""
     try:
         return ALGORITHMS[algorithm_id]
     except KeyError:

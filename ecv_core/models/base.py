@@ -26,8 +26,7 @@ class Fitted(Protocol):
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users of the training matrix; higher is better.
 
-        Args:
-            users: row numbers of the training matrix; shape (block,).
+        Args: users: row numbers of the training matrix; shape (block,).
         Returns: float32, shape (block, items), finite, as an array or a tensor on any device; the
             caller may overwrite it.
         """
@@ -71,9 +70,8 @@ class SharedFit(Protocol):
     ) -> Iterator[tuple[int, Fitted]]:
         """Do what all of them need, and then finish one after the other, as they are asked for.
 
-        Args:
-            models: unfitted, of the configurations; the other arguments are those of
-                `Recommender.fit`.
+        Args: models: unfitted, of the configurations; the other arguments are those of
+            `Recommender.fit`.
         Returns: in the order that costs least, the place of a configuration among those given, and
             its model, which is good until the next one is asked for.
         Raises: as `Recommender.fit`, for the configuration that comes next.
@@ -256,8 +254,7 @@ class Algorithm:
     def shares_with(self, params: Params) -> Params | None:
         """What configurations that are fitted together have in common; None for one on its own.
 
-        Args:
-            params: every parameter of a configuration.
+        Args: params: every parameter of a configuration.
         """
         if self.sharing is None or not self.sharing.possible(dict(params)):
             return None

@@ -27,8 +27,7 @@ _DRAWS = 20
 class Popular:
     """Scores an item by its number of training interactions, the same for every user.
 
-    Args:
-        batch_size: 0 counts every interaction; otherwise see `_once_per_batch`.
+    Args: batch_size: 0 counts every interaction; otherwise see `_once_per_batch`.
     """
 
     def __init__(self, batch_size: int = 0) -> None:

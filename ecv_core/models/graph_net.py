@@ -110,8 +110,7 @@ class GraphNet(PairNet):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Final vectors of users and of items, whose products are scores.
 
-        Args:
-            of: in training, the users and the items that the batch is about; None for all.
+        Args: of: in training, the users and the items that the batch is about; None for all.
         """
 
     def learn(

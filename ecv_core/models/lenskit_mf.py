@@ -64,8 +64,7 @@ def lenskit_trains(diverged: str) -> Iterator[None]:
     busy by waiting between small products: a fit of implicit-mf on ml-100k would take twice as
     long. The compiled part panics, which is no Exception, on a singular system.
 
-    Args:
-        diverged: what is said of that.
+    Args: diverged: what is said of that.
     """
     from threadpoolctl import threadpool_limits
 

@@ -53,9 +53,8 @@ def pairs_of(train: csr_array) -> float:
 def dense_counts(train: csr_array) -> torch.Tensor:
     """Users that each pair of items shares; an item with itself: its users.
 
-    Args:
-        train: shape (users, items), each stored entry 1.0; of other entries the products are
-            summed instead.
+    Args: train: shape (users, items), each stored entry 1.0; of other entries the products are
+        summed instead.
     Returns: float32, shape (items, items), symmetric; counts are exact below 2^24 users.
     """
     import torch

@@ -34,8 +34,7 @@ class Estimator:
         """A pipeline, not fitted: missing numbers filled in by the median, features scaled if
         distances or penalties look at them, and the estimator.
 
-        Args:
-            seed: its `random_state`, where it has one.
+        Args: seed: its `random_state`, where it has one.
         """
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline

@@ -89,8 +89,7 @@ class Validation:
     def ndcg(self, score: Callable[[NDArray[np.intp]], torch.Tensor]) -> float:
         """Mean nDCG@100 of the hidden interactions, among all items a user does not have visible.
 
-        Args:
-            score: users (block,) -> scores (block, items), as `Recommender.score`; overwritten.
+        Args: score: users (block,) -> scores (block, items), as `Recommender.score`; overwritten.
         """
         import torch
 

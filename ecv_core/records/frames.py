@@ -18,8 +18,7 @@ def with_columns(
 ) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
     """A function's frame keeps what its columns mean; `column_texts` gives it.
 
-    Args:
-        texts: column -> what it means.
+    Args: texts: column -> what it means.
     """
 
     def decorated(make: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:

@@ -183,8 +183,7 @@ class History:
     def of(cls, interactions: Interactions, chosen: NDArray[np.bool_]) -> Self:
         """What is known of these interactions, in the order of users and then items.
 
-        Args:
-            chosen: which; shape (interactions,), no user and item twice among them.
+        Args: chosen: which; shape (interactions,), no user and item twice among them.
         """
         places = np.flatnonzero(chosen)
         places = places[np.lexsort((interactions.items[places], interactions.users[places]))]

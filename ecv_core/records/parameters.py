@@ -140,8 +140,7 @@ class Parameter:
     def in_words(self, value: ParamValue, *, about: bool = False) -> str:
         """A value with what it is: 'alpha 1e-4', 'tolerance 2.13 %', 'at least 4 folds'.
 
-        Args:
-            about: to two digits, for one that lies between two that were tried.
+        Args: about: to two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):
             text = str(value)

@@ -305,9 +305,8 @@ def register_split(found: Strategy | Make) -> Strategy:
     commas, that register what they have as they are imported. What is given to `evaluate`,
     `track`, ... as `split` is registered by that.
 
-    Args:
-        found: a Strategy; or its function, (interactions, k, seed, settings) -> folds, whose name
-            is its id.
+    Args: found: a Strategy; or its function, (interactions, k, seed, settings) -> folds, whose name
+        is its id.
     Raises: InputError for what is none, or an id of the project's.
     """
     known = _of_ones_own(found, "")

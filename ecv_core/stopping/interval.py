@@ -84,8 +84,7 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
 def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (n-1) of the first n scores, for every n.
 
-    Args:
-        shuffled: scores in order; shape (orders, k).
+    Args: shuffled: scores in order; shape (orders, k).
     Returns: both of shape (orders, k); the deviation of one score is NaN.
     """
     low = shuffled.min(axis=1, keepdims=True)

@@ -167,8 +167,7 @@ class RunDocument(_Part):
     def record(self, written: datetime) -> Run:
         """The run, without per-user scores.
 
-        Args:
-            written: when it began and ended, where the document does not say.
+        Args: written: when it began and ended, where the document does not say.
         """
         folds = tuple(fold.record() for fold in self.folds)
         return Run(

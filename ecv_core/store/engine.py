@@ -187,8 +187,7 @@ def _somebody_else_makes_them(error: StoreError) -> bool:
 def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
 
-    Args:
-        doing: what could not be done, as in "the database ... cannot be written".
+    Args: doing: what could not be done, as in "the database ... cannot be written".
     Raises: StoreError.
     """
     try:

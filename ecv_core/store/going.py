@@ -110,10 +110,7 @@ _RUNS = (
 
 
 def going_on(store: Store) -> Going:
-    """What is queued or running now: two indexed queries.
-
-    Raises: StoreError.
-    """
+    """What is queued or running now: two indexed queries. Raises: StoreError."""
     with store.transaction("read") as connection:
         counted = connection.execute(_COUNTED).one()
         found = connection.execute(_RUNS).all()

@@ -284,8 +284,7 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
     It gets its own id where that is free, else a new one. What was imported before is not kept
     twice.
 
-    Args:
-        started_by: the id of the person who imports it.
+    Args: started_by: the id of the person who imports it.
     Returns: the id that it has here, and whether it is new; False where it was here already.
     Raises: StoreError.
     """
@@ -316,10 +315,7 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
 
 
 def origins(store: Store) -> dict[str, Origin]:
-    """Where each imported run came from, by the id that it has here.
-
-    Raises: StoreError.
-    """
+    """Where each imported run came from, by the id that it has here. Raises: StoreError."""
     found = {}
     for row in store.rows(imports.select()):
         with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other

@@ -51,8 +51,7 @@ def owner_of(store: Store, run_id: str) -> str | None:
 def beat(store: Store, owner: str, *, serves: bool) -> None:
     """A sign of life; those of owners without active runs are forgotten.
 
-    Args:
-        serves: whether the next dashboard takes its queue over.
+    Args: serves: whether the next dashboard takes its queue over.
     """
     here = {"serves": serves, "beat_at": now()}
     same = owners.update().where(owners.c.owner == owner).values(**here)
@@ -119,8 +118,7 @@ def _text(path: str) -> str:
 def is_alive(owner: str, last: datetime | None) -> bool:
     """Whether the process that `this_process` named is still there; of another name who knows.
 
-    Args:
-        last: its last sign of life, by its own clock; None if it never gave one.
+    Args: last: its last sign of life, by its own clock; None if it never gave one.
     """
     named = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
     if named is None:

@@ -22,10 +22,7 @@ def add_lost(store: Store, run_ids: Collection[str], seconds: float) -> None:
 
 
 def lost_seconds(store: Store, run_ids: Collection[str]) -> Mapping[str, float]:
-    """What folds of each of these runs took that did not come to their end.
-
-    Raises: StoreError.
-    """
+    """What folds of each of these runs took that did not come to their end. Raises: StoreError."""
     total = sa.func.sum(spent.c.lost_seconds)
     query = sa.select(spent.c.run_id, total).where(spent.c.run_id.in_(run_ids))
     found = store.rows(query.group_by(spent.c.run_id))

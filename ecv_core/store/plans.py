@@ -79,10 +79,7 @@ def keep_plan(
 
 
 def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
-    """One plan of this kind.
-
-    Raises: InputError if there is none with this id.
-    """
+    """One plan of this kind. Raises: InputError if there is none with this id."""
     record = plan_behind(store, plan_id)
     if record is None or record.kind != kind:
         raise InputError(

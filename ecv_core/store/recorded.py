@@ -108,8 +108,7 @@ STOPPED = "stopped"
 def recorded_runs(folder: Path | None = None) -> list[Run]:
     """The recorded runs, ordered by file name; empty where there is no folder.
 
-    Args:
-        folder: of documents as `document.run_document` makes them; by default FOLDER.
+    Args: folder: of documents as `document.run_document` makes them; by default FOLDER.
     Returns: without per-user scores (see `recorded_user_scores`); `created_at` is when the file
         was written.
     Raises: InputError for a file that is no such document.
@@ -162,8 +161,7 @@ def recorded_stopped(folder: Path | None = None) -> list[Run]:
 def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
     """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
 
-    Args:
-        spec: one of them.
+    Args: spec: one of them.
     Raises: as there.
     """
     runs = (_read(path) for path in _paths_of(spec, folder))
@@ -175,8 +173,7 @@ def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, User
 
     Empty where none were.
 
-    Args:
-        run: any; one that is not recorded has none.
+    Args: run: any; one that is not recorded has none.
     Raises: InputError for a damaged file.
     """
     path = _path_of(run.run_id, folder, run.spec)
@@ -192,8 +189,7 @@ def has_user_scores(run: Run, folder: Path | None = None) -> bool:
 def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
     """The recorded run with this id or under this name, under any split; None if there is none.
 
-    Args:
-        run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
+    Args: run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
     Raises: InputError for a damaged file of this name.
     """
     path = _path_of(run_id, folder)

@@ -34,8 +34,7 @@ def scores_of_run(run: Run) -> Scores:
 def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
     """The scores of some folds of a spec, named after its algorithm and dataset.
 
-    Args:
-        results: each fold once, in any order; with users' scores where they are known.
+    Args: results: each fold once, in any order; with users' scores where they are known.
     """
     by_fold = tuple(sorted(results, key=lambda result: result.fold))
     folds, joules = np.full(spec.k, np.nan), np.full(spec.k, np.nan)
@@ -140,8 +139,7 @@ class Results:
     def user_scores(self, of: RunSpec | Run) -> dict[int, UserScores]:
         """Fold -> every user's scores, where they were kept.
 
-        Args:
-            of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
+        Args: of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
         """
         if isinstance(of, Run):
             return self._user_scores(of)

@@ -84,9 +84,8 @@ class RunRows:
     def runs(self, damaged: dict[str, str] | None = None) -> list[Run]:
         """The records, in the order of the rows.
 
-        Args:
-            damaged: gets run id -> a sentence for each that cannot be read; without it, the first
-                such is an error.
+        Args: damaged: gets run id -> a sentence for each that cannot be read; without it, the first
+            such is an error.
         Raises: StoreError for a damaged one.
         """
         of_run: defaultdict[str, list[Any]] = defaultdict(list)

@@ -61,8 +61,7 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     Readers see the old file or the whole new one; after an error the old one is still there. Safe
     to use from several processes.
 
-    Args:
-        for_others: whether other people of this machine may read it; else its owner alone may.
+    Args: for_others: whether other people of this machine may read it; else its owner alone may.
     Returns: the temporary file, empty, to be written to by name.
     Raises: OSError if it cannot be written.
     """

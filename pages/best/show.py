@@ -325,8 +325,7 @@ _FORM = (
 def scores_file(asked: Asked) -> None:
     """Where to drop the file, and its selection once it is there.
 
-    Args:
-        asked: what it is to find out.
+    Args: asked: what it is to find out.
     Raises: InputError for a file that cannot be used, with the reason.
     """
     file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="best-file")
@@ -360,8 +359,7 @@ def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
 def space(chosen: Shown) -> None:
     """Score and folds by parameter; nothing where contenders are no search space.
 
-    Args:
-        chosen: as far as it has come.
+    Args: chosen: as far as it has come.
     """
     params = varied([one.name for one in chosen.contenders])
     if params is None:

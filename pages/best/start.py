@@ -129,8 +129,7 @@ _BOX, _STARTED = "best-start", "best-started"
 def start(*, claim: bool) -> Asked:
     """The form, folded up; on Start, begin the selection and show it.
 
-    Args:
-        claim: whether it is asked what one may claim.
+    Args: claim: whether it is asked what one may claim.
     Returns: what a selection is to find out, which holds for recorded ones too.
     """
     refused = why_not(Action.START_MANY)

@@ -52,10 +52,7 @@ class Explored:
 
 
 def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
-    """The curves of the chosen systems.
-
-    Raises: EcvError for scores that cannot be explored.
-    """
+    """The curves of the chosen systems. Raises: EcvError for scores that cannot be explored."""
     contents = tuple(system.content for system in systems)
     return _explored(contents, within_percent, tuple(RULES), systems)
 

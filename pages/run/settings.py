@@ -151,8 +151,7 @@ TASK_OF = "task-of"
 def usual_of_task(names: list[str]) -> None:
     """Call before metric and split are drawn: each task brings its own, as algorithms change.
 
-    Args:
-        names: of the picked algorithms; nothing changes where there are none.
+    Args: names: of the picked algorithms; nothing changes where there are none.
     """
     if not names:
         return

@@ -102,10 +102,7 @@ def fold_slider(spec: RunSpec) -> int:
 
 
 def toy_picture(spec: RunSpec) -> None:
-    """The figure and its sentence.
-
-    Raises: FoldsError if even the toy cannot be split so.
-    """
+    """The figure and its sentence. Raises: FoldsError if even the toy cannot be split so."""
     toy = toy_of(spec)
     folds = [min(index, toy.k - 1) for index in range(min(max(spec.k, 1), _MOST_STEPS))]
     sentences = [toy_sentence(toy, index) for index in folds]
@@ -276,10 +273,7 @@ def _percent(share: float | None) -> str:
 
 
 def how_it_splits() -> None:
-    """The whole view.
-
-    Raises: EcvError for a choice that cannot be.
-    """
+    """The whole view. Raises: EcvError for a choice that cannot be."""
     left, right = st.columns([2, 3], gap="large")
     with left:
         spec, ready = choose_split()

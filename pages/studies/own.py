@@ -85,10 +85,7 @@ def _label(one: PlanRecord) -> str:
 
 
 def cells_of(study_id: str) -> list[Cell]:
-    """The study's cells as they are now.
-
-    Raises: InputError if it is gone.
-    """
+    """The study's cells as they are now. Raises: InputError if it is gone."""
     return study.look(store(), study_id)
 
 

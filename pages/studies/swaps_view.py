@@ -58,10 +58,7 @@ Evaluation of Recommendation Models*: table 3, with intervals added.
 
 
 def ranks_under_splits() -> None:
-    """Everything below the title.
-
-    Raises: EcvError where runs cannot be read.
-    """
+    """Everything below the title. Raises: EcvError where runs cannot be read."""
     st.markdown(
         "The same algorithms, the same data, another split: does the winner stay the winner?"
     )

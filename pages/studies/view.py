@@ -60,10 +60,7 @@ _NOT_YET = "The figures come as soon as a run has all its folds."
 
 
 def study() -> None:
-    """Everything below the title.
-
-    Raises: EcvError for a study that cannot be shown.
-    """
+    """Everything below the title. Raises: EcvError for a study that cannot be shown."""
     link_warnings_again()
     recorded = recorded_study()
     study_id = pick_study()

@@ -113,8 +113,7 @@ class FoldSubsets:
     def estimated(self, means: NDArray[np.float64]) -> FoldSubsets:
         """The same sets, with these estimates of the k-fold mean in place of their plain means.
 
-        Args:
-            means: shape (2^k,); that of all folds must be the k-fold mean.
+        Args: means: shape (2^k,); that of all folds must be the k-fold mean.
         """
         found = copy(self)
         found.means = means

@@ -59,8 +59,7 @@ def contender_title(name: str) -> str:
 def aligned(contenders: Sequence[Scores]) -> list[Scores]:
     """The same with users' scores over the users of all of them, so that columns can be paired.
 
-    Args:
-        contenders: with `user_ids` where they have `users`.
+    Args: contenders: with `user_ids` where they have `users`.
     """
     ids = [one.user_ids for one in contenders if one.user_ids is not None]
     if not ids or all(np.array_equal(ids[0], one) for one in ids[1:]):
@@ -133,8 +132,7 @@ def recorded_contenders() -> dict[str, list[Scores]]:
 def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
     """The parameters in which contenders differ, of each; None where they are no search space.
 
-    Args:
-        names: of contenders, as `names.parse_contender` reads them; others are no search space.
+    Args: names: of contenders, as `names.parse_contender` reads them; others are no search space.
     """
     parsed = []
     try:

@@ -191,8 +191,7 @@ def follow(
 def as_so_far(contenders: Sequence[Scores], left: Sequence[int]) -> list[Scores]:
     """These contenders as if their missing folds were like those that all who are left have run.
 
-    Args:
-        left: their places.
+    Args: left: their places.
     """
     there = np.flatnonzero(~np.isnan([contenders[one].folds for one in left]).any(axis=0))
     rows = np.arange(contenders[0].k)

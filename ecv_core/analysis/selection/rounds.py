@@ -244,8 +244,7 @@ class Selection:
     def next_folds(self, order: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Contender and fold of all that is `wanted` before the next look.
 
-        Args:
-            order: of the folds.
+        Args: order: of the folds.
         """
         for one, count in self.wanted.items():
             for fold in order[self._folds[one].bit_count() : count]:
@@ -264,8 +263,7 @@ class Selection:
     def look(self, *, spent: bool = False) -> Round:
         """Where it stands, now that everybody who is `wanted` has run.
 
-        Args:
-            spent: that the budget is, so that some may not have run, and this is the last look.
+        Args: spent: that the budget is, so that some may not have run, and this is the last look.
         """
         counts = [folds.bit_count() for folds in self._folds]
         n = max(counts)

@@ -155,8 +155,7 @@ def slider_alphas(alphas: NDArray[np.float64]) -> list[float]:
 def averaged(curves: Sequence[Curve]) -> Curve:
     """The mean over systems of everything a curve says, row by row.
 
-    Args:
-        curves: of equal settings; k may differ, as of `joined`.
+    Args: curves: of equal settings; k may differ, as of `joined`.
     """
     return joined(curves, curves[0].settings, lambda arrays: np.mean(arrays, axis=0))
 

@@ -51,9 +51,8 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
     The variances of all differences follow from one product of the scores with themselves. Two
     configurations that give every user the same score have p = 1.
 
-    Args:
-        values: shape (configurations, folds, users); NaN where a user has no score in a fold, the
-            same for all configurations.
+    Args: values: shape (configurations, folds, users); NaN where a user has no score in a fold, the
+        same for all configurations.
     Returns: shape (folds, pairs), pairs in the order of `numpy.triu_indices(configurations, 1)`.
     Raises: InputError for fewer than two configurations, or two users in a fold, or users that
         some configurations have a score of and others not.
@@ -106,8 +105,7 @@ def _two_sided(steps: Floats, sums: Floats, users: int) -> Floats:
 def holm_corrected(p_values: Floats) -> Floats:
     """p values of each fold, corrected for there being so many pairs.
 
-    Args:
-        p_values: shape (folds, pairs).
+    Args: p_values: shape (folds, pairs).
     Returns: likewise; below 0.05 for a pair in a fold only if all such pairs of the fold are told
         apart with one false alarm in 20 folds at most.
     Source: Holm (1979); `analysis.significance.holm` of many folds at once.

@@ -118,10 +118,7 @@ _PATIENCE = 50
 
 
 def budget_of(space: Space, sampler: Sampler, asked: int | None) -> int:
-    """How many configurations are tried.
-
-    Raises: InputError for fewer than two.
-    """
+    """How many configurations are tried. Raises: InputError for fewer than two."""
     if asked is not None and asked < 2:
         raise InputError(f"the budget is a number of configurations from 2 on, but is {asked}")
     usual = size_of(space) if sampler == "grid" else USUAL_BUDGET

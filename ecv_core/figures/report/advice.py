@@ -24,8 +24,7 @@ def decision_sentence(
 ) -> str:
     """The answer: 'On your data, at most 2 % from ... of orders: 7 folds (70 % of the energy).'
 
-    Args:
-        cost: what is spent: 'energy', or 'folds' where some system has no energy.
+    Args: cost: what is spent: 'energy', or 'folds' where some system has no energy.
     """
     head = f"{whose}, {promise_words(found)}"
     if found.best.rule == ALL_FOLDS:

@@ -212,8 +212,7 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
 def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
     """What stopped the evaluation, and how intervals were worked out.
 
-    Args:
-        paper: the BibTeX entry of e-fold cross-validation.
+    Args: paper: the BibTeX entry of e-fold cross-validation.
     """
 
     def words(spec: RunSpec) -> str:

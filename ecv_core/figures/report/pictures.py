@@ -97,8 +97,7 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
     A PGF picture is written without a TeX installation: its text is measured in our font, placed
     by its anchor, and set in the document's font when that is typeset.
 
-    Args:
-        title: what it shows, kept in the file.
+    Args: title: what it shows, kept in the file.
     Returns: the same bytes for the same figure. PDF embeds its fonts, SVG holds outlines.
     """
     with _styled({"svg.fonttype": "path"}):
@@ -116,8 +115,7 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
 def inline(draw: Draw, *, alt: str) -> Markup:
     """The figure as an `<svg>` element for a page, with text that can be selected.
 
-    Args:
-        alt: one sentence for those who do not see it; escaped here.
+    Args: alt: one sentence for those who do not see it; escaped here.
     """
     from markupsafe import Markup
 

@@ -210,8 +210,7 @@ class Node:
     ) -> Answer:
         """All results of a task.
 
-        Args:
-            folder: as of `place`.
+        Args: folder: as of `place`.
         Raises: EcvError.
         """
         say({"key": call.key, "begun": name})

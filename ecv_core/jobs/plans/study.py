@@ -274,8 +274,7 @@ def look(store: Store, study_id: str) -> list[Cell]:
 def go_on(store: Store, queue: RunQueue, study_id: str, *, full: bool = False) -> None:
     """Queue what is missing: each cell goes on at its next missing fold, a deleted one from none.
 
-    Args:
-        full: also the folds after each stop.
+    Args: full: also the folds after each stop.
     """
     cells = look(store, study_id)
     for cell in cells:

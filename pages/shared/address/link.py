@@ -66,8 +66,7 @@ def link_has(
 def chosen(*keys: str) -> dict[str, list[str]]:
     """The values of these widgets as query parameters; those that are not on the page are left out.
 
-    Args:
-        keys: of widgets with `bind="query-params"`.
+    Args: keys: of widgets with `bind="query-params"`.
     """
     found = {}
     for key in keys:

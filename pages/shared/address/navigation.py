@@ -61,8 +61,7 @@ def page() -> Iterator[None]:
 def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     """The title of a page with several views, and the choice among them beside it.
 
-    Args:
-        titles: view -> the page's title in it; the first view is the usual one.
+    Args: titles: view -> the page's title in it; the first view is the usual one.
     Returns: the chosen view, and room for more beside the title.
     """
     with st.container(

@@ -33,10 +33,7 @@ KEPT: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
 
 
 def store() -> Store:
-    """The database of runs.
-
-    Raises: StoreError if it cannot be used.
-    """
+    """The database of runs. Raises: StoreError if it cannot be used."""
     return _store(database_url())
 
 

@@ -132,10 +132,7 @@ def _listen(
 
 
 def watch() -> Watch:
-    """The process's one watch.
-
-    Raises: StoreError if the database cannot be used.
-    """
+    """The process's one watch. Raises: StoreError if the database cannot be used."""
     return _watch(database_url())
 
 
@@ -172,10 +169,7 @@ class Watch:
         return self.look() if now is None else now
 
     def active(self) -> list[Run]:
-        """As `Store.active`; runs are read again only when one has gone on.
-
-        Raises: StoreError.
-        """
+        """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
         now = self.now()
         if now.stages != self._stages:
             self._runs, self._stages = (self._store.active() if now else []), now.stages
