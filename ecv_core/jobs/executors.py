@@ -114,14 +114,14 @@ def failure(error: BaseException) -> str:
 PROGRESS_SECONDS = 0.25
 """A worker tells of steps at most this often; of another phase at once."""
 NICENESS = 10
-"""The dashboard goes first: on a small machine a fit would otherwise delay every click."""
+"""Of a dashboard's workers: on a small machine a fit would otherwise delay every click."""
 
 
 THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "MKL", "OPENBLAS", "RAYON", "NUMBA"))
 """What the libraries of the models take their number of threads from."""
 
 
-_PROGRAM = "from ecv_core.jobs.executors import work; work()"
+_PROGRAM = "from ecv_core.jobs.executors import work; work({})"
 _WARM_UP = None
 """To a worker, instead of a task."""
 
@@ -237,7 +237,9 @@ class Workers:
     output. When this program dies its input ends, and so does it.
     """
 
-    def __init__(self, compute: Compute = compute, *, most: int = 1) -> None:
+    def __init__(
+        self, compute: Compute = compute, *, most: int = 1, niceness: int = NICENESS
+    ) -> None:
         """Nothing starts yet.
 
         Args:
@@ -251,7 +253,7 @@ class Workers:
         if most > 1:
             share = str(max(1, (os.cpu_count() or 1) // most))
             self.surroundings = {name: os.environ.get(name, share) for name in THREADS}
-        self._most = most
+        self._most, self._niceness = most, niceness
         self._largest = 0
         self._lock = threading.Lock()
         self._processes: list[_Process] = []
@@ -317,7 +319,7 @@ class Workers:
                 if process.popen.poll() is None:
                     return process
                 self._processes.remove(process)
-            process = _Process(started(_PROGRAM, self.surroundings))
+            process = _Process(started(_PROGRAM.format(self._niceness), self.surroundings))
             self._processes.append(process)
             if self.compute is compute and self._most == 1:  # not in a fold's time
                 process.say(_WARM_UP)
@@ -361,16 +363,16 @@ class Workers:
         process.popen.wait()
 
 
-def unmetered(compute: Compute = compute) -> Workers:
+def unmetered(compute: Compute = compute, *, niceness: int = 0) -> Workers:
     """For folds that no meter looks at: as many at once as there are cores."""
-    return Workers(compute, most=os.cpu_count() or 1)
+    return Workers(compute, most=os.cpu_count() or 1, niceness=niceness)
 
 
-def work() -> None:
+def work(niceness: int = NICENESS) -> None:
     """In the worker: compute what standard input says, one task after the other."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    psutil.Process().nice(NICENESS)
+    psutil.Process().nice(niceness)
     if (program := psutil.Process().parent()) is not None:
         works_for(program)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group

@@ -12,13 +12,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from ecv_core import models
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Compute, Executor, Workers, compute, failure, unmetered
+from ecv_core.jobs.executors import (
+    NICENESS,
+    Compute,
+    Executor,
+    Workers,
+    compute,
+    failure,
+    unmetered,
+)
 from ecv_core.jobs.owner import Heart, recover
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
@@ -271,9 +280,8 @@ class RunManager(Queue):
         if place == HERE and not run.spec.no_energy:
             return self._worker
         if place not in self._executors:
-            self._executors[place] = executor_on(
-                place, otherwise=lambda: unmetered(self._calls), compute=self._calls
-            )
+            several = partial(unmetered, self._calls, niceness=NICENESS)
+            self._executors[place] = executor_on(place, otherwise=several, compute=self._calls)
         return self._executors[place]
 
     def _tell(self, sentence: str | None) -> None:
