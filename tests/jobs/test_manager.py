@@ -1,8 +1,10 @@
 """The background manager: cancels mid-fold, outlives its worker, and finds what was interrupted."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,7 +17,7 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.people import lost_seconds
 from ecv_core.store.schema import runs
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import ASLEEP, SCORES, late, quick, sleepy, suicidal
+from tests.fake_folds import ASLEEP, SCORES, fold_result, late, quick, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -67,6 +69,28 @@ def ended(run: Run) -> bool:
 def asleep(run: Run) -> bool:
     """Whether it is in a fold that takes an hour."""
     return run.progress is not None and run.progress.phase == ASLEEP
+
+
+def meeting(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """A fold of one run ends only once the other run has begun, too."""
+    folder = Path(os.environ["MEETING"])
+    (folder / str(specs[0].seed)).touch()
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.01)
+    yield 0, fold_result(index, SCORES[index])
+
+
+def test_runs_without_energy_are_computed_at_once(
+    store: Store, manage: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEETING", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    free = replace(SPEC, no_energy=True)
+    group = manage(compute=meeting).start(
+        [replace(free, seed=1, only_folds=(0,)), replace(free, seed=2, only_folds=(0,))]
+    )
+    for run in store.group(group):
+        assert wait_for(store, run.run_id, ended).state is RunState.FINISHED
 
 
 @pytest.mark.usefixtures("each_database")
