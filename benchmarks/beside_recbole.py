@@ -55,7 +55,8 @@ def main() -> None:
         ours = _told([sys.executable, "-m", "benchmarks.beside_recbole", "--ours", dataset, name])
         with tempfile.TemporaryDirectory() as folder:
             _write_fold(dataset, name, Path(folder))
-            theirs = _told([str(python), __file__, "--theirs", MODELS[name], folder])
+            words = [str(python), str(Path(__file__).resolve()), "--theirs", MODELS[name], folder]
+            theirs = _told(words, folder)  # where its logs go, too
         print(
             f"| {dataset} | {name} | {ours[0]:.2f} | {ours[1]:.4f} | {theirs[0]:.2f} | "
             f"{theirs[1]:.4f} | {theirs[0] / ours[0]:.1f} |",
@@ -63,8 +64,8 @@ def main() -> None:
         )
 
 
-def _told(words: list[str]) -> Any:  # noqa: ANN401  seconds and score
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _told(words: list[str], folder: str | None = None) -> Any:  # noqa: ANN401  seconds and score
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)}: {done.stderr[-800:]}")
     return json.loads(done.stdout.splitlines()[-1])
