@@ -69,41 +69,25 @@ if TYPE_CHECKING:
     from ecv_core.stopping import register_rule as register_rule
 
 _HOMES = {
-    "ecv_core.analysis.selection.pruner": ("FoldPruner",),
-    "ecv_core.evaluation.scoring": ("sample_scores",),
-    "ecv_core.estimators.search": ("EFoldSearchCV",),
-    "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
-    "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
-    "ecv_core.library.data": (
-        "Data",
-        "add",
-        "algorithms",
-        "datasets",
-        "load",
-        "metrics",
-        "split",
-    ),
-    "ecv_core.library.evaluate": ("evaluate", "orders", "power", "select", "study", "tune"),
-    "ecv_core.library.run": ("Run", "Runs", "figure", "report", "runs"),
-    "ecv_core.jobs.plans.select": ("Selected",),
-    "ecv_core.library.track": ("Tracked", "track"),
-    "ecv_core.models.base": ("Algorithm",),
-    "ecv_core.records.interactions": ("Folds", "Interactions"),
-    "ecv_core.records.parameters": ("Parameter",),
-    "ecv_core.records.run": ("Decision", "FoldResult"),
-    "ecv_core.splits": ("Strategy", "fold_matrices", "register_split"),
-    "ecv_core.stopping": (
-        "EFold",
-        "Fixed",
-        "Never",
-        "Precision",
-        "Rule",
-        "StdStagnation",
-        "StoppingRule",
-        "register_rule",
-    ),
+    "ecv_core.analysis.selection.pruner": "FoldPruner",
+    "ecv_core.evaluation.scoring": "sample_scores",
+    "ecv_core.estimators.search": "EFoldSearchCV",
+    "ecv_core.estimators.validation": "CrossValidated cross_validate",
+    "ecv_core.evaluation.metrics": "Metric register_metric",
+    "ecv_core.library.data": "Data add algorithms datasets load metrics split",
+    "ecv_core.library.evaluate": "evaluate orders power select study tune",
+    "ecv_core.library.run": "Run Runs figure report runs",
+    "ecv_core.jobs.plans.select": "Selected",
+    "ecv_core.library.track": "Tracked track",
+    "ecv_core.models.base": "Algorithm",
+    "ecv_core.records.interactions": "Folds Interactions",
+    "ecv_core.records.parameters": "Parameter",
+    "ecv_core.records.run": "Decision FoldResult",
+    "ecv_core.splits": "Strategy fold_matrices register_split",
+    "ecv_core.stopping": "EFold Fixed Never Precision Rule StdStagnation StoppingRule "
+    "register_rule",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 _MODULES = {"errors": "ecv_core.records.errors"}
 """Offered as they are."""
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.cli import main
+
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
     *("plotly", "pandas", "torch", "lenskit", "streamlit", "scipy", "numpy", "sqlalchemy"),
@@ -17,7 +19,7 @@ HEAVY = (
 
 
 def loaded_by(code: str) -> tuple[set[str], int]:
-    """The packages that a fresh Python has loaded after some code, and its `exit_code`, if any."""
+    """The modules that a fresh Python has loaded after some code, and its `exit_code`, if any."""
     program = f"""
 import sys, json, contextlib, io
 sys.argv = ["ecv"]
@@ -33,7 +35,7 @@ print(json.dumps([sorted(sys.modules), exit_code]))
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     modules, code_of_end = json.loads(done.stdout)
-    return {name.partition(".")[0] for name in modules}, code_of_end
+    return set(modules), code_of_end
 
 
 @pytest.mark.parametrize(
@@ -81,3 +83,30 @@ def test_a_quick_run_loads_neither_torch_nor_pandas(tmp_path: Path) -> None:
     loaded, ended = loaded_by(words.strip().replace('"2"]', '"3"]'))
     assert ended == 0
     assert loaded & {"torch", "pandas", "lenskit", "streamlit", "plotly"} == set()
+
+
+def test_orders_of_a_file_load_no_table_and_no_database(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("score\n0.30\n0.32\n0.31\n", encoding="utf-8")
+    words = ["orders", str(tmp_path / "scores.csv"), "--alpha", "0.01"]
+    loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
+    assert ended == 0
+    assert loaded & {"pandas", "tqdm", "sqlalchemy", "scipy.sparse", "pyarrow.compute"} == set()
+
+
+def test_ask_loads_the_database_and_no_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["track", "mine", "synthetic", "-k", "3", "--metric", "ndcg@10"]) == 0
+    words = ["ask", capsys.readouterr().out.strip(), "--folder", str(tmp_path)]
+    loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
+    assert ended == 0
+    assert len(list(tmp_path.glob("fold-0-*.csv"))) == 2
+    assert loaded & {"pandas", "tqdm", "pyarrow", "scipy.sparse", "torch", "plotly"} == set()
+
+
+@pytest.mark.parametrize("words", [["man"], ["completion", "bash"], ["figure", "--help"]])
+def test_what_is_said_of_all_commands_needs_no_extra(words: list[str]) -> None:
+    loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
+    assert ended == 0
+    extras = {"plotly", "matplotlib", "jinja2", "torch", "lenskit", "sklearn", "optuna", "kasa"}
+    assert loaded & extras == set()

@@ -38,6 +38,8 @@ _ROW_NAMES = {"", "index", "folds", "split", "n", "i", "row", "#", "nr"}
 _SHOWN = 60
 _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
+_Labels = tuple[list[str], NDArray[np.int32]]
+"""What rows are of: the different texts as they first appear, and each row's place among them."""
 
 
 def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
@@ -76,7 +78,7 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
             ) from error
     if len(source) > limits.MAX_TABLE_BYTES:
         raise InputError(f"{name} is larger than 1 MiB; is it a table of fold scores?")
-    contenders, folds = _contenders(_named(_csv(source, source[: 1 << 16], name), name), name)
+    contenders, folds = _contenders(*_rows(_csv(source, source[: 1 << 16], name), name), name)
     if not 2 <= len(folds) <= MAX_K:
         have = f"{len(folds)} fold{'s' * (len(folds) > 1)}"
         raise InputError(
@@ -94,25 +96,17 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
 
 def _read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
     name = f"the file {path.name}"
-    return _contenders(_named(_table(path, name), name), name)
+    return _contenders(*_rows(_table(path, name), name), name)
 
 
-def _contenders(table: pa.Table, file: str) -> tuple[list[Scores], list[str]]:
-    """Of a table with a row per contender and fold, its columns named as COLUMNS and USER."""
-    if not len(table):
-        raise InputError(f"{file} has no rows; give one per contender and fold")
-    if missing := [name for name in COLUMNS if name not in table.column_names]:
-        raise InputError(
-            f"{file} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, one row per "
-            f"contender and fold, or with a column '{USER}' one per user as well"
-        )
-    by_user = USER in table.column_names
-    names, which = _codes(table, "contender", file)
-    folds, fold = _codes(table, "fold", file)
-    users, user = (
-        _codes(table, USER, file) if by_user else ([""], np.zeros(len(table), dtype=np.int32))
-    )
-    score = _scores(table, file)
+def _contenders(
+    labels: dict[str, _Labels], score: NDArray[np.float64], file: str
+) -> tuple[list[Scores], list[str]]:
+    """Of rows, each of a contender, a fold and perhaps a user."""
+    by_user = USER in labels
+    names, which = labels["contender"]
+    folds, fold = labels["fold"]
+    users, user = labels.get(USER, ([""], np.zeros(len(score), dtype=np.int32)))
     cells = len(names) * len(folds) * len(users)
     if (
         len(names) > limits.MAX_SYSTEMS
@@ -145,22 +139,14 @@ def _contenders(table: pa.Table, file: str) -> tuple[list[Scores], list[str]]:
     cube = values.reshape(len(names), len(folds), len(users))
     _check_complete(~np.isnan(cube), names, folds, users, file)
     contenders = [
-        Scores(
-            name=name,
-            folds=np.nanmean(one, axis=1),
-            users=one if by_user else None,
-        )
+        Scores(name=name, folds=np.nanmean(one, axis=1), users=one if by_user else None)
         for name, one in zip(names, cube, strict=True)
     ]
     return contenders, folds
 
 
 def _check_complete(
-    present: NDArray[np.bool_],
-    names: list[str],
-    folds: list[str],
-    users: list[str],
-    file: str,
+    present: NDArray[np.bool_], names: list[str], folds: list[str], users: list[str], file: str
 ) -> None:
     if (empty := ~present.any(axis=2)).any():
         one, at = np.argwhere(empty)[0]
@@ -177,15 +163,15 @@ def _check_complete(
         )
 
 
-def _codes(table: pa.Table, column: str, file: str) -> tuple[list[str], NDArray[np.int32]]:
-    """The different values of a column as text, as they first appear, and each row's place."""
+def _labels(table: pa.Table, column: str, role: str, file: str) -> _Labels:
+    """Of a column that says what each row is of."""
     import pyarrow as pa
     from pyarrow import compute
 
     values = table[column]
     if values.null_count:
         row = compute.index(compute.is_null(values), True).as_py() + 1
-        raise InputError(f"row {row} of {file} has no {column}; give every row one")
+        raise InputError(f"row {row} of {file} has no {role}; give every row one")
     try:
         encoded = values.combine_chunks().dictionary_encode()
         if hasattr(encoded, "combine_chunks"):
@@ -193,24 +179,26 @@ def _codes(table: pa.Table, column: str, file: str) -> tuple[list[str], NDArray[
         names = [str(value)[:_SHOWN].strip() for value in encoded.dictionary.to_pylist()]
     except (pa.ArrowException, UnicodeDecodeError, OverflowError):
         raise InputError(
-            f"the column '{column}' of {file} holds values that are no names ({values.type}); "
+            f"the column '{role}' of {file} holds values that are no names ({values.type}); "
             "give texts or numbers"
         ) from None
     # 32 bits will do: there are at most MAX_SCORES places.
-    return names, encoded.indices.to_numpy().astype(np.int32, copy=False)
+    return names, np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
 
 
-def _scores(table: pa.Table, file: str) -> NDArray[np.float64]:
+def _numbers(table: pa.Table, column: str, file: str) -> NDArray[np.float64]:
+    """The scores in a column, NaN where one is missing. Arrow's `to_numpy` would load pandas."""
     import pyarrow as pa
-    from pyarrow import compute
 
+    values = table[column]
     try:
-        found = compute.cast(table["score"], pa.float64()).combine_chunks()
+        values = values if values.type == pa.float64() else values.cast(pa.float64())
     except pa.ArrowException:
         raise InputError(
-            f"the column 'score' of {file} must hold numbers; see its values"
+            f"the column '{column}' of {file} must hold numbers; see its values"
         ) from None
-    return found.to_numpy(zero_copy_only=False)
+    values = values.fill_null(np.nan) if values.null_count else values
+    return np.concatenate([np.from_dlpack(chunk) for chunk in values.chunks])
 
 
 def _table(path: Path, file: str) -> pa.Table:
@@ -275,8 +263,9 @@ def _unreadable(file: str, error: Exception) -> InputError:
     )
 
 
-def _named(table: pa.Table, file: str) -> pa.Table:
-    """A row per contender and fold, its columns named as COLUMNS and USER have it."""
+def _rows(table: pa.Table, file: str) -> tuple[dict[str, _Labels], NDArray[np.float64]]:
+    """Contender, fold and perhaps user of every row, and its score; each column of a wide table
+    gives as many rows as the table has."""
     import pyarrow as pa
 
     names = [name.strip() for name in table.column_names]
@@ -284,15 +273,21 @@ def _named(table: pa.Table, file: str) -> pa.Table:
     if len(set(names)) < len(names):
         shown = ", ".join(names)[:200]
         raise InputError(f"the columns of {file} must have different names, but are {shown}")
+    if not len(table):
+        raise InputError(f"{file} has no rows; give one per contender and fold")
     found = _columns_of(names)
-    if {"contender", "fold"} <= found.keys() or "user" in found:
-        return table.select(list(found.values())).rename_columns(list(found))
+    if {"contender", "fold"} <= found.keys() or USER in found:
+        if missing := [name for name in COLUMNS if name not in found]:
+            raise InputError(
+                f"{file} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, one row per "
+                f"contender and fold, or with a column '{USER}' one per user as well"
+            )
+        score = _numbers(table, found.pop("score"), file)
+        return {role: _labels(table, name, role, file) for role, name in found.items()}, score
     known = found.get("contender") or found.get("fold")
     whole = [name for name in names if table[name].type == pa.int64()]
     rest = [name for name in names if name != known]
     rest = [one for one in rest if one not in whole or one.lower() not in _ROW_NAMES] or rest
-    if not len(table):
-        return table
     kinds = (pa.float64(), pa.int64(), pa.null())
     if (text := next((one for one in rest if table[one].type not in kinds), None)) is not None:
         values = map(str, table[text].to_pylist())
@@ -304,15 +299,15 @@ def _named(table: pa.Table, file: str) -> pa.Table:
     if all(re.fullmatch(r"[-+.\deE]+", name) for name in names):
         raise InputError(f"the first line of {file} must name its columns, but is numbers")
     across, down = ("fold", "contender") if "contender" in found else ("contender", "fold")
-    rows = table[known].to_pylist() if known else range(1, len(table) + 1)
-    return pa.table(
+    of_rows = [str(row) for row in range(1, len(table) + 1)], np.arange(len(table), dtype=np.int32)
+    labels, places = _labels(table, known, down, file) if known else of_rows
+    columns = np.repeat(np.arange(len(rest), dtype=np.int32), len(table))
+    return (
         {
-            across: [name for name in rest for _ in range(len(table))],
-            down: [row if row is None else str(row).strip() for _ in rest for row in rows],
-            "score": pa.concat_arrays(
-                [chunk.cast(pa.float64()) for name in rest for chunk in table[name].chunks]
-            ),
-        }
+            across: ([name[:_SHOWN].strip() for name in rest], columns),
+            down: (labels, np.tile(places, len(rest))),
+        },
+        np.concatenate([_numbers(table, name, file) for name in rest]),
     )
 
 

@@ -76,6 +76,7 @@ def download_command(options: argparse.Namespace) -> None:
 def folds_command(options: argparse.Namespace) -> None:
     from ecv_core import fold, models, splits
     from ecv_core.fold.spec import make_spec
+    from ecv_core.splits import exchange
 
     spec = make_spec(
         dataset=options.dataset,
@@ -92,7 +93,7 @@ def folds_command(options: argparse.Namespace) -> None:
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
     if options.file.suffix == ".zip":
-        splits.write_bytes(options.file, fold.split_archive(spec))
+        exchange.write_bytes(options.file, fold.split_archive(spec))
     else:
         fold.export_folds(spec, options.file)
     word = splits.strategy(spec.split).fold_word

@@ -10,8 +10,6 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from ecv_core import stopping
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
@@ -19,6 +17,8 @@ from ecv_core.records.run import Progress
 from ecv_core.records.spec import SETTINGS, Setting, Task
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
+
     from ecv_core.jobs.book import GivesUp
     from ecv_core.jobs.executors import Executor
 
@@ -269,6 +269,8 @@ def showing_phase(bar: tqdm[Any]) -> Progress:
 
 def gives_up() -> GivesUp:
     """For `Says.trouble`: it says above the bars what cannot be saved."""
+    from tqdm import tqdm
+
     from ecv_core.jobs.book import GivesUp
 
     return GivesUp(partial(tqdm.write, file=sys.stderr))

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from ecv_core.cli import write_json
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
-from ecv_core.cli.run_command import spec_of
-from ecv_core.evaluation import Metric
 from ecv_core.jobs.plans.track import NoFold, begin, read_table
 from ecv_core.jobs.plans.track import ask as asked_of
 from ecv_core.jobs.plans.track import tell as told_to
@@ -96,6 +94,9 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
 
 def track_command(options: argparse.Namespace) -> None:
     """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
+    from ecv_core.cli.run_command import spec_of
+    from ecv_core.evaluation import Metric
+
     if (options.metric is None) == (options.own_metric is None):
         raise InputError(
             "say what its folds are scored by: --metric ndcg@10, say, or a name for scores of your "

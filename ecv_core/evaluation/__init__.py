@@ -11,7 +11,6 @@ from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.evaluation.formulas import Popularity, errors_by_user
 from ecv_core.evaluation.formulas import per_user as per_user
@@ -40,6 +39,7 @@ from ecv_core.records.run import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
 FULL = Protocol()
 OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
@@ -355,10 +355,7 @@ def _evaluation(task: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) 
     table = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(task.users), 0))
     means = dict(zip(columns, table.mean(axis=0).tolist(), strict=True))
     return Evaluation(
-        users=task.users.astype(np.int32),
-        metrics=tuple(columns),
-        values=table,
-        means=means | whole,
+        users=task.users.astype(np.int32), metrics=tuple(columns), values=table, means=means | whole
     )
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
@@ -122,7 +122,7 @@ class Popularity:
     """Users with a training interaction."""
 
     @classmethod
-    def of(cls, train: csr_array) -> Popularity:
+    def of(cls, train: scipy.sparse.csr_array) -> Popularity:
         """From a training matrix of shape (users, items)."""
         counts = np.bincount(train.indices, minlength=train.shape[1])
         return cls(counts=counts, users=int(np.count_nonzero(np.diff(train.indptr))))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked, log_loss
 from ecv_core.evaluation.metrics import Kind
@@ -20,7 +20,7 @@ from ecv_core.evaluation.task import (
 # Scores of all candidates -> how often a held-out item is ranked above the others, per user.
 
 
-def block_auc(values: NDArray[np.float32], held_out: csr_array) -> NDArray[np.float64]:
+def block_auc(values: NDArray[np.float32], held_out: scipy.sparse.csr_array) -> NDArray[np.float64]:
     """The share of pairs (held-out item, other candidate) in which the held-out item is higher.
 
     A tie counts one half. Held-out items are not compared with each other.

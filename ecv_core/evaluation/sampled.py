@@ -9,8 +9,8 @@ from operator import eq, gt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.evaluation.formulas import Floats, Popularity, log_loss, per_user
 from ecv_core.evaluation.full import full_ranking
@@ -26,6 +26,7 @@ from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
 
 # What users have -> negatives to rank their held-out items against, drawn by a seed.
@@ -148,7 +149,9 @@ def pooled_ranking(task: EvaluatedFold) -> Columns:
             count = (protocol.negatives or 0) * int(own[row].sum())
             outside[row, rng.choice(np.flatnonzero(items), count)] = False
         rows, items = np.nonzero(outside)
-        hidden = csr_array((np.ones(len(rows)), (users[rows], items)), shape=task.seen.shape)
+        hidden = scipy.sparse.csr_array(
+            (np.ones(len(rows)), (users[rows], items)), shape=task.seen.shape
+        )
         found.append(full_ranking(replace(task, users=users, seen=hidden, report=lambda _: None)))
         task.report(start + len(users))
     return {name: np.concatenate([one[name] for one in found]) for name in found[0]}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.evaluation.formulas import Popularity
 from ecv_core.evaluation.metrics import METRICS, Kind
@@ -22,6 +21,7 @@ from ecv_core.records.errors import InputError, RunError
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
 # What each held-out item is ranked against: the candidates, all of them or sampled negatives.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 Places = NDArray[np.int64]
 AT_ONCE = 128
@@ -46,7 +46,9 @@ def _by_pivot(scores: NDArray[np.float32], n: int) -> Places:
     before = np.take_along_axis(scores, best[:, :-1], axis=1)
     ranks = np.unique(-before, return_inverse=True)[1].ravel().astype(np.int32)
     ends = np.arange(len(scores) + 1) * (n - 1)
-    listed = csr_array((best[:, :-1].ravel(), ranks, ends), shape=(len(scores), before.size + 1))
+    listed = scipy.sparse.csr_array(
+        (best[:, :-1].ravel(), ranks, ends), shape=(len(scores), before.size + 1)
+    )
     listed.has_sorted_indices = False
     listed.sort_indices()
     best[:, :-1] = listed.data.reshape(before.shape)

@@ -26,13 +26,7 @@ from ecv_core.dataset.ready import prepared as prepared  # also for those who ta
 from ecv_core.dataset.ready import ratings as ratings
 from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, NoMeter
-from ecv_core.models.base import (
-    Fitted,
-    Model,
-    RatingPredictor,
-    Recommender,
-    TableModel,
-)
+from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender, TableModel
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
@@ -46,8 +40,6 @@ from ecv_core.records.run import (
     one_source,
 )
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits import exchange
-from ecv_core.splits.exchange import read_split, store_folds, stored_folds_path, write_folds
 from ecv_core.splits.parts import FoldMatrices
 
 
@@ -87,25 +79,33 @@ def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str
 
 
 def _import_folds(path: Path, dataset: str, task: Task) -> tuple[str, int]:
-    folds = read_split(path, for_task(dataset, task))
-    return store_folds(path, folds_folder()), folds.k
+    from ecv_core.splits import exchange  # reads and writes files by pyarrow, which takes a while
+
+    folds = exchange.read_split(path, for_task(dataset, task))
+    return exchange.store_folds(path, folds_folder()), folds.k
 
 
 def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, int]:
     """As `import_folds`, from a path or from the hash of a file that was imported before."""
+    from ecv_core.splits import exchange
+
     path = Path(name)
     if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
-        path = stored_folds_path(folds_folder(), name)
+        path = exchange.stored_folds_path(folds_folder(), name)
     return import_folds(dataset, path, task)
 
 
 def export_folds(spec: RunSpec, path: Path) -> None:
     """Write a run's folds as `user_id,item_id,fold`, so that others can use the very same ones."""
-    write_folds(path, data_of(spec), folds_of(spec))
+    from ecv_core.splits import exchange
+
+    exchange.write_folds(path, data_of(spec), folds_of(spec))
 
 
 def split_archive(spec: RunSpec) -> bytes:
     """A run's split as a ZIP archive for others, with a README; see `exchange.split_archive`."""
+    from ecv_core.splits import exchange
+
     return exchange.split_archive(data_of(spec), folds_of(spec), facts=_facts(spec))
 
 
@@ -138,27 +138,19 @@ def folds_of(spec: RunSpec) -> Folds:
     Raises: FoldsError if the data cannot be split so.
     """
     return _folds(
-        data_of(spec),
-        spec.split,
-        spec.split_params,
-        spec.folds_sha256,
-        spec.k,
-        spec.seed,
+        data_of(spec), spec.split, spec.split_params, spec.folds_sha256, spec.k, spec.seed
     )
 
 
 @lru_cache(maxsize=2)
 def _folds(
-    interactions: Interactions,
-    split: str,
-    params: Params,
-    sha256: str | None,
-    k: int,
-    seed: int,
+    interactions: Interactions, split: str, params: Params, sha256: str | None, k: int, seed: int
 ) -> Folds:
     if sha256 is None:
         return splits.split(interactions, split, k, seed, dict(params))
-    folds = read_split(stored_folds_path(folds_folder(), sha256), interactions)
+    from ecv_core.splits import exchange
+
+    folds = exchange.read_split(exchange.stored_folds_path(folds_folder(), sha256), interactions)
     if folds.k != k:
         raise FoldsError(f"the fold file has {folds.k} folds, but the run asks for {k}")
     return folds
@@ -170,11 +162,7 @@ def fold_seed(seed: int, index: int) -> int:
 
 
 def run_fold(
-    spec: RunSpec,
-    index: int,
-    *,
-    meter: EnergyMeter | None = None,
-    progress: Progress = no_progress,
+    spec: RunSpec, index: int, *, meter: EnergyMeter | None = None, progress: Progress = no_progress
 ) -> FoldResult:
     """Train on one fold's training part and evaluate on what it holds out.
 
@@ -330,12 +318,7 @@ def _predict(
     return result, (), fitting, fitted
 
 
-_STAGES = {
-    Task.TOP_N: _rank,
-    Task.RATINGS: _rate,
-    Task.CLASSES: _predict,
-    Task.NUMBERS: _predict,
-}
+_STAGES = {Task.TOP_N: _rank, Task.RATINGS: _rate, Task.CLASSES: _predict, Task.NUMBERS: _predict}
 
 
 def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:

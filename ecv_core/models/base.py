@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import LACKS, History, Interactions, Need, Pairs, Ratings
@@ -18,6 +17,7 @@ from ecv_core.records.spec import Task
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
 
 class Fitted(Protocol):

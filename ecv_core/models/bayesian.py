@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, hstack
 
 from ecv_core.models.base import Algorithm, Report, with_source
 from ecv_core.records.errors import DatasetError, RunError
 from ecv_core.records.interactions import Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.spec import Task
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
 
 # Ratings -> the features of factorization machines, as relation blocks: u, i, t, iu, ii.
 
@@ -65,7 +68,7 @@ def blocks(
     """
     ones = np.ones(len(train))
     shape = train.n_users, train.n_items
-    rated = csr_array((ones, (train.users, train.items)), shape=shape)
+    rated = scipy.sparse.csr_array((ones, (train.users, train.items)), shape=shape)
     found = [
         _block(rated, train.users, asked.users, items_of_user),
         _block(rated.T.tocsr(), train.items, asked.items, users_of_item),
@@ -80,20 +83,20 @@ def _block(
 ) -> FeatureBlock:
     counts = np.diff(rated.indptr)
     known = np.flatnonzero(counts)
-    own = csr_array(
+    own = scipy.sparse.csr_array(
         (np.ones(len(known)), (known, np.arange(len(known)))), shape=(rated.shape[0], len(known))
     )
     parts, groups = [own], [len(known)]
     if implicit:
         others = np.unique(rated.indices)
         weights = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
-        bag = csr_array(
+        bag = scipy.sparse.csr_array(
             (weights, np.searchsorted(others, rated.indices), rated.indptr),
             shape=(rated.shape[0], len(others)),
         )
         parts, groups = [own, bag], [*groups, len(others)]
     return FeatureBlock(
-        rows=csr_matrix(hstack(parts, format="csr"), dtype=np.float64),
+        rows=scipy.sparse.csr_matrix(scipy.sparse.hstack(parts, format="csr"), dtype=np.float64),
         train=train.astype(np.intp),
         asked=asked.astype(np.intp),
         groups=tuple(groups),
@@ -107,12 +110,12 @@ def _times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
     wanted = asked.timestamps // (days * DAY)
     places = np.searchsorted(periods, wanted).clip(max=len(periods) - 1)
     # The last row is empty: of a period that training does not know.
-    rows = csr_array(
+    rows = scipy.sparse.csr_array(
         (np.ones(len(periods)), (np.arange(len(periods)), np.arange(len(periods)))),
         shape=(len(periods) + 1, len(periods)),
     )
     return FeatureBlock(
-        rows=csr_matrix(rows, dtype=np.float64),
+        rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
         train=codes.astype(np.intp),
         asked=np.where(periods[places] == wanted, places, len(periods)).astype(np.intp),
         groups=(len(periods),),
@@ -151,7 +154,10 @@ class BayesianFM:
         # says so; inside myFM that mostly ends the whole process.
         rows, features = np.sum([block.rows.shape for block in found], axis=0)
         np.empty((2 * int(features) + int(rows), self._params["dimension"]))
-        none = [csr_matrix((size, 0), dtype=np.float64) for size in (len(train), len(asked))]
+        none = [
+            scipy.sparse.csr_matrix((size, 0), dtype=np.float64)
+            for size in (len(train), len(asked))
+        ]
         learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in found]
         wanted = [fm.RelationBlock(block.asked.tolist(), block.rows) for block in found]
         average = np.zeros(len(asked))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
 
 def best_device() -> torch.device:

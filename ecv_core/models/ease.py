@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.models.base import Algorithm, Sharing
 from ecv_core.models.device import Rows, best_device
@@ -19,6 +18,7 @@ from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
     from ecv_core.models.base import Fitted
 

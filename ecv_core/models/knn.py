@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy  # its parts load when they are used
 
 from ecv_core.models.base import PAPER_COUNTS, SEARCH, Algorithm, with_source
 from ecv_core.models.neighbourhood import (
@@ -31,7 +31,7 @@ class ItemKNN(NeighbourModel):
     user at a time (benchmarks/README.md).
     """
 
-    def closeness(self, train: csr_array) -> Closeness:
+    def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
         return cosine(train, shrink=self.params["shrink"])
 
 
@@ -44,10 +44,10 @@ class UserKNN(NeighbourModel):
     ranks worse (benchmarks/README.md), and it scores one user at a time.
     """
 
-    def closeness(self, train: csr_array) -> Closeness:
-        return cosine(csr_array(train.T.tocsr()), shrink=self.params["shrink"])
+    def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
+        return cosine(scipy.sparse.csr_array(train.T.tocsr()), shrink=self.params["shrink"])
 
-    def voting(self, train: csr_array, near: csr_array) -> Voting:
+    def voting(self, train: scipy.sparse.csr_array, near: scipy.sparse.csr_array) -> Voting:
         return Voting(near, train)
 
 
@@ -117,12 +117,14 @@ class RP3Beta(NeighbourModel):
     all items of a user, and so left out. Of the weights to an item only the largest are kept.
     """
 
-    def closeness(self, train: csr_array) -> Closeness:
+    def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
         alpha, beta = np.float32(self.params["alpha"]), np.float32(self.params["beta"])
         sizes = np.diff(train.indptr)
         # Half of a step over a user goes into each of the two items, so that their product has it.
         half = np.maximum(sizes, 1).astype(np.float32) ** (-alpha / 2)
-        steps = csr_array((np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape)
+        steps = scipy.sparse.csr_array(
+            (np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape
+        )
         users = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
         users = np.maximum(users, 1)
         return Closeness(entries=steps, own=users**beta, others=users**alpha)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.models.base import SEARCH, Algorithm, Report, shared, with_source
 from ecv_core.records.errors import RunError
@@ -23,6 +22,7 @@ from ecv_core.records.spec import Task
 if TYPE_CHECKING:
     import torch
     from lenskit.data import Dataset
+    from scipy.sparse import csr_array
 
 # LensKit made ready: its thread pools set up once, and what its compiled part panics at said.
 

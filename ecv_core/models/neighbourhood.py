@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from ecv_core.models.base import Sharing
 from ecv_core.records.interactions import History
@@ -18,6 +18,7 @@ from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
     from ecv_core.models.base import Fitted
 
@@ -71,7 +72,7 @@ def dense_counts(train: csr_array) -> torch.Tensor:
 
 def sparse_counts(train: csr_array) -> csr_array:
     """As `dense_counts`, holding only the pairs that share a user; indices are not sorted."""
-    return csr_array(train.T.tocsr() @ train)
+    return scipy.sparse.csr_array(train.T.tocsr() @ train)
 
 
 # Interactions -> the columns nearest to each column.
@@ -126,7 +127,7 @@ class NeighbourModel(ABC):
     def voting(self, train: csr_array, near: csr_array) -> Voting:
         """The fitted model, by what is near: as from `Nearness.keep`."""
         dense = train.shape[1] <= DENSE_ITEMS
-        return Voting(train, csr_array(near.T.tocsr()), dense=dense)
+        return Voting(train, scipy.sparse.csr_array(near.T.tocsr()), dense=dense)
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
@@ -165,13 +166,13 @@ def csr_of(values: torch.Tensor, indices: torch.Tensor) -> csr_array:
     sizes = nonzero.reshape(columns, kept).sum(axis=1)
     indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
     columns_kept = indices.numpy().ravel()[nonzero].astype(np.int32)
-    return csr_array((flat[nonzero], columns_kept, indptr), shape=(columns, columns))
+    return scipy.sparse.csr_array((flat[nonzero], columns_kept, indptr), shape=(columns, columns))
 
 
 def sparse_nearness(closeness: Closeness) -> csr_array:
     """How near columns are, only pairs that share something, in the order of scipy's product."""
     entries = closeness.entries
-    near = csr_array(entries.T.tocsr() @ entries)
+    near = scipy.sparse.csr_array(entries.T.tocsr() @ entries)
     rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
     norms = closeness.own[rows] * closeness.others[near.indices]
     near.data /= norms + np.float32(closeness.shrink)
@@ -193,7 +194,7 @@ def nearest_of(near: csr_array, neighbours: int) -> csr_array:
     # One index type everywhere: scipy converts a whole matrix for every product of two types.
     indptr = ends[near.indptr].astype(np.int32)
     indices = near.indices[kept].astype(np.int32)
-    return csr_array((near.data[kept], indices, indptr), shape=near.shape)
+    return scipy.sparse.csr_array((near.data[kept], indices, indptr), shape=near.shape)
 
 
 def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) -> csr_array:
@@ -201,7 +202,7 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
     from ecv_core.models.neighbourhood_kernel import nearest
 
     matrix = narrow(closeness.entries)
-    by_column = narrow(csr_array(matrix.T.tocsr()))
+    by_column = narrow(scipy.sparse.csr_array(matrix.T.tocsr()))
     pairs = np.concatenate(([0], np.cumsum(np.diff(matrix.indptr)[by_column.indices])))
     block = pairs[by_column.indptr[1:]] // PAIRS
     bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(block)]
@@ -218,8 +219,10 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
             first,
             last,
         )
-        parts.append(csr_array((values, indices, ends), shape=(last - first, matrix.shape[1])))
-    return csr_array(vstack(parts, format="csr"))
+        parts.append(
+            scipy.sparse.csr_array((values, indices, ends), shape=(last - first, matrix.shape[1]))
+        )
+    return scipy.sparse.csr_array(scipy.sparse.vstack(parts, format="csr"))
 
 
 # Items that vote for other items, with weights -> scores of all items for blocks of users.
@@ -277,7 +280,7 @@ class Voting:
 
 def narrow(matrix: csr_array) -> csr_array:
     """The same with int32 indices, which torch takes as they are."""
-    return csr_array(
+    return scipy.sparse.csr_array(
         (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)),
         shape=matrix.shape,
     )

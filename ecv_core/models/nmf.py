@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.models.base import SEARCH, Algorithm, shared, with_source
 from ecv_core.models.device import Rows, best_device, one_thread
@@ -17,6 +17,7 @@ from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
 
 class NMF:
@@ -39,7 +40,7 @@ class NMF:
         progress("fit", 0, epochs)
         device = best_device()
         by_user = Rows.of(train, device)
-        by_item = Rows.of(csr_array(train.T.tocsr()), device)
+        by_item = Rows.of(scipy.sparse.csr_array(train.T.tocsr()), device)
         random = torch.Generator(device).manual_seed(seed)
         # Twice the mean that makes products as large as the matrix's entries on average.
         high = 2 * float(np.sqrt(train.nnz / (train.shape[0] * train.shape[1] * factors)))

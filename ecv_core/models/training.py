@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.models.base import Fitted, Sharing
 from ecv_core.models.device import Rows, best_device
@@ -21,6 +21,7 @@ from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+    from scipy.sparse import csr_array
 
     from ecv_core.models.sampled_net import SampledNet
 
@@ -116,7 +117,9 @@ class Validation:
 def _entries(train: csr_array, owners: NDArray[np.intp], chosen: NDArray[np.bool_]) -> csr_array:
     pointers = np.zeros(train.shape[0] + 1, dtype=np.int32)
     np.cumsum(np.bincount(owners[chosen], minlength=train.shape[0]), out=pointers[1:])
-    return csr_array((train.data[chosen], train.indices[chosen], pointers), shape=train.shape)
+    return scipy.sparse.csr_array(
+        (train.data[chosen], train.indices[chosen], pointers), shape=train.shape
+    )
 
 
 class NeuralRecommender:

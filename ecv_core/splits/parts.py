@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import FoldsError
@@ -35,21 +35,21 @@ class FoldMatrices:
     Rows and columns may be empty.
     """
 
-    train: csr_array
-    validation: csr_array
+    train: scipy.sparse.csr_array
+    validation: scipy.sparse.csr_array
     """Set aside from training; empty where the split has no such part."""
-    held_out: csr_array
+    held_out: scipy.sparse.csr_array
     interactions: Interactions
     """What was split."""
     learnt: NDArray[np.bool_]
     """Which interactions are in training; shape (interactions,)."""
 
     @property
-    def seen(self) -> csr_array:
+    def seen(self) -> scipy.sparse.csr_array:
         """What the user already has when the held-out part is predicted, and so no candidate."""
         if not self.validation.nnz:
             return self.train
-        seen = csr_array(self.train + self.validation)
+        seen = scipy.sparse.csr_array(self.train + self.validation)
         seen.sort_indices()
         return seen
 
@@ -112,20 +112,20 @@ def _nothing(interactions: Interactions, folds: Folds, index: int, word: str, un
     )
 
 
-def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> csr_array:
+def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> scipy.sparse.csr_array:
     users, items = interactions.users[chosen], interactions.items[chosen]
     width = interactions.n_items
     keys = users.astype(np.int64) * width + items
     if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
         ones = np.ones(len(users), dtype=np.float32)
-        matrix = csr_array((ones, (users, items)), shape=(interactions.n_users, width))
+        matrix = scipy.sparse.csr_array((ones, (users, items)), shape=(interactions.n_users, width))
         # Building it from pairs has sorted them and added up what was there twice.
         matrix.data[:] = 1
         return matrix
     sizes = np.bincount(users, minlength=interactions.n_users)
     pointers = np.zeros(interactions.n_users + 1, dtype=np.int32)
     np.cumsum(sizes, out=pointers[1:])
-    matrix = csr_array(
+    matrix = scipy.sparse.csr_array(
         (np.ones(len(items), dtype=np.float32), items.astype(np.int32, copy=False), pointers),
         shape=(interactions.n_users, width),
     )

@@ -166,10 +166,14 @@ def ask(
     try:
         for name, part in parts.items():
             columns = handed.columns(part)
+            values = (  # csv writes Python's values fast, but would give a rating too many digits
+                (one.astype(str) if one.dtype.kind == "f" else one).tolist()
+                for one in columns.values()
+            )
             with replacing(files[name]) as path, path.open("w", encoding="utf-8", newline="") as to:
                 rows = csv.writer(to, lineterminator="\n")
                 rows.writerow(columns)
-                rows.writerows(zip(*(one.astype(str) for one in columns.values()), strict=True))
+                rows.writerows(zip(*values, strict=True))
     except OSError as error:
         expire(store, run_id, index)
         raise RunError(f"{where} cannot be written: {error.strerror}; nothing is lost") from error
