@@ -36,15 +36,9 @@ COMMANDS = {
     "delete": ("runs_commands", "delete runs"),
     "study": ("plan_commands", "datasets x algorithms x splits, recorded; resumable"),
     "orders": ("orders_command", "what a rule does over every order of the folds"),
-    "select": (
-        "plan_commands",
-        "which of several contenders is best, in as few folds as it takes",
-    ),
+    "select": ("plan_commands", "which of several contenders is best, in as few folds as it takes"),
     "tune": ("plan_commands", "the best parameters of an algorithm, in as few folds as it takes"),
-    "power": (
-        "plan_commands",
-        "which metric tells configurations apart, and which parameter matters",
-    ),
+    "power": ("plan_commands", "which metric tells configurations apart, which parameter matters"),
     "track": ("track_commands", "evaluate a model of your own, with ask and tell"),
     "ask": ("track_commands", "the next fold of a tracked run, as files"),
     "tell": ("track_commands", "what a fold of a tracked run gave"),
@@ -203,7 +197,10 @@ class _Lazy(_Parser):
 
     def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
         self.declare()
-        return super().parse_known_args(*given, **named)
+        found, unknown = super().parse_known_args(*given, **named)
+        if unknown:  # said here, where the command and its help are known
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
 
 def _complain(error: EcvError | str, code: int) -> int:

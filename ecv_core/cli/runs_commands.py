@@ -6,12 +6,13 @@ import argparse
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.cli import answer, check_target, program, write_json
 from ecv_core.cli.options import add_place, add_rule_param
 from ecv_core.cli.run_command import check_data, go_on, summary
-from ecv_core.figures.words import counted, run_name
+from ecv_core.figures.words import FigureKind, counted, run_name
 from ecv_core.jobs.owner import recover
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError, RunError
@@ -221,8 +222,6 @@ def report_command(options: argparse.Namespace) -> None:
 
 
 def figure_options(parser: argparse.ArgumentParser) -> None:
-    from ecv_core.figures.report.figure_file import KINDS
-
     axis = axis_of(PAPERS_RULE)
     parser.add_argument(
         "run",
@@ -231,7 +230,7 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
         "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions, steps, board and "
         "spaces a dataset such as ml-100k",
     )
-    parser.add_argument("--kind", required=True, choices=KINDS)
+    parser.add_argument("--kind", required=True, choices=get_args(FigureKind))
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
     add_rule_param(
         parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"

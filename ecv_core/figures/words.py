@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import floor, log10
-from typing import Protocol
+from typing import Literal, Protocol
 
 import ecv_core.dataset as datasets
 from ecv_core.energy.savings import EnergyFacts
@@ -14,15 +14,7 @@ from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
-from ecv_core.records.run import (
-    HOW,
-    FoldResult,
-    Interval,
-    IntervalKind,
-    Moment,
-    Reading,
-    Run,
-)
+from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, Reading, Run
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     NEVER_STOPS,
@@ -31,6 +23,11 @@ from ecv_core.stopping import (
     interval_after_stop,
     uncertainty_of,
 )
+
+_OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
+_Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
+FigureKind = Literal[_OfRuns, _Curves]
+"""What a file for a paper can show; here, so that a command line knows it without Plotly."""
 
 alpha_text = scientific
 """An alpha as it is written everywhere: '1e-4'."""

@@ -9,9 +9,15 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from ecv_core.figures.words import metric_label, run_name, uncertainty, uncertainty_after_stop
+from ecv_core.figures.words import (
+    FigureKind,
+    metric_label,
+    run_name,
+    uncertainty,
+    uncertainty_after_stop,
+)
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.run import IntervalKind
 from ecv_core.records.run import Run as RunRecord
@@ -292,13 +298,7 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
 
 @kinds_checked
 def figure(
-    run: Run | str,
-    kind: Literal[
-        "difference", "dimensions", "efold", "p-values", "ranks", "steps", "stops", "tradeoff"
-    ],
-    out: str | PathLike[str],
-    *,
-    alpha: float | None = None,
+    run: Run | str, kind: FigureKind, out: str | PathLike[str], *, alpha: float | None = None
 ) -> str:
     """A picture of a run or of the recorded study, in a column's width; as the command `figure`.
 
@@ -306,8 +306,8 @@ def figure(
         run: a run, the id of one of the database or of a recorded one; or 'study', a recorded
             tuning such as 'ml-1m--item-knn', or 'ml-100k'.
         kind: of a run 'efold' (figure 1 of the paper), 'stops' or 'tradeoff'; of the study
-            'difference', 'stops', 'ranks' or 'tradeoff'; of a tuning 'p-values'; of ml-100k
-            'dimensions' or 'steps'.
+            'difference', 'stops', 'ranks' or 'tradeoff'; of a tuning 'p-values'; of a dataset
+            'dimensions', 'steps', 'board' (published results) or 'spaces' (recorded ones).
         out: FILE.pdf, FILE.svg, FILE.pgf (for LaTeX) or FILE.png.
         alpha: of the paper's rule, for a study, stops and tradeoff; 1e-4 by default.
     Returns: what it shows.

@@ -27,7 +27,7 @@ def environment() -> dict[str, object]:
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "gpu": _gpu(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in PACKAGES if find_spec(name)},
     }
 
 
@@ -53,8 +53,8 @@ def _processor() -> str:
 
 
 def _gpu() -> str | None:
-    """The name of the GPU that models compute on; None where they compute on the processor."""
-    if find_spec("torch") is None or version("torch").endswith("+cpu"):
+    """The name of the GPU that models compute on; None without one, or without [energy]."""
+    if not (find_spec("torch") and find_spec("pynvml")) or version("torch").endswith("+cpu"):
         return None
     import pynvml  # CodeCarbon's
 

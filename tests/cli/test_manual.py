@@ -14,6 +14,13 @@ def test_a_command_that_nearly_is_one_is_asked_for(capsys):
     assert said.startswith("error: no command is called 'rnu'; did you mean 'run'? choose one of")
 
 
+def test_an_option_that_is_none_is_refused_in_the_words_of_the_command(capsys):
+    assert cli.main(["run", "synthetic", "popular", "--rul", "never"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: unrecognized arguments: --rul never; see '")
+    assert said.endswith(" run --help'\n")
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 def test_a_shell_completes_commands_and_their_options(capsys):
     assert cli.main(["completion", "bash"]) == 0

@@ -43,7 +43,7 @@ WRONG = [
     (lambda: ecv.figure(3, "efold", "f.pdf"), "run of figure is a Run or text, but is 3"),
     (
         lambda: ecv.figure("study", "x", "f.pdf"),
-        "kind of figure is one of 'difference'",
+        "kind of figure is one of 'efold'",
     ),
     (lambda: ecv.register_rule(3), "is an object with decide(results), but 3 is none"),
     (lambda: ecv.EFold(alpha=-1), "alpha of EFold is a number from 0 on, but is -1"),

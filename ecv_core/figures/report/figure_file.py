@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from ecv_core.analysis.baselines import own_entries, published, published_datasets, recorded
 from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
@@ -35,7 +36,14 @@ from ecv_core.figures.report.pictures import FORMS, Form, Make, printed, saved
 from ecv_core.figures.selection import p_values_figure
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
-from ecv_core.figures.words import alpha_text, in_order, metric_label, rule_words, run_title
+from ecv_core.figures.words import (
+    FigureKind,
+    alpha_text,
+    in_order,
+    metric_label,
+    rule_words,
+    run_title,
+)
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Run
 from ecv_core.splits import check_exchangeable
@@ -55,7 +63,6 @@ STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
 CURVES = ("p-values", "dimensions", "steps", "board", "spaces")
 """Kinds of a recorded tuning, or of a dataset with recorded rating predictions or spaces."""
-KINDS = sorted({*OF_A_RUN, *OF_A_STUDY, *CURVES})
 
 
 def write_figure(
@@ -71,7 +78,7 @@ def write_figure(
         run: a run, its id, that of a recorded one, or 'study' for the recorded study; for
             'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for
             'board' a dataset with published results, for 'spaces' one with recorded spaces.
-        kind: one of KINDS.
+        kind: one of FigureKind.
         path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png.
         alpha: of the paper's rule, for all kinds but efold; None for its usual one.
         folder: the recorded runs.
@@ -80,8 +87,8 @@ def write_figure(
     """
     form, axis = _form(path), axis_of(PAPERS_RULE)
     wanted = float(axis.parse(axis.default if alpha is None else alpha))
-    if kind not in KINDS:
-        raise UnknownName("kind of figure", str(kind), KINDS)
+    if kind not in get_args(FigureKind):
+        raise UnknownName("kind of figure", str(kind), get_args(FigureKind))
     if kind in CURVES:
         return _written(_curves(str(run), kind), form, path, f"{kind} of {run}")
     if run == STUDY:
@@ -124,6 +131,11 @@ def _curves(name: str, kind: str) -> Make:
     """A kind of CURVES."""
     if kind == "p-values":
         if name not in (known := configuration_names(TUNINGS)):
+            if not known:
+                raise InputError(
+                    "recorded tunings stay in the project, and none came with this copy; "
+                    "draw p-values in a clone of it"
+                )
             raise UnknownName("recorded tuning", name, known)
         study = study_metrics(read_configurations(TUNINGS / f"{name}.json"))
         return lambda: p_values_figure(curves_frame(study))
