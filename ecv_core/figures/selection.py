@@ -169,11 +169,11 @@ def _marks(rows: list[_Row], span: tuple[float, float], colours: Palette) -> Ite
 
 
 def _words(row: Mapping[Hashable, Any], colours: Palette) -> dict[str, Any]:
-    """Name and state of a contender, above its lane."""
+    """Name and state of a contender, above its lane; a phone has no room for more than a clause."""
     grey = row["state"] in _OUT
     name = row["contender"] if grey else f"<b>{row['contender']}</b>"
     return note(
-        f"{name} · {row['says']}",
+        f"{name} · {row['says'].partition(';')[0]}",
         15,
         colours.muted if grey else colours.ink,
         xref="paper",

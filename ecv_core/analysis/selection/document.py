@@ -214,11 +214,7 @@ def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mea
     low, high = (100 * end / abs(mean) for end in (gaps[-1].low, gaps[-1].high))
     if not math.isfinite(high):
         return f"; {names[place]} is next."
-    if low == high:
-        return f"; {names[place]}, the next, is {side_of(low)}."
-    if low < 0:
-        return f"; {names[place]}, the next, is {side_of(low)} to {side_of(high)}."
-    return f"; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
+    return f"; {names[place]}, the next, is {_sides(low, high)}."
 
 
 def _shown(names: Sequence[str], verdict: Verdict) -> str:
@@ -250,6 +246,14 @@ def side_of(percent: float) -> str:
     size = abs(percent)
     text = f"{size:.1f}" if size >= 0.1 or not size else f"{size:.1g}"
     return f"{text} % {'behind' if percent >= 0 else 'ahead'}"
+
+
+def _sides(low: float, high: float) -> str:
+    """'8.8 to 21.5 % behind'; '1.1 % ahead to 8.1 % behind' where they differ."""
+    first = side_of(low)
+    if low == high:
+        return first
+    return f"{first if low < 0 <= high else first.split()[0]} to {side_of(high)}"
 
 
 def folds_text(n: int) -> str:
@@ -405,7 +409,7 @@ def _state(
     if place not in one.left:
         if terms.certain:
             return "out", f"out after {after}: at least {side_of(lane.low)}"
-        return "out", f"passed over after {after}: {side_of(lane.low)} to {side_of(lane.high)}"
+        return "out", f"passed over after {after}: {_sides(lane.low, lane.high)}"
     if math.isinf(lane.high):
         return "in", f"{side_of(lane.behind)} so far; how sure, the next fold says"
-    return "in", f"{side_of(lane.low)} to {side_of(lane.high)}"
+    return "in", _sides(lane.low, lane.high)
