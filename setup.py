@@ -1,6 +1,7 @@
 """What a wheel holds: the package, the dashboard as ecv_core/dashboard, what is small of data/.
 
-Recorded tunings stay in the project: they are three quarters of its data.
+Recorded tunings stay in the project, three quarters of its data, and so does what only scripts and
+tests read.
 """
 
 import re
@@ -10,12 +11,14 @@ from pathlib import Path
 from setuptools import find_namespace_packages, find_packages, setup
 
 DATA = Path("data")
+LEFT_OUT = {"tunings", "protocols", "unstable"}
+"""Folders of data/recorded."""
 SHIPPED = ["catalogue.toml", "papers.toml"]
 SHIPPED += [
     str(path.relative_to(DATA))
     for folder in ("energy", "lessons", "published", "recorded")
     for path in (DATA / folder).rglob("*")
-    if path.is_file() and "tunings" not in path.parts
+    if path.is_file() and LEFT_OUT.isdisjoint(path.parts)
 ]
 KINDS = ("html", "jinja", "j2", "css", "js", "svg", "tex", "toml")
 BESIDE_CODE = [f"**/*.{kind}" for kind in KINDS]
