@@ -194,6 +194,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_eight_programs_ask_and_tell_at_once(each_database, ecv_command, tmp_path):
     _, run_id, _ = ecv_command(*TRACK)
     with ExitStack() as stack:
