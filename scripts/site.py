@@ -33,7 +33,9 @@ _LINK = re.compile(
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Each version has a folder of its own."""
-    found = re.search(r'__version__ = "(.+)"', (ROOT / "ecv_core/_version.py").read_text("utf-8"))
+    found = re.search(
+        r'__version__ = "(.+)"', (ROOT / "ecv_core/records/version.py").read_text("utf-8")
+    )
     assert found is not None
     config.site_dir = str(Path(config.site_dir) / found[1])
     return config
