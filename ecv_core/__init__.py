@@ -13,7 +13,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ecv_core.records.version import __version__
+from ecv_core.records import __version__
 
 if "OMP_WAIT_POLICY" not in os.environ:  # read when OpenMP is loaded, here and by workers
     # Threads of GCC's OpenMP that wait give up their core after so many turns, not 300,000: beside

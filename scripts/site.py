@@ -34,7 +34,7 @@ _LINK = re.compile(
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Each version has a folder of its own."""
     found = re.search(
-        r'__version__ = "(.+)"', (ROOT / "ecv_core/records/version.py").read_text("utf-8")
+        r'__version__ = "(.+)"', (ROOT / "ecv_core/records/__init__.py").read_text("utf-8")
     )
     assert found is not None
     config.site_dir = str(Path(config.site_dir) / found[1])

@@ -72,6 +72,17 @@ def test_a_command_loads_what_it_needs_only(arguments: list[str]) -> None:
     assert loaded & unused == set()
 
 
+def test_scores_of_a_file_are_read_without_pandas(tmp_path: Path) -> None:
+    wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
+    wide.write_text("score\n0.30\n0.34\n0.31\n")
+    rows = [f"{name},{fold},{0.3 + fold / 9}" for name in "ab" for fold in range(3)]
+    long.write_text("\n".join(["contender,fold,score", *rows]))
+    for words in (["orders", str(wide), "--alpha", "1e-4"], ["select", "--scores", str(long)]):
+        loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
+        assert ended == 0
+        assert loaded & {"pandas", "torch"} == set()
+
+
 def test_a_quick_run_loads_neither_torch_nor_pandas(tmp_path: Path) -> None:
     words = f"""
         import os

@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ecv_core.records import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
-from ecv_core.records.version import __version__
 from ecv_core.untrusted.files import replacing
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

@@ -9,8 +9,8 @@ import sys
 from importlib import import_module
 
 from ecv_core.cli import COMMANDS, parsers
+from ecv_core.records import __version__
 from ecv_core.records.places import DASHBOARD
-from ecv_core.records.version import __version__
 
 
 def completion_options(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from ecv_core.records.version import __version__
+from ecv_core.records import __version__
 
 PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
 

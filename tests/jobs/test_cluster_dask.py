@@ -473,8 +473,8 @@ OTHER_VERSIONS = """
 import importlib.metadata as metadata
 usual = metadata.version
 metadata.version = lambda name: "0.0.7" if name in ("numpy", "torch") else usual(name)
-import ecv_core.records.version
-ecv_core.records.version.__version__ = "0.0.7"
+import ecv_core.records
+ecv_core.records.__version__ = "0.0.7"
 """
 
 

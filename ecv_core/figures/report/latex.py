@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ecv_core.records.version import __version__
+from ecv_core.records import __version__
 
 _SIGNS = {
     "\\": r"\textbackslash{}",

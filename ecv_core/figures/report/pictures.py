@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.report.latex import escaped
-from ecv_core.records.version import __version__
+from ecv_core.records import __version__
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -409,7 +409,7 @@ class DaskExecutor:
             from importlib.metadata import version
             from socket import gethostname
 
-            from ecv_core.records.version import __version__
+            from ecv_core.records import __version__
 
             found = {"e-fold": __version__}
             return gethostname(), found | {name: version(name) for name in ("numpy", "torch")}

@@ -269,7 +269,7 @@ def versions() -> dict[str, str]:
     """Of what decides scores, here."""
     from importlib.metadata import version
 
-    from ecv_core.records.version import __version__
+    from ecv_core.records import __version__
 
     return {"e-fold": __version__} | {name: version(name) for name in ("numpy", "torch")}
 
