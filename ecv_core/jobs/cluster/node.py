@@ -32,6 +32,7 @@ from ecv_core.jobs.executors import (
 )
 from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plan import Task
+from ecv_core.records import __version__
 from ecv_core.records.errors import Cancelled, EcvError, RunError
 from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
@@ -268,8 +269,6 @@ def stop_task(key: str) -> None:
 def versions() -> dict[str, str]:
     """Of what decides scores, here."""
     from importlib.metadata import version
-
-    from ecv_core.records import __version__
 
     return {"e-fold": __version__} | {name: version(name) for name in ("numpy", "torch")}
 
