@@ -123,7 +123,7 @@ def _parts(
         "Difference": partial(difference_section, done, scores),
         "Folds used": partial(stops_section, done, scores),
         "Ranks": lambda: ranks_section(studied(systems), scores),
-        "Rules": lambda: rules_section(done, rules_of(done)),
+        "Rules": lambda: rules_section(done, _rules(done.version, tuple(RULES), done)),
         "Scores": partial(scores_section, scores),
     }
     tabs = st.tabs(list(parts), key="study-part", on_change="rerun")
@@ -173,11 +173,6 @@ def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
     Raises: EcvError for scores that cannot be explored.
     """
     return _studied(tuple(system.content for system in systems), systems, ranked)
-
-
-def rules_of(done: Summary) -> pd.DataFrame:
-    """The comparison of rules; some only over the runs whose users' scores are known."""
-    return _rules(done.version, tuple(RULES), done)
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)

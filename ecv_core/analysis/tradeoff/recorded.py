@@ -39,11 +39,9 @@ def recorded_curve(
     at, columns = places.get(key_of(scores)), stored.get(rule)
     if at is None or columns is None:
         return None
-    wanted = np.asarray(settings, dtype=np.float64)
-    rows = np.searchsorted(columns["settings"][at], wanted).clip(
-        max=columns["settings"].shape[1] - 1
-    )
-    if not np.array_equal(columns["settings"][at, rows], wanted):
+    known = columns["settings"][at]
+    rows = np.searchsorted(known, settings).clip(max=len(known) - 1)
+    if not np.array_equal(known[rows], settings):
         return None
     told = {name: values[at, rows] for name, values in columns.items()}
     errors = {name: told.pop(name) for name in list(told) if name.startswith(ERRORS)}
