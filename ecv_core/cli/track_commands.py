@@ -39,6 +39,7 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     add_tracked(parser, of_param="what is to be known of your model, such as factors=50")
     parser.add_argument(
         "--own-metric",
+        dest="own_name",
         metavar="NAME",
         help="what your scores are called, where they are none of the project's metrics",
     )
@@ -97,7 +98,7 @@ def track_command(options: argparse.Namespace) -> None:
     from ecv_core.cli.run_command import spec_of
     from ecv_core.evaluation import Metric
 
-    if (options.metric is None) == (options.own_metric is None):
+    if (options.metric is None) == (options.own_name is None):
         raise InputError(
             "say what its folds are scored by: --metric ndcg@10, say, or a name for scores of your "
             "own, --own-metric clicks"
@@ -106,9 +107,9 @@ def track_command(options: argparse.Namespace) -> None:
         raise InputError(
             f"--lower-is-better and --unit belong to --own-metric; {options.metric} knows its own"
         )
-    if options.own_metric is not None:
+    if options.own_name is not None:
         better = not options.lower_is_better
-        options.metric = Metric(options.own_metric, higher_is_better=better, unit=options.unit)
+        options.metric = Metric(options.own_name, higher_is_better=better, unit=options.unit)
     spec = spec_of(options)
     store = open_store()
     run_id = begin(store, spec, owner=OUTSIDE, resume=not options.new)
@@ -155,8 +156,8 @@ def tell_command(options: argparse.Namespace) -> None:
         seconds=options.seconds,
         joules=options.joules,
     )
-    if found.note:
-        _say(found.note)
+    for note in filter(None, (found.note, run.doubt)):
+        _say(note)
     score = f"{run.spec.metric_name} {found.score:.4f}"
     print(f"fold {options.fold}: {score}. {_after(run, options.fold)}")
 
