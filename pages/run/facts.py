@@ -132,7 +132,7 @@ def _score(run: Run) -> str:
     help = explained(
         f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
         f"{named or 'there is no interval yet'}.",
-        metric_term(run.spec.metric),
+        *([] if run.spec.own_metric else [metric_term(run.spec.metric)]),
         "confidence-interval",
     )
     said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from ecv_core.evaluation import METRICS, Metric
 from ecv_core.records import codec
 from ecv_core.records.run import RunState
 from ecv_core.stopping import Never, moments
@@ -14,6 +15,7 @@ from ecv_core.store.listing import RunList, label_runs
 from ecv_core.store.ownership import lease
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.schema import folds
+from pages.run.facts import facts
 from pages.runs.history import matching, runs_frame
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
@@ -43,6 +45,14 @@ def test_a_tracked_run_has_its_name_and_says_how_its_stop_is_checked(app, a_run)
     assert any("To check the stop with the other 6 folds" in one for one in said(app))
     assert not {"Resume", "Run the remaining folds to check"} & set(labels(app))
     assert any("with full=True (--full)" in one for one in said(app))
+
+
+def test_a_metric_of_ones_own_has_no_entry_in_the_glossary_and_needs_none(app, a_run):
+    clicks = Metric("clicks", higher_is_better=True, unit="EUR")
+    run = a_run(SCORES, stopped_at=4, **MINE, metric=clicks)
+    del METRICS["clicks"]  # another process reported them
+    open_run(app, run)
+    assert "0.3056" in facts(run)
 
 
 def test_data_that_were_only_in_memory_are_not_missed(app, a_run):
