@@ -1,6 +1,7 @@
 """What a run was computed on."""
 
 import sys
+from importlib.machinery import ModuleSpec
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +21,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, torch: str, *, found: bool) -> None:
             raise NoDriver
 
     nvml = SimpleNamespace(
+        __spec__=ModuleSpec("pynvml", None),
         NVMLError=NoDriver,
         nvmlInit=start,
         nvmlDeviceGetHandleByIndex=lambda index: index,
