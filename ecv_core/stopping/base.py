@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, Params, resolve
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
-from ecv_core.stopping.adjustment import Aids
+
+if TYPE_CHECKING:
+    from ecv_core.stopping.adjustment import Aids
 
 
 def after(n: int) -> str:

@@ -28,8 +28,8 @@ from ecv_core.records.spec import OLDER, SETTINGS, Role, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean
 from ecv_core.store import schema
 from ecv_core.store.document import FORMAT, VERSION, RunDocument
-from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
-from ecv_core.store.schema import folds, imports, removed, runs
+from ecv_core.store.rows import fold_row, queued_rows, run_rows
+from ecv_core.store.schema import folds, imports, now, removed, runs
 from ecv_core.store.store import Store
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")

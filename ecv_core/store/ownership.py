@@ -18,8 +18,7 @@ import sqlalchemy as sa
 from filelock import FileLock
 
 from ecv_core.records.run import RunState
-from ecv_core.store.rows import now
-from ecv_core.store.schema import asked, folds, owners, progress, runs, under_way
+from ecv_core.store.schema import asked, folds, now, owners, progress, runs, under_way
 from ecv_core.store.store import Store
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])

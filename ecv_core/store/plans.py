@@ -17,8 +17,7 @@ import sqlalchemy as sa
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.rows import now
-from ecv_core.store.schema import plans
+from ecv_core.store.schema import now, plans
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import RunState
-from ecv_core.store.rows import now
-from ecv_core.store.schema import runs, schema, spent
+from ecv_core.store.schema import now, runs, schema, spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

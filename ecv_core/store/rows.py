@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
@@ -30,7 +30,7 @@ from ecv_core.records.run import (
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
 from ecv_core.store.older_versions import scores_of_schema_4
-from ecv_core.store.schema import folds, progress, runs
+from ecv_core.store.schema import folds, now, progress, runs
 
 # Whether a process still has the run that it computes.
 
@@ -62,11 +62,6 @@ AHEAD = ""
 kept."""
 Rows = Sequence[Any]
 """Rows as SQLAlchemy gives them, with a column per attribute."""
-
-
-def now() -> str:
-    """This moment in UTC, as the tables keep it."""
-    return datetime.now(UTC).isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

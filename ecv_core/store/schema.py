@@ -14,6 +14,12 @@ who started what. 2: progress got a curve. 1: the first."""
 
 metadata = sa.MetaData()
 
+
+def now() -> str:
+    """This moment in UTC, as the tables keep it."""
+    return datetime.now(UTC).isoformat()
+
+
 schema = sa.Table("ecv_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
 runs = sa.Table(
     "runs",

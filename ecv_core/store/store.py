@@ -28,14 +28,22 @@ from ecv_core.store.rows import (
     fold_row,
     held,
     moment_text,
-    now,
     queued_rows,
     read_folds,
     run_rows,
     user_scores_of,
     user_scores_row,
 )
-from ecv_core.store.schema import folds, imports, places, progress, runs, under_way, user_scores
+from ecv_core.store.schema import (
+    folds,
+    imports,
+    now,
+    places,
+    progress,
+    runs,
+    under_way,
+    user_scores,
+)
 
 
 def open_store(url: str | None = None) -> Store:

@@ -14,8 +14,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.going import going_on
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import Label, RunList, checked_label, label_runs
-from ecv_core.store.rows import now
-from ecv_core.store.schema import UNDO_MINUTES, folds, imports, labels, removed, runs
+from ecv_core.store.schema import UNDO_MINUTES, folds, imports, labels, now, removed, runs
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
