@@ -45,6 +45,9 @@ def test_a_file_is_added_run_and_removed(shop, capsys):
     out = capsys.readouterr().out
     rows = {row["id"]: row for row in json.loads(out[out.index("[") :])}
     assert (rows["shop"]["users"], rows["shop"]["interactions"]) == (6, 36)
+    assert main(["datasets"]) == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("shop ")]
+    assert line.split() == ["shop", "6", "6", "36", "on", "disk"]
     assert main(["remove", "shop"]) == 0
     assert main(["run", "shop", "popular"]) == 2
 
