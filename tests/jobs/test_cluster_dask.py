@@ -36,6 +36,8 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.conftest import PROJECT
 from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
+from tests.jobs.network_here import HERE, THERE, Network
+from tests.jobs.network_here import why_not as no_network
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
@@ -217,18 +219,23 @@ def unused_port() -> int:
 class Scheduler:
     """dask scheduler and dask worker, as a site starts them."""
 
-    def __init__(self, folder: Path, port: int) -> None:
-        self._folder, self._port = folder, port
-        self.address = f"tcp://127.0.0.1:{port}"
+    def __init__(
+        self, folder: Path, port: int, host: str = "127.0.0.1", inside: Sequence[str] = ()
+    ) -> None:
+        self._folder, self._port, self._host = folder, port, host
+        self.inside = inside
+        """Begins each command, as of `Network.inside`."""
+        self.address = f"tcp://{host}:{port}"
         self.started: list[subprocess.Popen[bytes]] = []
         self.start_scheduler()
 
     def start_scheduler(self, *words: str, **surroundings: str) -> None:
-        at = ("--host", "127.0.0.1", "--port", str(self._port), "--no-dashboard")
+        at = ("--host", self._host, "--port", str(self._port), "--no-dashboard")
         self.start("scheduler", *at, *words, **surroundings)
 
     def start(self, what: str, *words: str, **surroundings: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "distributed.cli.dask_" + what, *words]
+        program = [sys.executable, "-m", "distributed.cli.dask_" + what]
+        command = [*self.inside, *program, *words]
         path = os.pathsep.join(filter(None, [str(PROJECT), *sys.path]))
         log = (self._folder / f"{what}-{len(self.started)}.log").open("wb")
         env = os.environ | {"PYTHONPATH": path} | surroundings
@@ -469,6 +476,110 @@ def test_a_full_disk_of_a_node_is_one_sentence_with_the_way_out(
     )
 
 
+def quick_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    marks = Path(os.environ["MARKS"])
+    again = any(marks.iterdir())
+    (marks / str(os.getpid())).touch()
+    if again:
+        time.sleep(FAR_TOO_LONG)
+    yield 0, fold_result(index, SCORES[index])
+
+
+@pytest.mark.slow
+def test_a_fold_begun_again_as_its_node_went_after_the_result_was_in_is_ended(
+    on, scheduler: Scheduler, marks: Path
+) -> None:
+    node = scheduler.worker()
+    executor = on(scheduler.address, compute=quick_once)
+    wait_for_workers(executor, 1)
+    executor.submit(TASK, no_progress)
+    ended = False
+    while not ended:
+        for said in executor.finished(1.0):
+            ended = isinstance(said, Ended)
+            if isinstance(said, Computed):
+                node.kill()
+                scheduler.worker()
+                while len(list(marks.iterdir())) < 2:
+                    time.sleep(0.05)
+    while any(computes(int(mark.name)) for mark in marks.iterdir()):
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    if why := no_network():
+        pytest.skip(why)
+    one = Network()
+    yield one
+    one.end()
+
+
+@pytest.fixture
+def gives_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[float]:
+    """Seconds without an answer after which Dask ends a connection; 30 by default."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", f"{GIVES_UP:g}s")
+    with dask.config.set({"distributed.comm.timeouts.tcp": f"{GIVES_UP:g}s"}):
+        yield GIVES_UP
+
+
+GIVES_UP = 12.0
+
+
+@pytest.mark.slow
+def test_a_node_that_is_cut_off_loses_the_fold_that_it_computes_and_no_other(
+    store: Store, on, tmp_path: Path, unused_port: int, marks: Path, network: Network, gives_up
+) -> None:
+    scheduler = Scheduler(tmp_path, unused_port, HERE)
+    try:
+        scheduler.inside = network.inside
+        far = scheduler.worker()
+        executor = on(scheduler.address, compute=waits_for_go)
+        wait_for_workers(executor, 1)
+        meanwhile(marks, lambda: network.cut(gives_up / 3))
+        first = run_of(store, executor)
+        assert first.state is RunState.FINISHED, first.error
+        assert [begun(marks, fold) for fold in range(5)] == [1] * 5  # nobody has noticed
+
+        (marks / "go").unlink()
+        for mark in marks.iterdir():
+            mark.unlink()
+
+        def pull_out() -> None:
+            scheduler.inside = ()
+            network.cut()
+            scheduler.worker()
+            far.wait()  # it does not go on with a fold that nobody will get
+
+        meanwhile(marks, pull_out)
+        done = run_of(store, executor, replace(SPEC, seed=7))
+    finally:
+        scheduler.end()
+    assert done.state is RunState.FINISHED, done.error
+    assert [fold.fold for fold in done.folds] == [0, 1, 2, 3, 4]
+    assert done.joules == 50
+    assert [begun(marks, fold) for fold in range(5)] == [2, 1, 1, 1, 1]
+
+
+@pytest.mark.slow
+def test_a_coordinator_that_is_cut_off_from_its_scheduler_goes_on_when_it_is_back(
+    store: Store, on, tmp_path: Path, unused_port: int, marks: Path, network: Network, gives_up
+) -> None:
+    scheduler = Scheduler(tmp_path, unused_port, THERE, network.inside)
+    try:
+        scheduler.worker()
+        executor = on(scheduler.address, compute=waits_for_go)
+        wait_for_workers(executor, 1)
+        meanwhile(marks, lambda: network.cut(2 * gives_up))
+        done = run_of(store, executor)
+    finally:
+        scheduler.end()
+    assert done.state is RunState.FINISHED, done.error
+    assert [fold.fold for fold in done.folds] == [0, 1, 2, 3, 4]
+    assert done.joules == 50
+    assert [begun(marks, fold) for fold in range(5)] == [1] * 5
+
+
 OTHER_VERSIONS = """
 import importlib.metadata as metadata
 usual = metadata.version
@@ -580,11 +691,8 @@ def test_a_worker_with_other_versions_is_refused_before_and_after_the_run_begins
         on(scheduler.address)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificates")
-def test_an_encrypted_scheduler_takes_who_has_a_certificate_and_nobody_else(
-    store: Store, on, scheduler: Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def certificates(folder: Path) -> dict[str, str]:
+    """An authority and a certificate that it has signed: the paths of ca, cert and key."""
     new, days = ["-newkey", "rsa:2048", "-nodes"], ["-days", "2"]
     for words in (
         ["req", "-x509", *new, *days, "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem"],
@@ -594,8 +702,16 @@ def test_an_encrypted_scheduler_takes_who_has_a_certificate_and_nobody_else(
             *("-CAcreateserial", *days, "-out", "cert.pem"),
         ],
     ):
-        subprocess.run(["openssl", *words], cwd=tmp_path, check=True, capture_output=True)
-    files = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "cert", "key")}
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+    return {name: str(folder / f"{name}.pem") for name in ("ca", "cert", "key")}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificates")
+def test_an_encrypted_scheduler_takes_who_has_a_certificate_and_nobody_else(
+    store: Store, on, scheduler: Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = certificates(tmp_path)
     given = ["--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"]]
     scheduler.end()
     scheduler.address = scheduler.address.replace("tcp", "tls")

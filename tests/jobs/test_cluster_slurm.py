@@ -29,6 +29,11 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
 from tests.jobs.slurm_here import Slurm, why_not
+from tests.jobs.test_cluster_dask import certificates
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+import dask
+from distributed import Client
 
 pytestmark = pytest.mark.skipif(not find_spec("dask_jobqueue"), reason="Dask is not installed")
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
@@ -105,6 +110,29 @@ def test_what_slurm_refuses_is_one_sentence_before_anything_starts(
     with pytest.raises(InputError, match=sentence):
         choose.executor_on("slurm", nodes=1, site=str(site))
     assert slurm.jobs() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificates")
+def test_with_certificates_the_nodes_talk_to_their_scheduler_by_tls_and_nobody_else_does(
+    slurm: Slurm, site: Path, store: Store, tmp_path: Path
+) -> None:
+    files = certificates(tmp_path)
+    parts = ("client", "scheduler", "worker")
+    told = {"ca-file": files["ca"]}
+    told |= {f"{part}.{name}": files[name] for part in parts for name in ("cert", "key")}
+    tls = {f"distributed.comm.tls.{name}": path for name, path in told.items()}
+    with dask.config.set(tls):
+        executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=quick_there)
+        address = executor._cluster.scheduler_address
+        assert address.startswith("tls://")
+        with dask.config.set(dict.fromkeys(tls)):
+            for stranger in (address, address.replace("tls", "tcp")):
+                with pytest.raises((OSError, TypeError)):
+                    Client(stranger, timeout=3, set_as_default=False)
+        done = run_on(store, executor)
+    assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
+    given_back(slurm)
 
 
 def dies_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:

@@ -28,7 +28,6 @@ from ecv_core.jobs.cluster.node import (
     differences,
     run_task,
     send,
-    stop_task,
     versions,
 )
 from ecv_core.jobs.executors import Begun, Compute, Computed, Ended, Finished, compute
@@ -238,10 +237,6 @@ class DaskExecutor:
         under_way = self._tasks.pop(task, None)
         if under_way is not None and under_way.future is not None and self._answers:
             with suppress(OSError):
-                key = under_way.future.key
-                there = [at for at, keys in self._client.processing().items() if key in keys]
-                if there:
-                    self._client.run(stop_task, key, workers=there, on_error="ignore")
                 self._client.cancel(under_way.future, force=True)
                 self._forget(under_way)
         self._rest()
@@ -316,7 +311,9 @@ class DaskExecutor:
         except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
             if future.cancelled() or future.status == "lost":
                 if self._is_back():
-                    self._give(under_way)
+                    self._client.subscribe_topic(self._topic, self._told)
+                    if not self._found(under_way):
+                        self._give(under_way)
                     return
                 error = RunError(
                     "the Dask scheduler is gone; finished folds are kept: start it again, and "
@@ -359,27 +356,33 @@ class DaskExecutor:
             time.sleep(0.5)
         return False
 
-    # -- found again after this program was restarted -----------------------------------------
+    # -- found again after this program was restarted or cut off ------------------------------
 
     def _published(self, name: str) -> str:
         return f"ecv/{self._scope}/{this_process()}/{name}"
 
     def _found(self, under_way: _UnderWay) -> bool:
-        """Go on with what a program that is gone has begun for this database."""
+        """Go on with what this program had begun before its connection was lost, or one that is
+        gone had for this database."""
         if not self._outlives:
             return False
-        for published in self._published_before:
-            match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
-            if match and is_gone(match[1]):
+        own = self._published(under_way.name)
+        theirs = f"ecv/{self._scope}/(.+)/{under_way.name}"
+        known = [own] if under_way.future is not None else self._published_before
+        for published in map(str, known):
+            match = re.fullmatch(theirs, published)
+            if match and (published == own or is_gone(match[1])):
                 with suppress(KeyError, OSError):  # it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
-                    self._client.publish_dataset(future, name=self._published(under_way.name))
+                    self._client.publish_dataset(future, name=own)
                     self._await(under_way, future)
                     return True
         return False
 
     def _forget(self, under_way: _UnderWay) -> None:
+        if under_way.future is not None:
+            under_way.future.release()
         if self._outlives and self._answers:
             with suppress(OSError):
                 self._client.unpublish_dataset(self._published(under_way.name))

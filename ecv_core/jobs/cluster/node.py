@@ -10,11 +10,10 @@ import hashlib
 import os
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,46 +193,42 @@ Answer = list[tuple[int, FoldResult]]
 """Place of the spec and its result."""
 
 
-class Node:
+_busy = threading.Lock()
+
+
+@lru_cache
+def _process() -> Workers:
     """The process of this worker that computes, started when it is first needed."""
+    return Workers()
 
-    def __init__(self) -> None:
-        self._worker: Workers | None = None
-        self._busy = threading.Lock()
-        self._stopped: dict[str, float] = {}
 
-    def stop(self, key: str) -> None:
-        """End a task, or have it not begin."""
-        self._stopped[key] = time.monotonic()
+def run_task(call: Call) -> Answer:
+    """A task on the worker that this is called on. Raises: EcvError."""
+    from distributed import Status, get_client, get_worker
 
-    def compute(
-        self, call: Call, say: Callable[[Mapping[str, Any]], None], name: str, folder: str | None
-    ) -> Answer:
-        """All results of a task.
+    if differ := differences(call.versions, versions()):
+        raise RunError(f"the node {host()} was refused: it has {differ}; install the same there")
+    here = get_worker()
+    name = host() if call.alone is not False else f"{host()}/{here.name}"
+    folder = place(call.content, get_client)
 
-        Args: folder: as of `place`.
-        Raises: EcvError.
-        """
-        say({"key": call.key, "begun": name})
-        with self._busy:
-            worker = self._worker or Workers()
-            self._worker = worker
-            worker.compute = partial(compute_there, call.compute, folder, call.alone, name)
-            worker.surroundings = _own_folder() if call.alone is not None else {}
+    def tell(phase: str, step: int, steps: int) -> None:
+        here.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
 
-            def tell(phase: str, step: int, steps: int) -> None:
-                say({"key": call.key, "at": (phase, step, steps)})
-
-            worker.submit(call.task, Seldom(tell, TELL_SECONDS))
-            return self._wait(worker, call, name)
-
-    def _wait(self, worker: Workers, call: Call, name: str) -> Answer:
-        found: Answer = []
+    here.log_event(call.topic, {"key": call.key, "begun": name})
+    with _busy:
+        process, found = _process(), []
+        process.compute = partial(compute_there, call.compute, folder, call.alone, name)
+        process.surroundings = _own_folder() if call.alone is not None else {}
+        process.submit(call.task, Seldom(tell, TELL_SECONDS))
         while True:
-            if call.key in self._stopped:
-                worker.cancel(call.task)
+            # Cancelled, or cut off from the scheduler: Dask itself ends nothing that runs.
+            task = here.state.tasks.get(call.key)
+            closes = here.status in (Status.closing, Status.closed, Status.failed)
+            if closes or task is None or task.state == "cancelled":
+                process.cancel(call.task)
                 raise Cancelled
-            for said in worker.finished(LOOK_SECONDS):
+            for said in process.finished(LOOK_SECONDS):
                 if isinstance(said, Computed):
                     found.append((said.place, said.result))
                 elif not isinstance(said, Ended):
@@ -244,26 +239,6 @@ class Node:
                     raise said.error
                 else:
                     return found
-
-
-_node = Node()
-
-
-def run_task(call: Call) -> Answer:
-    """A task on the worker that this is called on. Raises: EcvError."""
-    from distributed import get_client, get_worker
-
-    if differ := differences(call.versions, versions()):
-        raise RunError(f"the node {host()} was refused: it has {differ}; install the same there")
-    worker = get_worker()
-    name = host() if call.alone is not False else f"{host()}/{worker.name}"
-    say = partial(worker.log_event, call.topic)
-    return _node.compute(call, say, name, place(call.content, get_client))
-
-
-def stop_task(key: str) -> None:
-    """End a task on the worker that this is called on."""
-    _node.stop(key)
 
 
 def versions() -> dict[str, str]:
