@@ -2,8 +2,13 @@
 
 python -m benchmarks.cluster speed     [--seconds 10]                       one node, then three
 python -m benchmarks.cluster selection [--seconds 5]                        one node, then six
+python -m benchmarks.cluster virtual   [--selections 60] [--expected-loss 0.001]       likewise
 python -m benchmarks.cluster scale     [--folds 10000] [--nodes 200] [--seconds 10]
 python -m benchmarks.cluster kills     [--kills 60] [--minutes 60] [--seed 1] [--first 0]
+
+In `virtual` nothing sleeps, and a minute is enough: the plan of a selection is asked as the driver
+asks it, each fold takes as long but for 1 %, and beside what six nodes take stands what they would
+take if it were known from the start which folds will be needed.
 
 Scheduler, connections, driver, book and database are real. `speed` has real nodes too: a worker of
 Dask and its process that computes; only the fold sleeps. In `selection` and `scale` a node is a
@@ -20,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import multiprocessing
 import os
 import resource
@@ -31,6 +37,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
@@ -50,10 +57,10 @@ from ecv_core.jobs.cluster.node import Answer, Call
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor, Results, node_here
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import Plan
+from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.plans.select import SelectPlan, check_named, named_contenders, terms_for
 from ecv_core.jobs.plans.select import compute as select
-from ecv_core.jobs.plans.select import named_contenders, terms_for
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.run import Energy, FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
@@ -65,12 +72,14 @@ COMPUTED = "ECV_BENCHMARK_COMPUTED"
 """A file that gets a line for each fold that was computed to its end: seed, fold, joules."""
 USERS, METRICS = 1000, ("ndcg@10", "recall@10")
 FOLDS = 8
+CONTENDERS = [f"bpr-mf:factors={n}" for n in range(8, 104, 8)]
+"""None shares its work with another."""
 VICTIMS = ("process", "node", "scheduler", "coordinator")
 
 
 def made_up(spec: RunSpec, fold: int, joules: float = 100.0) -> FoldResult:
     """A fold whose users' scores are drawn: a configuration's mean, a fold's, a user's."""
-    of_spec = Random(str(spec.params)).gauss(0.3, 0.01)
+    of_spec = Random(f"{spec.seed} {spec.params}").gauss(0.3, 0.01)
     of_fold = np.random.default_rng([spec.seed, fold]).normal(0, 0.005)
     own = np.random.default_rng([spec.seed, fold, zlib.crc32(str(spec.params).encode())])
     users = np.random.default_rng([spec.seed, fold, 1]).normal(0, 0.15, USERS)
@@ -251,14 +260,13 @@ def speed(asked: argparse.Namespace, folder: Path) -> bool:
 def selection(asked: argparse.Namespace, folder: Path) -> bool:
     """Twelve contenders on one node, then on six."""
     os.environ[SECONDS] = str(asked.seconds)
-    words = [f"bpr-mf:factors={n}" for n in range(8, 104, 8)]  # none shares its work
     took, folds, winners = {}, {}, {}
     for count in (1, 6):
         with cluster_of(count, each=count) as cluster:
             store = open_store(f"sqlite:///{folder}/selection-{count}.sqlite")
             client = Client(cluster.address, set_as_default=False)
             executor = DaskExecutor(client, compute=asleep, run=simulated)
-            named = named_contenders("synthetic", words)
+            named = named_contenders("synthetic", CONTENDERS)
             terms = terms_for(named[0][1])
             begin = time.monotonic()
             _, found = select(store, named, terms, executor=executor)
@@ -274,6 +282,72 @@ def selection(asked: argparse.Namespace, folder: Path) -> bool:
         f"(0.2 asked), {100 * more:+.1f} % folds (10 asked); winners {winners[1]}, {winners[6]}"
     )
     return share <= 0.2 and more <= 0.1 and winners[1] == winners[6]
+
+
+def in_virtual_time(plan: Plan, places: int, seed: int) -> tuple[float, int, Known]:
+    """A plan's folds on so many nodes: when the last is done, how many there are, all of them."""
+    known, clock, going, count = Known(), 0.0, dict[Task, float](), 0
+    while True:
+        for task in list(islice(plan.next(known, tuple(going)), places - len(going))):
+            jitter = Random(f"{seed} {task.specs[0].params} {task.fold}").random()
+            going[task] = clock + 1 + jitter / 100
+        if not going:
+            return clock, count, known
+        task = min(going, key=going.__getitem__)
+        clock = going.pop(task)
+        for spec in task.specs:
+            known.keep(spec, made_up(spec, task.fold))
+            count += 1
+        wanted = folds_of(plan.next(known, ()))
+        for needless in [one for one in going if one.bet and wanted.isdisjoint(one.folds)]:
+            del going[needless]
+
+
+class Known:
+    """What a plan looks at, without a database."""
+
+    def __init__(self) -> None:
+        self._folds: dict[RunSpec, dict[int, FoldResult]] = {}
+
+    def keep(self, spec: RunSpec, result: FoldResult) -> None:
+        """A fold of a run."""
+        self._folds.setdefault(replace(spec, only_folds=()), {})[result.fold] = result
+
+    def run(self, spec: RunSpec) -> None:
+        """A run of the plan's own: none is needed."""
+
+    def ended(self, spec: RunSpec) -> bool:
+        """None does, before its time."""
+        return False
+
+    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> dict[int, FoldResult]:
+        """Fold -> result."""
+        return self._folds.get(replace(spec, only_folds=()), {})
+
+
+def virtual(asked: argparse.Namespace, folder: Path) -> bool:
+    """Selections of twelve on one node, then on six, and the bound."""
+    took, folds, bound = {1: 0.0, 6: 0.0}, {1: 0, 6: 0}, 0
+    for seed in range(asked.selections):
+        named = check_named(named_contenders("synthetic", CONTENDERS, seed=seed))
+        terms = terms_for(named[0][1], expected_loss=asked.expected_loss)
+        found = {}
+        for count in (1, 6):
+            plan = SelectPlan(named, terms)
+            seconds, computed, known = in_virtual_time(plan, count, seed)
+            took[count] += seconds
+            folds[count] += computed
+            found[count] = plan.standing(known)
+        assert found[1].folds == found[6].folds, "six nodes have decided otherwise"
+        bound += math.ceil(sum(found[1].folds) / 6)
+        print(f"{seed}: {took[6] / took[1]:.3f}, {folds[6]} of {folds[1]} folds", flush=True)
+    share, more = took[6] / took[1], folds[6] / folds[1] - 1
+    print(
+        f"{asked.selections} selections of 12, {folds[1] / asked.selections:.1f} folds each: six "
+        f"nodes take {share:.3f} of the time of one (0.2 asked; {bound / took[1]:.3f} if it were "
+        f"known what is needed), and {100 * more:+.1f} % folds (10 asked)"
+    )
+    return share <= 0.2 and more <= 0.1
 
 
 def scale(asked: argparse.Namespace, folder: Path) -> bool:
@@ -438,19 +512,30 @@ def kills(asked: argparse.Namespace, folder: Path) -> bool:
     return not broken
 
 
+MEASURES = {
+    "speed": speed,
+    "selection": selection,
+    "virtual": virtual,
+    "scale": scale,
+    "kills": kills,
+}
+
+
 def main() -> None:
     """One of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("speed", "selection", "scale", "kills"))
+    parser.add_argument("what", choices=sorted(MEASURES))
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--folds", type=int, default=10_000)
     parser.add_argument("--nodes", type=int, default=200)
+    parser.add_argument("--selections", type=int, default=60)
+    parser.add_argument("--expected-loss", type=float)
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     asked = parser.parse_args()
-    measure = {"speed": speed, "selection": selection, "scale": scale, "kills": kills}[asked.what]
+    measure = MEASURES[asked.what]
     get_temp_dir()  # of the processes, which must outlive the folder of this program
     with tempfile.TemporaryDirectory(prefix="ecv-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.selection.contenders import check_contenders
-from ecv_core.analysis.selection.evidence import Differences, EverySubset, PairedScores
-from ecv_core.analysis.selection.rounds import Round, Selection, Terms, Verdict
+from ecv_core.analysis.selection.evidence import (
+    Difference,
+    Differences,
+    EverySubset,
+    PairedScores,
+)
+from ecv_core.analysis.selection.rounds import Budget, Round, Selection, Terms, Verdict
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 
 MAX_FOLDS = 16
 """Of contenders that are played in many orders: all sets of folds are worked out."""
+_DRAWS = 8
+"""Of what may follow; folds that more than one of them needs are likely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,23 +196,53 @@ def follow(
     )
 
 
-def as_so_far(contenders: Sequence[Scores], left: Sequence[int]) -> list[Scores]:
-    """These contenders as if their missing folds were like those that all who are left have run.
+def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[tuple[int, int]]:
+    """Contender and fold of all that a selection is likely to run, the most likely first.
 
-    Args: left: their places.
+    Args:
+        contenders: with the folds that they have, of which all have run the first.
+        terms: what is asked.
     """
-    there = np.flatnonzero(~np.isnan([contenders[one].folds for one in left]).any(axis=0))
-    rows = np.arange(contenders[0].k)
-    rows = np.where(np.isin(rows, there), rows, there[rows % len(there)])
-    return [
-        replace(
-            one,
-            folds=one.folds[rows],
-            joules=None if one.joules is None else one.joules[rows],
-            users=None if one.users is None else one.users[rows],
-        )
-        for one in contenders
-    ]
+    if terms.budget is not None:
+        amount = terms.budget.amount / float(np.nanmean(_costs(contenders, terms)))
+        terms = replace(terms, budget=Budget(amount=amount, unit="folds"))
+    known, rng = PairedScores(contenders), np.random.default_rng(0)
+    often: Counter[tuple[int, int]] = Counter()
+    for _ in range(_DRAWS):
+        drawn = _Drawn(contenders, known, rng)
+        for each in follow(drawn.contenders, range(terms.k), terms, drawn).rounds:
+            often.update(each.ran)
+    return [turn for turn, count in often.most_common() if count > 1]
+
+
+class _Drawn(PairedScores):
+    """Contenders that have all folds: those that they lack are drawn around what the others show,
+    as far off as users tell."""
+
+    def __init__(
+        self, contenders: Sequence[Scores], known: PairedScores, rng: np.random.Generator
+    ) -> None:
+        folds = np.array([one.folds for one in contenders])
+        has = ~np.isnan(folds)
+        self._known = known
+        self._there = [sum(1 << fold for fold in np.flatnonzero(row).tolist()) for row in has]
+        most = int(has.sum(axis=1).argmax())
+        behind = np.nanmean(folds - folds[most], axis=1)[:, None]
+        level = np.where(has, folds - behind, 0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
+        level[~has.any(axis=0)] = level[has.any(axis=0)].mean()
+        noise = [self._users(one, most) if one != most else 0.0 for one in range(len(folds))]
+        drawn = np.sqrt(np.nan_to_num(noise))[:, None] * rng.standard_normal(folds.shape)
+        folds = np.where(has, folds, level + behind + drawn)
+        self.contenders = [
+            replace(one, folds=row) for one, row in zip(contenders, folds, strict=True)
+        ]
+        super().__init__([replace(one, users=None) for one in self.contenders])
+
+    def _users(self, one: int, other: int) -> float:
+        return self._known.between(one, other, self._there[one] & self._there[other]).users
+
+    def _computed(self, one: int, other: int, folds: int) -> Difference:
+        return replace(super()._computed(one, other, folds), users=self._users(one, other))
 
 
 def _costs(contenders: Sequence[Scores], terms: Terms) -> NDArray[np.float64]:

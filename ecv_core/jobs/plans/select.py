@@ -19,7 +19,7 @@ from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders, parse_contender
 from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
 from ecv_core.analysis.selection.evidence import PairedScores
-from ecv_core.analysis.selection.replay import Played, as_so_far, follow, joules_of
+from ecv_core.analysis.selection.replay import Played, follow, joules_of, likely_folds
 from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
 from ecv_core.fold import shares_with
@@ -190,8 +190,8 @@ class SelectPlan:
 
         Args:
             named: at least two contenders, as of `check_named`.
-            speculate: how many rounds all who are left may be run in before that is sure, beside
-                the folds that follow if folds go on as they did; 0 for the current one alone.
+            speculate: 0 for the folds of the current round alone, 1 for those that are likely to
+                be needed, more for so many rounds less one of all who are left after them.
         """
         self.named, self.terms, self._speculate = named, terms, speculate
         self._scores: dict[str, tuple[object, Scores]] = {}
@@ -236,18 +236,14 @@ class SelectPlan:
                 yield task
 
     def _turns(self, now: Standing, needed: tuple[int, int]) -> Iterator[tuple[int, int]]:
-        """Contender and fold, the most urgent first: the sure one, what follows if folds go on as
-        they did, then the round of all who are left, and the rounds that may be begun beyond."""
+        """Contender and fold, the most urgent first."""
         yield needed
-        first, index = needed
-        left = list(dict.fromkeys((first, *sorted(now.left))))
+        rounds = 1  # the first is sure to be needed whole
         if self._speculate and now.played is not None:
-            ran = follow(as_so_far(now.contenders, left), range(self.terms.k), self.terms).ran
-            likely = [(place, fold_index) for place in left for fold_index in ran[place]]
-            yield from sorted(likely, key=lambda turn: turn[::-1])
-        for fold_index in range(index, min(index + max(1, self._speculate), self.terms.k)):
-            for place in left:
-                yield place, fold_index
+            yield from likely_folds(now.contenders, self.terms)
+            rounds = self._speculate - 1
+        for index in range(needed[1], min(needed[1] + rounds, self.terms.k)):
+            yield from ((place, index) for place in sorted(now.left))
 
     def standing(self, known: ScoresKnown | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.

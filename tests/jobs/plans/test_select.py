@@ -2,8 +2,10 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 from ecv_core.analysis.selection.contenders import parse_contender
 from ecv_core.analysis.selection.replay import play
-from ecv_core.analysis.selection.rounds import Terms
+from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
@@ -60,6 +62,13 @@ def duel(spec: RunSpec, index: int) -> FoldResult:
     mean = {"ease": 0.5, "item-knn": 0.499, "user-knn": 0.2, "popular": 0.1}[spec.algorithm]
     own = np.random.default_rng([index, len(spec.algorithm)]).normal(0, 0.02, len(USERS))
     return of_users(index, mean + np.sin(USERS) / 10 + own)
+
+
+def of_a_ladder(spec: RunSpec, index: int, seed: int) -> FoldResult:
+    """Twelve, each a step better than the one before, with noise of a fold and of users."""
+    size = dict(spec.params)["factors"]
+    own = np.random.default_rng([seed, index, size]).normal(0, 0.05, len(USERS))
+    return of_users(index, 0.3 + 0.006 * size + np.sin(USERS) / 10 + own)
 
 
 def close(spec: RunSpec, index: int) -> FoldResult:
@@ -313,6 +322,43 @@ def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
             alone = found
     assert found.played.verdict == alone.played.verdict
     assert found.folds == alone.folds
+
+
+@pytest.mark.parametrize("amount", ["9 folds", "12 seconds", "90 J"])
+def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
+    named = check_named(specs("popular", "item-knn", "user-knn", "ease"))
+    terms = Terms(k=10, budget=Budget.parse(amount))
+    found = []
+    for places in (1, 4):
+        plan, book = SelectPlan(named, terms), InMemory()
+        played(plan, duel, known=book, places=places)
+        found.append(plan.standing(book))
+    assert found[0].folds == found[1].folds
+    assert found[0].played.verdict == found[1].played.verdict
+
+
+def test_six_places_take_less_than_a_quarter_of_the_steps_of_one_and_few_folds_more() -> None:
+    named = check_named(
+        [
+            (
+                str(size),
+                make_spec(dataset="synthetic", algorithm="bpr-mf", params={"factors": size}),
+            )
+            for size in range(1, 13)
+        ]
+    )
+    steps, folds = Counter(), Counter()
+    for seed in range(3):
+        for places in (1, 6):
+            plan, known = SelectPlan(named, TERMS), InMemory()
+            while tasks := list(islice(plan.next(known, ()), places)):
+                steps[places] += 1
+                folds[places] += len(tasks)
+                for task in tasks:
+                    known.put(task.specs[0], of_a_ladder(task.specs[0], task.fold, seed))
+    # 12, 2, 2, ... folds at least: what was known beforehand would take a sixth of the steps.
+    assert steps[6] <= 0.25 * steps[1]
+    assert folds[6] <= 1.1 * folds[1]
 
 
 def test_folds_without_users_scores_are_not_used() -> None:
