@@ -197,12 +197,8 @@ def follow(
 
 
 def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[tuple[int, int]]:
-    """Contender and fold of all that a selection is likely to run, the most likely first.
-
-    Args:
-        contenders: with the folds that they have, of which all have run the first.
-        terms: what is asked.
-    """
+    """Contender and fold of all that a selection is likely to run, the most likely first, where all
+    contenders have run the first fold."""
     if terms.budget is not None:
         amount = terms.budget.amount / float(np.nanmean(_costs(contenders, terms)))
         terms = replace(terms, budget=Budget(amount=amount, unit="folds"))

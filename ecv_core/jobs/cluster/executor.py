@@ -311,7 +311,6 @@ class DaskExecutor:
         except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
             if future.cancelled() or future.status == "lost":
                 if self._is_back():
-                    self._client.subscribe_topic(self._topic, self._told)
                     if not self._found(under_way):
                         self._give(under_way)
                     return
@@ -351,7 +350,9 @@ class DaskExecutor:
         end = time.monotonic() + BACK_SECONDS
         while self._outlives and time.monotonic() < end:
             with suppress(OSError):
-                if self._answers and self._client.scheduler_info() is not None:
+                if self._answers:
+                    self._published_before = self._client.list_datasets()
+                    self._client.subscribe_topic(self._topic, self._told)
                     return True
             time.sleep(0.5)
         return False
@@ -362,20 +363,16 @@ class DaskExecutor:
         return f"ecv/{self._scope}/{this_process()}/{name}"
 
     def _found(self, under_way: _UnderWay) -> bool:
-        """Go on with what this program had begun before its connection was lost, or one that is
-        gone had for this database."""
+        """Go on with what this program, or one that is gone, has begun for this database."""
         if not self._outlives:
             return False
-        own = self._published(under_way.name)
-        theirs = f"ecv/{self._scope}/(.+)/{under_way.name}"
-        known = [own] if under_way.future is not None else self._published_before
-        for published in map(str, known):
-            match = re.fullmatch(theirs, published)
-            if match and (published == own or is_gone(match[1])):
+        for published in self._published_before:
+            match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
+            if match and (match[1] == this_process() or is_gone(match[1])):
                 with suppress(KeyError, OSError):  # it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
-                    self._client.publish_dataset(future, name=own)
+                    self._client.publish_dataset(future, name=self._published(under_way.name))
                     self._await(under_way, future)
                     return True
         return False

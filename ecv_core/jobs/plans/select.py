@@ -190,8 +190,7 @@ class SelectPlan:
 
         Args:
             named: at least two contenders, as of `check_named`.
-            speculate: 0 for the folds of the current round alone, 1 for those that are likely to
-                be needed, more for so many rounds less one of all who are left after them.
+            speculate: 0 for the current round alone, else what is likely to be needed too.
         """
         self.named, self.terms, self._speculate = named, terms, speculate
         self._scores: dict[str, tuple[object, Scores]] = {}
@@ -205,10 +204,7 @@ class SelectPlan:
         return cls(named, _terms(record), speculate=speculate)
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
-        """The folds of the round, of all contenders that share their work together.
-
-        The first is sure to be needed. The others are bets: somebody may be spared one by what
-        another shows in it. So are those of the rounds that may follow.
+        """The first is sure to be needed, the others are bets; who shares work is computed together.
 
         Raises: InputError where the sure one is of a tracked contender, with how it gets there.
         """
@@ -238,12 +234,10 @@ class SelectPlan:
     def _turns(self, now: Standing, needed: tuple[int, int]) -> Iterator[tuple[int, int]]:
         """Contender and fold, the most urgent first."""
         yield needed
-        rounds = 1  # the first is sure to be needed whole
         if self._speculate and now.played is not None:
             yield from likely_folds(now.contenders, self.terms)
-            rounds = self._speculate - 1
-        for index in range(needed[1], min(needed[1] + rounds, self.terms.k)):
-            yield from ((place, index) for place in sorted(now.left))
+        else:
+            yield from ((place, needed[1]) for place in sorted(now.left))
 
     def standing(self, known: ScoresKnown | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
