@@ -10,12 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.selection.contenders import check_contenders
-from ecv_core.analysis.selection.evidence import (
-    Difference,
-    Differences,
-    EverySubset,
-    PairedScores,
-)
+from ecv_core.analysis.selection.evidence import Difference, Differences, EverySubset, PairedScores
 from ecv_core.analysis.selection.rounds import Budget, Round, Selection, Terms, Verdict
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -197,8 +192,7 @@ def follow(
 
 
 def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[tuple[int, int]]:
-    """Contender and fold of all that a selection is likely to run, the most likely first, where all
-    contenders have run the first fold."""
+    """Contender and fold of all that a selection, once looked at, may run; the likeliest first."""
     if terms.budget is not None:
         amount = terms.budget.amount / float(np.nanmean(_costs(contenders, terms)))
         terms = replace(terms, budget=Budget(amount=amount, unit="folds"))
@@ -212,8 +206,7 @@ def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[tuple[int, 
 
 
 class _Drawn(PairedScores):
-    """Contenders that have all folds: those that they lack are drawn around what the others show,
-    as far off as users tell."""
+    """Contenders with all folds; missing ones are drawn around the others, as users tell."""
 
     def __init__(
         self, contenders: Sequence[Scores], known: PairedScores, rng: np.random.Generator

@@ -204,7 +204,7 @@ class SelectPlan:
         return cls(named, _terms(record), speculate=speculate)
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
-        """The first is sure to be needed, the others are bets; who shares work is computed together.
+        """The first is sure, the others are bets; contenders that share work are in one task.
 
         Raises: InputError where the sure one is of a tracked contender, with how it gets there.
         """
