@@ -320,7 +320,7 @@ class Known:
         """None does, before its time."""
         return False
 
-    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> dict[int, FoldResult]:
+    def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> dict[int, FoldResult]:
         """Fold -> result."""
         return self._folds.get(replace(spec, only_folds=()), {})
 

@@ -589,6 +589,13 @@ ecv_core.records.__version__ = "0.0.7"
 """
 
 
+class Given(Future):
+    """What Dask's client gives."""
+
+    def release(self) -> None:
+        """Nobody waits for it any more."""
+
+
 class Dying:
     """A client whose scheduler dies in some calls, which raise then what Dask's client raises."""
 
@@ -596,7 +603,7 @@ class Dying:
 
     def __init__(self, *dying: str, knows: Sequence[str] = ()) -> None:
         self._dying, self._knows = set(dying), knows
-        self.given: list[Future] = []
+        self.given: list[Given] = []
         self.published: list[str] = []
 
     def _called(self, what: str) -> None:
@@ -613,7 +620,7 @@ class Dying:
         """Nobody says anything."""
 
     def submit(self, run: object, call: object, key: str, **how: object) -> Future:
-        self.given.append(Future())
+        self.given.append(Given())
         self.given[-1].key = key
         return self.given[-1]
 
@@ -626,7 +633,7 @@ class Dying:
 
     def get_dataset(self, name: str) -> Future:
         self._called("get_dataset")
-        return Future()
+        return Given()
 
 
 def told_by(executor: DaskExecutor) -> list[Computed | Ended]:
