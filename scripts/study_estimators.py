@@ -53,10 +53,7 @@ from ecv_core.store.recorded import FOLDER
 from scripts.record_estimators import CLASSIFIERS, REGRESSORS, splitter, tables
 
 K = 10
-TERMS = {
-    "expected loss 0.1 %": Terms(k=K, expected_loss=0.001),
-    "certain, 95 %": Terms(k=K),
-}
+TERMS = {"expected loss 0.1 %": Terms(k=K, expected_loss=0.001), "certain, 95 %": Terms(k=K)}
 RULES: dict[str, Any] = {
     "all folds": Never(),
     "precision 1 %": Precision(0.01, metric="score"),
@@ -180,11 +177,7 @@ class Batch:
         some = near.any(axis=1, keepdims=True)
         wanted = np.where(
             some,
-            np.where(
-                level_up.any(axis=1, keepdims=True),
-                near * n,
-                (near | with_leader) * (n + 1),
-            ),
+            np.where(level_up.any(axis=1, keepdims=True), near * n, (near | with_leader) * (n + 1)),
             np.where(
                 lacking.any(axis=1, keepdims=True),
                 lacking * (counts + 1),

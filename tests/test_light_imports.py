@@ -38,10 +38,7 @@ print(json.dumps([sorted(sys.modules), exit_code]))
     return set(modules), code_of_end
 
 
-@pytest.mark.parametrize(
-    ("arguments", "exit_code"),
-    [(["--help"], 0), (["train"], 2), ([], 2)],
-)
+@pytest.mark.parametrize(("arguments", "exit_code"), [(["--help"], 0), (["train"], 2), ([], 2)])
 def test_help_and_a_wrong_command_load_none_of_the_heavy_packages(
     arguments: list[str], exit_code: int
 ) -> None:

@@ -15,11 +15,7 @@ prepare = make_column_transformer(
     (QuantileTransformer(n_quantiles=50), ["proline"]), remainder=StandardScaler()
 )
 model = Pipeline([("prepare", prepare), ("model", GaussianNB())])
-steps = [
-    LogisticRegression(),
-    GaussianNB(),
-    ExtraTreesClassifier(20, max_depth=1, random_state=0),
-]
+steps = [LogisticRegression(), GaussianNB(), ExtraTreesClassifier(20, max_depth=1, random_state=0)]
 
 search = ecv.EFoldSearchCV(
     model, {"model": steps}, cv=5, scoring=["neg_log_loss", "f1_macro"], refit="neg_log_loss"

@@ -229,9 +229,7 @@ def _higher_is_better(run: Run) -> bool:
 
 
 def _over_users(
-    pairs: Sequence[tuple[Run, Run]],
-    folds: tuple[int, ...],
-    means: _Means,
+    pairs: Sequence[tuple[Run, Run]], folds: tuple[int, ...], means: _Means
 ) -> list[tuple[Run, Run, tuple[int, ...], PairedTest]]:
     """Pairs that have the same folds, so that all can be resampled together."""
     runs = list({run.run_id: run for pair in pairs for run in pair}.values())
@@ -253,9 +251,7 @@ def _over_users(
     return [(*pair, folds, test) for pair, test in zip(ordered, tests, strict=True)]
 
 
-def _corrected(
-    tests: Sequence[tuple[Run, Run, tuple[int, ...], PairedTest]],
-) -> list[Comparison]:
+def _corrected(tests: Sequence[tuple[Run, Run, tuple[int, ...], PairedTest]]) -> list[Comparison]:
     p = holm([test.p for *_, test in tests])
     return [
         Comparison(

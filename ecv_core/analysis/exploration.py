@@ -23,11 +23,7 @@ DRAWS = 5000
 
 
 def explore(
-    scores: Scores,
-    rule: str = PAPERS_RULE,
-    *,
-    confidence: float = 0.95,
-    min_folds: int = 1,
+    scores: Scores, rule: str = PAPERS_RULE, *, confidence: float = 0.95, min_folds: int = 1
 ) -> outcomes.Orders:
     """Every order of the folds under a rule whose axis is still free, ready to be asked.
 
@@ -88,10 +84,7 @@ def fixed(
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
     subsets = FoldSubsets(scores.folds)
     return outcomes.fixed(
-        subsets,
-        subsets.half_widths(confidence),
-        costs=scores.costs,
-        within_percent=within_percent,
+        subsets, subsets.half_widths(confidence), costs=scores.costs, within_percent=within_percent
     )
 
 

@@ -38,10 +38,7 @@ class PairedTest:
 
 
 def over_users(
-    scores: ArrayLike,
-    pairs: Sequence[tuple[int, int]],
-    *,
-    resamples: int = RESAMPLES,
+    scores: ArrayLike, pairs: Sequence[tuple[int, int]], *, resamples: int = RESAMPLES
 ) -> list[PairedTest]:
     """Compare systems by the scores of the same users: a paired t test.
 
@@ -93,12 +90,7 @@ def over_folds(
     error = _deviation(steps) * math.sqrt(1 / len(steps) + 1 / (k - 1))
     reach = t_quantile(len(steps) - 1, confidence) * error
     middle = float(steps.mean())
-    return _paired(
-        steps,
-        over="folds",
-        error=error,
-        interval=(middle - reach, middle + reach),
-    )
+    return _paired(steps, over="folds", error=error, interval=(middle - reach, middle + reach))
 
 
 def bootstrap_means(
@@ -139,11 +131,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _paired(
-    steps: NDArray[np.float64],
-    *,
-    over: str,
-    error: float,
-    interval: tuple[float, float],
+    steps: NDArray[np.float64], *, over: str, error: float, interval: tuple[float, float]
 ) -> PairedTest:
     middle, deviation = float(steps.mean()), _deviation(steps)
     if error > 0:

@@ -13,14 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset.layout import (
-    OPTIONS,
-    UNIT_TEXTS,
-    Form,
-    Layout,
-    TimeUnit,
-    Unreadable,
-)
+from ecv_core.dataset.layout import OPTIONS, UNIT_TEXTS, Form, Layout, TimeUnit, Unreadable
 from ecv_core.dataset.plain import Plain, Report, check_limits, refusals
 from ecv_core.dataset.rows import NO_OBJECT, WIDTH, Batch, batches
 from ecv_core.records.errors import DatasetError
@@ -453,9 +446,7 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     return whole if len(rows) == len(users) else whole.take(rows), len(users) - len(rows)
 
 
-def _codes_and_ids(
-    pieces: list[pa.DictionaryArray],
-) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+def _codes_and_ids(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
     """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
     together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
     check_ids(together.dictionary)

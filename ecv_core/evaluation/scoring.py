@@ -158,11 +158,7 @@ class _Watched:
 
 
 def sample_scores(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    rows: Sequence[int] | NDArray[np.integer],
-    scoring: Any = None,
+    estimator: Any, X: Any, y: Any, rows: Sequence[int] | NDArray[np.integer], scoring: Any = None
 ) -> dict[int, float]:
     """What each held-out sample tells of a fitted estimator's score: for `FoldPruner.report`.
 

@@ -387,12 +387,7 @@ def threshold_figure(
 
 
 def _named_line(
-    figure: go.Figure,
-    x: Sequence[float],
-    y: Sequence[float],
-    text: str,
-    where: str,
-    colour: str,
+    figure: go.Figure, x: Sequence[float], y: Sequence[float], text: str, where: str, colour: str
 ) -> None:
     """A line with its name at its second end."""
     figure.add_scatter(

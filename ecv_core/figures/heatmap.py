@@ -65,12 +65,7 @@ def grid(
 
 
 def heatmap_figure(
-    frame: pd.DataFrame,
-    *,
-    value: str,
-    scale: CellScale,
-    hover: str,
-    dark: bool = False,
+    frame: pd.DataFrame, *, value: str, scale: CellScale, hover: str, dark: bool = False
 ) -> go.Figure:
     """The frame at its first alpha; a stronger colour is worse.
 
@@ -250,11 +245,7 @@ def cells_layout(
             **looks,
         ),
         "yaxis": plain_axis(
-            "",
-            range=[len(datasets) - 0.5, -0.5],
-            tickvals=list(datasets),
-            ticksuffix=" ",
-            **looks,
+            "", range=[len(datasets) - 0.5, -0.5], tickvals=list(datasets), ticksuffix=" ", **looks
         ),
     }
 
@@ -279,15 +270,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     scale = rank_scale(len(algorithms))
     figure = go.Figure()
     figure.add_trace(
-        cells_trace(
-            datasets,
-            algorithms,
-            values[0],
-            scale,
-            "rank %{text}",
-            dark,
-            **legend(scale),
-        )
+        cells_trace(datasets, algorithms, values[0], scale, "rank %{text}", dark, **legend(scale))
     )
     figure.add_trace(
         cells_trace(

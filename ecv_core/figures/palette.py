@@ -250,11 +250,7 @@ def difference_scale(cells: pd.DataFrame) -> CellScale:
     """
     worst = float(cells["difference_percent"].quantile(0.99))
     return CellScale(
-        best=0.0,
-        worst=worst,
-        best_words="0 %",
-        worst_words=f"{worst:.2g} % or more",
-        digits=2,
+        best=0.0, worst=worst, best_words="0 %", worst_words=f"{worst:.2g} % or more", digits=2
     )
 
 

@@ -29,12 +29,7 @@ from ecv_core.figures.study_summary import summary, systems_of
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.places import SHIPPED
-from ecv_core.store.recorded import (
-    FOLDER,
-    TUNINGS,
-    read_configurations,
-    recorded_runs,
-)
+from ecv_core.store.recorded import FOLDER, TUNINGS, read_configurations, recorded_runs
 
 ALPHA = 1e-4
 """Of the paper's rule: its paper does not say which it took."""

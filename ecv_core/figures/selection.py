@@ -9,15 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import (
-    Palette,
-    Steps,
-    base_layout,
-    lay_out,
-    note,
-    palette,
-    plain_axis,
-)
+from ecv_core.figures.palette import Palette, Steps, base_layout, lay_out, note, palette, plain_axis
 
 _Row = dict[Hashable, Any]
 _Trace = dict[str, Any]
@@ -115,11 +107,7 @@ def _figure(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> 
             gridcolor=colours.grid,
             fixedrange=True,
         ),
-        yaxis={
-            "range": [-len(drawn) + 0.5, 0.75],
-            "visible": False,
-            "fixedrange": True,
-        },
+        yaxis={"range": [-len(drawn) + 0.5, 0.75], "visible": False, "fixedrange": True},
     )
 
 

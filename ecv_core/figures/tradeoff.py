@@ -255,9 +255,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         bargap=0.18,
         hovermode="closest",
         xaxis=plain_axis(
-            "stops after fold",
-            size=17,
-            **looks | fold_ticks(k, 12) | {"range": [0.4, k + 0.6]},
+            "stops after fold", size=17, **looks | fold_ticks(k, 12) | {"range": [0.4, k + 0.6]}
         ),
         yaxis=plain_axis(
             "share of all orders",

@@ -39,13 +39,7 @@ LIBRARIES = {
     "recbole": Library(
         title="RecBole",
         version="1.2.1",
-        pins=(
-            "recbole==1.2.1",
-            "torch==2.13.0",
-            "numpy==1.26.4",
-            "pandas==2.2.3",
-            "scipy==1.11.4",
-        ),
+        pins=("recbole==1.2.1", "torch==2.13.0", "numpy==1.26.4", "pandas==2.2.3", "scipy==1.11.4"),
     ),
     "cornac": Library(title="Cornac", version="3.0.1", pins=("cornac==3.0.1", "torch==2.13.0")),
 }

@@ -29,13 +29,7 @@ from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.tune import Tuned
 from ecv_core.library.data import computing, dataset_id, name_of
 from ecv_core.library.run import Run, Runs
-from ecv_core.library.settings import (
-    ScoreSettings,
-    Settings,
-    rule_over,
-    settings_of_rule,
-    spec_for,
-)
+from ecv_core.library.settings import ScoreSettings, Settings, rule_over, settings_of_rule, spec_for
 from ecv_core.library.track import track
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError

@@ -56,10 +56,7 @@ class Settings(ScoreSettings, total=False):
 
 
 def spec_for(
-    dataset: object,
-    algorithm: str,
-    rule: StoppingRule | str | None,
-    settings: Mapping[str, Any],
+    dataset: object, algorithm: str, rule: StoppingRule | str | None, settings: Mapping[str, Any]
 ) -> tuple[RunSpec, StoppingRule | None]:
     """A checked spec, and the rule where it is an instance that no spec can name.
 

@@ -10,15 +10,7 @@ from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN
 from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
-from ecv_core.models.neural import (
-    BPR_MF,
-    LIGHT_GCN,
-    MULTI_VAE,
-    NEU_MF,
-    NGCF,
-    TRIPLE2VEC,
-    VBCAR,
-)
+from ecv_core.models.neural import BPR_MF, LIGHT_GCN, MULTI_VAE, NEU_MF, NGCF, TRIPLE2VEC, VBCAR
 from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.outside import elsewhere, tracked
 from ecv_core.models.sgd_mf import SGD_MF

@@ -167,11 +167,7 @@ _SHARED = (
     Parameter("learning_rate", 0.01, "Adam's step size.", low=1e-6, high=1.0),
     Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000),
     Parameter(
-        "weight_decay",
-        0.0,
-        "Shrinks all weights a little at each step (AdamW).",
-        low=0,
-        high=10.0,
+        "weight_decay", 0.0, "Shrinks all weights a little at each step (AdamW).", low=0, high=10.0
     ),
     Parameter(
         "epochs",

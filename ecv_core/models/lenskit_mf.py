@@ -131,10 +131,7 @@ def dataset_of(train: csr_array) -> Dataset:
 
     users, items = train.shape
     frame = pd.DataFrame(
-        {
-            "user_id": np.repeat(np.arange(users), np.diff(train.indptr)),
-            "item_id": train.indices,
-        }
+        {"user_id": np.repeat(np.arange(users), np.diff(train.indptr)), "item_id": train.indices}
     )
     return from_interactions_df(frame, users=np.arange(users), items=np.arange(items))
 

@@ -188,8 +188,7 @@ class History:
         places = np.flatnonzero(chosen)
         places = places[np.lexsort((interactions.items[places], interactions.users[places]))]
         return cls(
-            order=_taken(interactions.history, places),
-            baskets=_taken(interactions.baskets, places),
+            order=_taken(interactions.history, places), baskets=_taken(interactions.baskets, places)
         )
 
     def take(self, kept: NDArray[np.bool_]) -> Self:
@@ -264,10 +263,7 @@ class Ratings:
 
     @classmethod
     def of(
-        cls,
-        interactions: Interactions,
-        chosen: NDArray[np.bool_],
-        scale: tuple[float, float],
+        cls, interactions: Interactions, chosen: NDArray[np.bool_], scale: tuple[float, float]
     ) -> Self:
         """Some of the ratings of a dataset; `chosen` has shape (interactions,)."""
         assert interactions.ratings is not None  # `check_ratings` has looked

@@ -30,11 +30,7 @@ class Registry(MutableMapping[str, T]):
     """
 
     def __init__(
-        self,
-        known: Mapping[str, T],
-        *,
-        group: str,
-        accept: Callable[[object, str], tuple[str, T]],
+        self, known: Mapping[str, T], *, group: str, accept: Callable[[object, str], tuple[str, T]]
     ) -> None:
         """Nothing of any package loads yet.
 

@@ -176,8 +176,7 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
         return csv.read_csv(
             pa.BufferReader(content),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(columns, pa.string()),
-                include_columns=list(columns),
+                column_types=dict.fromkeys(columns, pa.string()), include_columns=list(columns)
             ),
         )
     except pa.ArrowKeyError as error:

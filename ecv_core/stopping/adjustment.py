@@ -121,10 +121,7 @@ class Adjusted:
 
 
 def adjusted(
-    scores: Floats,
-    values: NDArray[np.floating],
-    aids: Aids,
-    chosen: NDArray[np.bool_],
+    scores: Floats, values: NDArray[np.floating], aids: Aids, chosen: NDArray[np.bool_]
 ) -> Adjusted:
     """The k-fold mean of a model as each set of its folds tells it, corrected by cheap models.
 

@@ -171,10 +171,7 @@ ALPHA = Parameter(
     said="alpha",
     way_out="for nDCG, values from 1e-7 to 1e-2 make sense",
     scale="logarithmic",
-    steps=(
-        *(float(f"{step}e{power}") for power in range(-7, -2) for step in (1, 2, 5)),
-        1e-2,
-    ),
+    steps=(*(float(f"{step}e{power}") for power in range(-7, -2) for step in (1, 2, 5)), 1e-2),
     presets=(("Thrifty", 1e-3), ("Balanced", 1e-4), ("Careful", 1e-5)),
     meaning=_meaning,
     flag="--alpha",
@@ -197,9 +194,7 @@ E_FOLD = Rule(
     legend="paper's rule",
     sentence=_sentence,
     watched=Watched(
-        label="Width x change",
-        help="The rule stops when this is at most alpha.",
-        of=products,
+        label="Width x change", help="The rule stops when this is at most alpha.", of=products
     ),
     picture="threshold",
 )

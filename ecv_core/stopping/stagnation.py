@@ -79,8 +79,7 @@ class StdStagnation:
             else f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
         )
         return Decision(
-            stop=stop,
-            reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}",
+            stop=stop, reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}"
         )
 
 

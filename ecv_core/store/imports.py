@@ -90,11 +90,7 @@ def _read(content: bytes, name: str) -> RunFile:
         ) from error
     except EcvError as error:
         raise InputError(f"the file {shown} cannot be imported: {error}") from error
-    return RunFile(
-        run=run,
-        made_with=_made_with(document.made_with),
-        name=name,
-    )
+    return RunFile(run=run, made_with=_made_with(document.made_with), name=name)
 
 
 class _NotARun(EcvError):

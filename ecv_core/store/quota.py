@@ -52,10 +52,7 @@ def used(connection: sa.Connection, person: str) -> Used:
         spent.c.person == person, spent.c.at >= an_hour_ago()
     )
     waiting = sa.select(sa.func.count()).where(runs.c.state == RunState.QUEUED)
-    return Used(
-        started=connection.scalar(mine) or 0,
-        waiting=connection.scalar(waiting) or 0,
-    )
+    return Used(started=connection.scalar(mine) or 0, waiting=connection.scalar(waiting) or 0)
 
 
 def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collection[str]) -> None:

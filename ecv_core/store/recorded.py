@@ -235,10 +235,7 @@ def user_scores_path(path: Path) -> Path:
 
 
 def record(
-    run: Run,
-    path: Path,
-    users: Mapping[int, UserScores] | None = None,
-    also: Sequence[str] = (),
+    run: Run, path: Path, users: Mapping[int, UserScores] | None = None, also: Sequence[str] = ()
 ) -> None:
     """Write a complete run with what it ran on, as a whole or not at all.
 

@@ -366,14 +366,7 @@ class Store:
             return True
 
     def set_progress(
-        self,
-        run_id: str,
-        fold: int,
-        phase: str,
-        step: int,
-        steps: int,
-        *,
-        anew: bool = False,
+        self, run_id: str, fold: int, phase: str, step: int, steps: int, *, anew: bool = False
     ) -> None:
         """Say where the running fold is; it started at its first report, or now with `anew`."""
         values = {"phase": phase, "step": step, "steps": steps, "curve": "[]"}

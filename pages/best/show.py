@@ -14,11 +14,7 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
-from ecv_core.analysis.selection.contenders import (
-    contender_title,
-    contenders_of,
-    varied,
-)
+from ecv_core.analysis.selection.contenders import contender_title, contenders_of, varied
 from ecv_core.analysis.selection.document import (
     lanes,
     step_sentences,
@@ -30,11 +26,7 @@ from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.selection import (
-    selection_figures,
-    selection_steps,
-    value_text,
-)
+from ecv_core.figures.selection import selection_figures, selection_steps, value_text
 from ecv_core.figures.words import counted, dataset_title, metric_label
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed

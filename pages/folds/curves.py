@@ -59,10 +59,7 @@ def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
 
 @st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
 def _explored(
-    contents: tuple[str, ...],
-    within_percent: float,
-    rules: tuple[str, ...],
-    _systems: list[Scores],
+    contents: tuple[str, ...], within_percent: float, rules: tuple[str, ...], _systems: list[Scores]
 ) -> Explored:
     found = tradeoff(_systems, within_percent=within_percent)
     known = by_rule(curves_of_users(system, within_percent) for system in _systems)

@@ -13,12 +13,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.decision import (
-    ALL_FOLDS,
-    FoldsAdvice,
-    decide,
-    fixed_folds,
-)
+from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, FoldsAdvice, decide, fixed_folds
 from ecv_core.analysis.tradeoff.rules import RuleCurve
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
@@ -122,10 +117,7 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     text = decision_sentence(found, whose=whose, cost=explored.cost)
     head, _, result = text.partition(": ")
     st.markdown(f"### {head}: :primary[{result}]")
-    lines = [
-        way_out_sentence(found),
-        checked_sentence(found),
-    ]
+    lines = [way_out_sentence(found), checked_sentence(found)]
     if found.best.rule != ALL_FOLDS and not found.best.checks:
         lines.append("Runs on other datasets would check it.")
     st.markdown(" ".join(escaped(one) for one in lines if one))
@@ -182,7 +174,7 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
             ),
             "kept on data left out": st.column_config.TextColumn(
                 help="The setting is chosen on all datasets but one and used on that one, for "
-                "each: on how many of them it keeps the promise.",
+                "each: on how many of them it keeps the promise."
             ),
             "orders": st.column_config.TextColumn(
                 help="Whether all orders were counted, or some were drawn."

@@ -32,8 +32,7 @@ def doors() -> None:
     with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
-        live,
-        f"{algorithm_title(_ALGORITHM)}, ten folds: half a minute, where nothing else runs.",
+        live, f"{algorithm_title(_ALGORITHM)}, ten folds: half a minute, where nothing else runs."
     ):
         _try_it()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):

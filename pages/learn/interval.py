@@ -78,14 +78,7 @@ def _span(frame: pd.DataFrame, scores: NDArray[np.float64]) -> tuple[float, floa
 
 @st.fragment
 def _slider(k: int) -> None:
-    n = st.slider(
-        "Folds seen (n)",
-        2,
-        k,
-        _USUAL,
-        key=KEY,
-        **KEPT,
-    )
+    n = st.slider("Folds seen (n)", 2, k, _USUAL, key=KEY, **KEPT)
     slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
 
 

@@ -118,10 +118,7 @@ def _rule(spec: RunSpec) -> RunSpec:
     least = papers.least_folds
     first = spec.min_folds if spec.rule == papers.id else least
     return replace(
-        spec,
-        rule=papers.id,
-        rule_params=((_AXIS.name, float(alpha)),),
-        min_folds=max(first, least),
+        spec, rule=papers.id, rule_params=((_AXIS.name, float(alpha)),), min_folds=max(first, least)
     )
 
 
@@ -167,9 +164,7 @@ KEY = "run-choice"
 
 
 def choose_run(
-    default: Callable[[list[Known]], Known],
-    *,
-    picked: Callable[[Known], None] = lambda run: None,
+    default: Callable[[list[Known]], Known], *, picked: Callable[[Known], None] = lambda run: None
 ) -> Run | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 

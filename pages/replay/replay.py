@@ -6,10 +6,7 @@ from pages.shared.charts.plot import preload_plots
 
 with page():
     view, beside_title = head(
-        {
-            FOLD_BY_FOLD: "Replay: see why it stopped",
-            RACE: "Race: e-fold against k-fold",
-        }
+        {FOLD_BY_FOLD: "Replay: see why it stopped", RACE: "Race: e-fold against k-fold"}
     )
     preload_plots()
     if view == FOLD_BY_FOLD:

@@ -111,14 +111,7 @@ def figure(chosen: ChosenReplay) -> None:
     plot(
         make,
         # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
-        version=(
-            run.run_id,
-            len(run.folds),
-            spec.rule,
-            played.stopped_at,
-            chosen.seed,
-            type_scale,
-        ),
+        version=(run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale),
         key="replay-figure",
         alt=steps.alts[-1],
         slider=NAME,

@@ -26,14 +26,7 @@ from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.ownership import leases
-from pages.run.details import (
-    downloads,
-    figure_1,
-    fold_table,
-    newest,
-    repeat_command,
-    so_far,
-)
+from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command, so_far
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
 from pages.shared.address.link import label_from_link
@@ -113,13 +106,7 @@ def live_run(runs: list[Run]) -> None:
                 query_params=comparison_of([run.run_id for run in runs]),
             )
     ids = [run.run_id for run in runs]
-    follow(
-        _run,
-        active,
-        [runs],
-        key="run",
-        of=[topic(STATES, ids)],
-    )
+    follow(_run, active, [runs], key="run", of=[topic(STATES, ids)])
 
 
 def shown_run(runs: list[Run]) -> Run:

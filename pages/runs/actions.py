@@ -45,8 +45,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     ids = [row.run_id for row in picked]
     active = mine(Action.CANCEL, [row for row in picked if row.state.active])
     resumable = mine(
-        Action.GO_ON,
-        [row for row in picked if _cut_off(row) and computed_here(row.spec)],
+        Action.GO_ON, [row for row in picked if _cut_off(row) and computed_here(row.spec)]
     )
     idle = mine(Action.DELETE, [row for row in picked if not row.state.active])
     labelled = [row for row in picked if person.may(Action.ANNOTATE, row.started_by)]

@@ -398,9 +398,7 @@ def _table(
             "of the run says how much."
         ),
         "when": column.DatetimeColumn(
-            "started",
-            format="YYYY-MM-DD HH:mm",
-            timezone=st.context.timezone,
+            "started", format="YYYY-MM-DD HH:mm", timezone=st.context.timezone
         ),
         "tags": column.ListColumn(),
         "from": column.TextColumn(

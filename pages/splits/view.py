@@ -89,14 +89,7 @@ def fold_slider(spec: RunSpec) -> int:
         if not 0 <= st.session_state.get(FOLD, 0) < spec.k:
             st.session_state[FOLD] = spec.k - 1
         word = SPLITS[spec.split].fold_word
-        fold = st.slider(
-            f"Which {word}, counted from 0",
-            0,
-            spec.k - 1,
-            value=0,
-            key=FOLD,
-            **KEPT,
-        )
+        fold = st.slider(f"Which {word}, counted from 0", 0, spec.k - 1, value=0, key=FOLD, **KEPT)
         slider_watch(SLIDER, container=_BOX, step=fold)
         return fold
 

@@ -144,12 +144,7 @@ def _heatmap(
         alt=f"{title}, datasets by algorithms.",
         slider=SLIDER,
         steps=lambda: heatmap_steps(
-            done.cells,
-            done.alphas,
-            done.texts,
-            value=value,
-            digits=scale.digits,
-            title=title,
+            done.cells, done.alphas, done.texts, value=value, digits=scale.digits, title=title
         ),
         name=f"study {what}",
         opens=addresses(scores),

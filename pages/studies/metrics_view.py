@@ -19,11 +19,7 @@ from ecv_core.evaluation import column_title
 from ecv_core.figures.selection import p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.store.recorded import (
-    TUNINGS,
-    configuration_names,
-    read_configurations,
-)
+from ecv_core.store.recorded import TUNINGS, configuration_names, read_configurations
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import store
 from pages.shared.widgets.choices import pick_one
@@ -123,10 +119,7 @@ def dominance(study: MetricsStudy) -> None:
     )
     table(
         dominance_frame(study),
-        {
-            "value": st.column_config.Column(width=110),
-            "dp": number("DP", "%.2f"),
-        },
+        {"value": st.column_config.Column(width=110), "dp": number("DP", "%.2f")},
         width="content",
         key="dominance",
         alt="Discriminative power with each parameter set to each of its values.",

@@ -130,11 +130,7 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
 def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool]]:
     """What the rest of the page depends on: who is active, and who is complete."""
     return [
-        (
-            cell.run.run_id if cell.run else "",
-            cell.active,
-            cell.run is not None and cell.run.whole,
-        )
+        (cell.run.run_id if cell.run else "", cell.active, cell.run is not None and cell.run.whole)
         for cell in cells
     ]
 

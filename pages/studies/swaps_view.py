@@ -20,12 +20,7 @@ from ecv_core.analysis.rank_swaps import (
     winners,
 )
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.figures.splits import (
-    rank_table_figure,
-    rank_table_words,
-    tau_figure,
-    tau_words,
-)
+from ecv_core.figures.splits import rank_table_figure, rank_table_words, tau_figure, tau_words
 from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titles_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError
@@ -186,9 +181,7 @@ def _show(block: Block, metric: str, reference: str) -> None:
         least_width=_NAMES + _COLUMN * (len(found.splits) - 1),
     )
     with st.expander("How this is worked out", icon=":material/calculate:"):
-        st.markdown(
-            _METHOD.format(resamples=found.samples.shape[-1], pairs=len(found.pairs)),
-        )
+        st.markdown(_METHOD.format(resamples=found.samples.shape[-1], pairs=len(found.pairs)))
 
 
 def metric_title(metric: str) -> str:

@@ -15,12 +15,7 @@ from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.study_summary import (
-    Summary,
-    scores_frame,
-    summary,
-    systems_of,
-)
+from ecv_core.figures.study_summary import Summary, scores_frame, summary, systems_of
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
@@ -131,9 +126,7 @@ def _parts(
         if tab.open:
             with tab:
                 draw()
-    link_has(
-        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(alpha)]},
-    )
+    link_has(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(alpha)]})
     made_up(done, runs)
     for_paper(
         lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),

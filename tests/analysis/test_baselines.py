@@ -18,12 +18,7 @@ from ecv_core.analysis.baselines import (
     recorded,
     set_ups,
 )
-from ecv_core.figures.baselines import (
-    board_figure,
-    board_frame,
-    dimension_frame,
-    steps_frame,
-)
+from ecv_core.figures.baselines import board_figure, board_frame, dimension_frame, steps_frame
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Energy, FoldResult, Run, RunState

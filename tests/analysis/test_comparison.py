@@ -71,10 +71,7 @@ def test_users_are_paired_over_the_folds_that_both_runs_have():
     a = {0: users([0.5, 0.25, 0.75]), 1: users([0.5, 0.75, 0.25]), 2: users([0.0, 0.0, 0.0])}
     b = {0: users([0.25, 0.25, 0.5]), 1: users([0.25, 0.25, 0.25])}
     tested, untested = compare_runs(
-        [
-            with_users("low", {0: 0.1, 1: 0.1}, b),
-            with_users("high", {1: 0.2, 0: 0.2, 2: 0.9}, a),
-        ]
+        [with_users("low", {0: 0.1, 1: 0.1}, b), with_users("high", {1: 0.2, 0: 0.2, 2: 0.9}, a)]
     )
     assert untested == []
     (one,) = tested
@@ -252,10 +249,7 @@ ALPHA = {"rule_params": (("alpha", 1e-4),)}
             ),
             ["fixed 5", "never", "alpha 1e-4"],
         ),
-        (
-            ({"seed": 1, "country": "FRA"}, {"seed": 2}),
-            ["seed 1", "seed 2"],
-        ),
+        (({"seed": 1, "country": "FRA"}, {"seed": 2}), ["seed 1", "seed 2"]),
         (({"country": "FRA"}, {"country": "DEU"}), ["item-knn (0)", "item-knn (1)"]),
     ],
 )

@@ -23,10 +23,7 @@ def test_the_moments_follow_the_order():
     assert played[0].interval is None
 
 
-@given(
-    st.permutations(range(5)),
-    st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=6),
-)
+@given(st.permutations(range(5)), st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=6))
 def test_every_alpha_stops_where_the_live_rule_stops(order, alphas):
     stops = stops_at(replayed(SCORES, order, 0.95), np.array(alphas))
     results = [fold_result(fold, SCORES[fold]) for fold in order]

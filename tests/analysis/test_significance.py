@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.analysis.significance import (
-    bootstrap_means,
-    holm,
-    over_folds,
-    over_users,
-)
+from ecv_core.analysis.significance import bootstrap_means, holm, over_folds, over_users
 from ecv_core.records.errors import InputError
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)

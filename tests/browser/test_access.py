@@ -28,10 +28,7 @@ PAGES = {
     "nothing to compare": ("/runs?view=Compare", "[data-testid=stButton]"),
     "replay": ("/replay?fold=4", FIGURE),
     "presentation": ("/replay?fold=4&present=1", FIGURE),
-    "ranks under splits": (
-        "/studies?view=Splits+and+ranks",
-        f".st-key-swaps-tau-figure {FIGURE}",
-    ),
+    "ranks under splits": ("/studies?view=Splits+and+ranks", f".st-key-swaps-tau-figure {FIGURE}"),
     "splits": ("/splits?split=temporal-global", f".st-key-split-toy {FIGURE}"),
     "race": ("/replay?view=Race&fold=3", ".ecv-lane-says"),
     "learn": ("/learn?chapter=rule", FIGURE),

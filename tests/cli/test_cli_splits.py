@@ -121,11 +121,7 @@ def test_an_exported_split_says_where_the_data_come_from(tmp_path: Path) -> None
     ],
 )
 def test_a_file_that_cannot_hold_the_split_is_refused(
-    file: str,
-    arguments: list[str],
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    file: str, arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["folds", "synthetic", str(tmp_path / file), *arguments]) == 2
     assert words in capsys.readouterr().err

@@ -105,9 +105,7 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
 
 
 @pytest.mark.parametrize(
-    ("busy", "found"),
-    [(0.3, energy()), (0.0, Energy.none())],
-    ids=["busy", "no meter"],
+    ("busy", "found"), [(0.3, energy()), (0.0, Energy.none())], ids=["busy", "no meter"]
 )
 def test_where_the_machine_is_busy_or_has_no_meter_nothing_is_remembered(
     machine, tmp_path, busy, found

@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from ecv_core.energy.meter import (
-    SOURCES,
-    CodeCarbonMeter,
-    countries,
-    country,
-    country_in_words,
-)
+from ecv_core.energy.meter import SOURCES, CodeCarbonMeter, countries, country, country_in_words
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import HOW, Energy
 

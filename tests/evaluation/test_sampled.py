@@ -211,12 +211,7 @@ def test_log_loss_is_over_the_list(given_scores, matrix):
     model = given_scores([[2.0, -1.0, -1.0, 0.5]])
     held_out = matrix([1, 0, 0, 1])
     result = evaluate(
-        model,
-        matrix([0, 0, 0, 0]),
-        held_out,
-        [1],
-        protocol=Protocol(negatives=2),
-        log_odds=True,
+        model, matrix([0, 0, 0, 0]), held_out, [1], protocol=Protocol(negatives=2), log_odds=True
     )
     lists = [
         (log_loss(score, 1) + 2 * log_loss(-1.0, 0)) / 3 for score in (2.0, 0.5)

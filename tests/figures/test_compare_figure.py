@@ -6,12 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.figures.compare import (
-    COLUMNS,
-    compare_alt_text,
-    compare_figure,
-    compare_frame,
-)
+from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_figure, compare_frame
 from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 

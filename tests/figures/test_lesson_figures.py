@@ -32,9 +32,7 @@ def test_the_best_model_is_named_not_only_coloured():
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_picture_can_be_drawn_light_and_dark(dark):
     scores = [0.2, 0.4, 0.6, 0.5]
-    figures = [
-        wander_figure(draws_frame(np.array(scores), 3), metric="nDCG@10", dark=dark),
-    ]
+    figures = [wander_figure(draws_frame(np.array(scores), 3), metric="nDCG@10", dark=dark)]
     for figure in figures:
         assert len(figure.data) >= 1
         assert figure.layout.font.size >= 19  # the last row reads it

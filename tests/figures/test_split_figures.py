@@ -7,11 +7,7 @@ import pytest
 
 from ecv_core.analysis.split_tables import ToySplit
 from ecv_core.figures.palette import palette, part_styles
-from ecv_core.figures.splits import (
-    STACK,
-    timeline_figure,
-    timeline_steps,
-)
+from ecv_core.figures.splits import STACK, timeline_figure, timeline_steps
 
 MARKS = pd.DataFrame(
     [
@@ -25,11 +21,7 @@ MARKS = pd.DataFrame(
     columns=["fold", "user", "name", "day", "level", "item", "part"],
 )
 LEAK = MARKS.loc[[4, 3]]  # Ada's day 9 is learnt from, her day 3 is tested
-TOY = ToySplit(
-    marks=MARKS,
-    periods=((9, 9), None),
-    leaks=(None, LEAK),
-)
+TOY = ToySplit(marks=MARKS, periods=((9, 9), None), leaks=(None, LEAK))
 
 
 def trace(figure, name):

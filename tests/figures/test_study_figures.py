@@ -164,10 +164,7 @@ def scores():
 def test_scores_are_in_their_cells_the_best_bold_and_those_that_ended_early_marked(scores):
     figure = scores_figure(scores)
     heat, gaps = figure.data
-    assert [list(row) for row in heat.text] == [
-        ["0.2500", "<b>0.5000</b>"],
-        ["<b>0.0625†</b>", ""],
-    ]
+    assert [list(row) for row in heat.text] == [["0.2500", "<b>0.5000</b>"], ["<b>0.0625†</b>", ""]]
     assert [list(row) for row in heat.z] == [[50, 0], [0, None]]  # percent behind the best
     assert heat.customdata[0][0] == "nDCG@10 0.2500, all 10 folds"
     assert heat.customdata[1][0] == (

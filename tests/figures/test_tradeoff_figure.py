@@ -56,11 +56,7 @@ def test_the_moving_point_is_the_average_at_that_alpha():
 def test_one_system_is_its_own_average_and_is_drawn_once():
     alone = FRAME[FRAME["system"] != "b"]
     figure = tradeoff_figure(alone)
-    assert names(figure) == [
-        "always e folds",
-        "paper's rule",
-        "the paper's average",
-    ]
+    assert names(figure) == ["always e folds", "paper's rule", "the paper's average"]
 
 
 def test_several_systems_share_one_legend_entry_and_the_precision_rule_has_its_own():

@@ -67,9 +67,7 @@ class Drawn:
 
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["fails", "cancels", "ends"]),
-        st.sampled_from(NAMES),
-        st.integers(0, K - 1),
+        st.sampled_from(["fails", "cancels", "ends"]), st.sampled_from(NAMES), st.integers(0, K - 1)
     ),
     max_size=4,
 )

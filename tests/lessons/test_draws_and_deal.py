@@ -10,10 +10,7 @@ from ecv_core.lessons.folds import MOST_K, draws_frame, small_deal, widths_frame
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
 
 
-@given(
-    st.lists(st.floats(0, 1), min_size=2, max_size=12),
-    st.integers(1, 8),
-)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=12), st.integers(1, 8))
 def test_every_draw_has_each_fold_once_and_ends_at_the_mean_of_all(scores, draws):
     frame = draws_frame(np.array(scores), draws)
     for _, rows in frame.groupby("draw"):

@@ -185,10 +185,7 @@ def test_a_split_of_ones_own_holds_out_what_it_says(function):
     assert run.spec.split == function.__name__.replace("_", "-")
     data = ecv.load("synthetic")
     held = ecv.split(data, function, k=3, seed=42).parts(1) == Part.TEST
-    expected = {
-        by_item: data.items % 3 == 1,
-        drawn: data.items % 5 == 1,
-    }[function]
+    expected = {by_item: data.items % 3 == 1, drawn: data.items % 5 == 1}[function]
     assert (held == expected).all()
 
 

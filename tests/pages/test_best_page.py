@@ -186,10 +186,7 @@ def test_one_that_goes_on_can_be_cancelled_and_resumed(
 
 
 def test_a_page_that_folds_overtake_is_drawn_once_and_then_told(
-    app: AppTest,
-    begun: Callable[[int], str],
-    store: Store,
-    monkeypatch: pytest.MonkeyPatch,
+    app: AppTest, begun: Callable[[int], str], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Folds of a tenth of a second end while the page is drawn, and all before the next look."""
     selection_id = begun(1)

@@ -211,13 +211,7 @@ def comparison(p):
         metric="nDCG@10",
         folds=(0, 1),
         test=PairedTest(
-            over="users",
-            pairs=943,
-            difference=0.012,
-            low=0.01,
-            high=0.014,
-            p=0.0005,
-            effect=0.3,
+            over="users", pairs=943, difference=0.012, low=0.01, high=0.014, p=0.0005, effect=0.3
         ),
         p_holm=p,
     )

@@ -196,10 +196,7 @@ def test_studies_are_started_and_gone_on_with_by_those_who_may(as_one, store, wh
 
 @everybody
 def test_which_is_best_is_started_and_gone_on_with_by_those_who_may(as_one, store, who):
-    contenders = [
-        PlannedRun(name="popular", spec=SPEC),
-        PlannedRun(name="ease", spec=EASE),
-    ]
+    contenders = [PlannedRun(name="popular", spec=SPEC), PlannedRun(name="ease", spec=EASE)]
     terms = {"k": 5, "confidence": 0.95, "indifference": 0.0, "until": "winner"}
     terms |= {"higher_is_better": True}
     selection = keep_plan(store, SELECTION, contenders, terms, started_by=f"{ISSUER}#ben")

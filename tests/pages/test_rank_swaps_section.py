@@ -103,12 +103,7 @@ def test_the_address_picks_reference_and_metric(page, three_by_three):
 
 
 def test_an_odd_address_is_ignored(page, three_by_three):
-    open_page(
-        page,
-        swaps_reference="nope",
-        swaps_metric="nope",
-        swaps_dataset="nope",
-    )
+    open_page(page, swaps_reference="nope", swaps_metric="nope", swaps_dataset="nope")
     assert page.selectbox(key="swaps_reference").value == "random-holdout"
 
 

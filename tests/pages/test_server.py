@@ -13,12 +13,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from pages.shared.live.server import (
-    PLOTLY,
-    end_where_settings_are_wrong,
-    middleware,
-    routes,
-)
+from pages.shared.live.server import PLOTLY, end_where_settings_are_wrong, middleware, routes
 from pages.shared.live.tabs import NAME, OF_AN_ADDRESS, tabs
 
 SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
@@ -195,10 +190,7 @@ def test_so_many_tabs_may_be_open(client, monkeypatch, mode, most):
     with ExitStack() as open_tabs:
         for _ in range(most):
             open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
-        with (
-            pytest.raises(WebSocketDisconnect),
-            client.websocket_connect("/_stcore/stream"),
-        ):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/_stcore/stream"):
             pass
         with client.websocket_connect("/events"):  # another kind
             pass

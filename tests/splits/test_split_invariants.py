@@ -27,11 +27,7 @@ SETTINGS = {
     "leave-last-item": {"validation": [False, True]},
     "leave-last-basket": {"validation": [False, True]},
     "temporal-user": {"test": [0.1, 0.5, 0.9], "validation": [0.0, 0.3]},
-    "temporal-global": {
-        "test": [0.1, 0.5],
-        "unknown": ["drop", "keep"],
-        "validation": [0.0, 0.3],
-    },
+    "temporal-global": {"test": [0.1, 0.5], "unknown": ["drop", "keep"], "validation": [0.0, 0.3]},
     "temporal-windows": {
         "first": [0.3, 0.6],
         "training": ["growing", "sliding"],

@@ -68,11 +68,7 @@ def shown(interactions, name, index=0, k=1, **params):
         ("temporal-global", {"time_point": "5", "unknown": "keep"}, "tttX tXX X XX"),
         ("temporal-global", {"time_point": "5"}, "tttu tXu u uu"),  # d and e and cat are new
         # Training ends before 8: of 7, the last 2/7 are 6 and 7.
-        (
-            "temporal-global",
-            {"test": 0.3, "validation": 0.3, "unknown": "keep"},
-            "tttv ttX v XX",
-        ),
+        ("temporal-global", {"test": 0.3, "validation": 0.3, "unknown": "keep"}, "tttv ttX v XX"),
     ],
 )
 def test_a_single_split(toy, name, params, wanted):
@@ -98,11 +94,7 @@ def test_a_single_split(toy, name, params, wanted):
             {"first": 0.4, "unknown": "keep", "training": "sliding"},
             ["ttt. tX. X ..", "..tX ttX t ..", "...t .tt t XX"],
         ),
-        (
-            "temporal-windows",
-            {"first": 0.4},
-            ["ttt. tX. u ..", "tttu ttu t ..", "tttt ttt t uu"],
-        ),
+        ("temporal-windows", {"first": 0.4}, ["ttt. tX. u ..", "tttu ttu t ..", "tttt ttt t uu"]),
     ],
 )
 def test_several_folds(toy, name, params, wanted):

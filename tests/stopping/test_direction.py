@@ -37,11 +37,7 @@ def results(scores):
     ]
 
 
-RULES = [
-    EFold(alpha=1e-3),
-    StdStagnation(),
-    Precision(tolerance=0.1, k=10, metric="m"),
-]
+RULES = [EFold(alpha=1e-3), StdStagnation(), Precision(tolerance=0.1, k=10, metric="m")]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)

@@ -317,9 +317,7 @@ def _thresholds(lattice: Lattice, step: Step, first: int) -> list[NDArray[np.flo
 
 
 def _walk(
-    lattice: Lattice,
-    thresholds: Sequence[NDArray[np.float64]],
-    settings: NDArray[np.float64],
+    lattice: Lattice, thresholds: Sequence[NDArray[np.float64]], settings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The probability of stopping at each set; shape (2^k, settings)."""
     stops = np.zeros((len(lattice.masks), len(settings)))

@@ -107,8 +107,4 @@ class FoldPruner:
         values = np.full((len(folds), users), np.nan, dtype=np.float32)
         for row, fold in zip(values, folds, strict=True):
             row[: len(scores[fold])] = scores[fold]
-        return Scores(
-            name=name,
-            folds=np.nanmean(values, axis=1, dtype=np.float64),
-            users=values,
-        )
+        return Scores(name=name, folds=np.nanmean(values, axis=1, dtype=np.float64), users=values)

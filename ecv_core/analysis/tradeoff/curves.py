@@ -257,9 +257,7 @@ def _orders(k: int) -> NDArray[np.intp]:
     return drawn_orders(k, DRAWS, seed=0)
 
 
-def _along(
-    shuffled: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _along(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means after 1 .. k folds, and the least alpha that has stopped by then; (k, orders) each."""
     k = shuffled.shape[1]
     means, deviations = running(shuffled)

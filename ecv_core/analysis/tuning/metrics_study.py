@@ -103,11 +103,7 @@ class MetricsStudy:
 
 
 def study_metrics(
-    scores: Configurations,
-    *,
-    pairs: str = "all",
-    seed: int = 0,
-    metric: str | None = None,
+    scores: Configurations, *, pairs: str = "all", seed: int = 0, metric: str | None = None
 ) -> MetricsStudy:
     """Work out the curves of every metric, and dominance by one of them.
 
@@ -131,11 +127,7 @@ def study_metrics(
         p_values = {name: found[:, drawn] for name, found in p_values.items()}
         curves = {name: drawn_curve(found) for name, found in p_values.items()}
     return MetricsStudy(
-        scores=scores,
-        p_values=p_values,
-        curves=curves,
-        metric=metric,
-        dominant=dominant_by,
+        scores=scores, p_values=p_values, curves=curves, metric=metric, dominant=dominant_by
     )
 
 

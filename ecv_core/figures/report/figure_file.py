@@ -66,11 +66,7 @@ CURVES = ("p-values", "dimensions", "steps", "board", "spaces")
 
 
 def write_figure(
-    run: str | Run,
-    kind: str,
-    path: Path,
-    alpha: object = None,
-    folder: Path = FOLDER,
+    run: str | Run, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
 ) -> str:
     """Draw it and write the file, in the form that its name says.
 

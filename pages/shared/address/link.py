@@ -41,11 +41,7 @@ def link_button() -> None:
         _button(key="copy-link-button", data={})
 
 
-def link_has(
-    params: Mapping[str, str | Sequence[str]] | None = None,
-    *,
-    without: str = "",
-) -> None:
+def link_has(params: Mapping[str, str | Sequence[str]] | None = None, *, without: str = "") -> None:
     """What the copied address of this page says beside what stands in it.
 
     Streamlit leaves a choice at its default out of the address. Where that default may be another

@@ -10,11 +10,7 @@ from pages.shared.address.present import presenting
 from pages.shared.widgets.component import component
 
 _player = component(
-    __file__,
-    "ecv_player",
-    html='<div class="ecv-player"></div>',
-    css="player.css",
-    js="player.js",
+    __file__, "ecv_player", html='<div class="ecv-player"></div>', css="player.css", js="player.js"
 )
 
 

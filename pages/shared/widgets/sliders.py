@@ -15,10 +15,7 @@ from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained
 
 _watch = component(
-    __file__,
-    "ecv_slider_watch",
-    html='<span class="ecv-watch"></span>',
-    js="slider_watch.js",
+    __file__, "ecv_slider_watch", html='<span class="ecv-watch"></span>', js="slider_watch.js"
 )
 
 _numbers = component(
@@ -116,11 +113,7 @@ def nearest(alphas: list[float], value: float) -> float:
 
 @st.fragment
 def _slider(
-    alphas: list[float],
-    usual: float,
-    key: str,
-    name: str,
-    below: Callable[[float], None] | None,
+    alphas: list[float], usual: float, key: str, name: str, below: Callable[[float], None] | None
 ) -> None:
     if key in st.session_state and st.session_state[key] not in alphas:
         before = float(st.session_state[key])

@@ -89,11 +89,7 @@ def chart_table(
     @st.fragment  # of its own: a button that is drawn anew fails those who press the one before
     def box() -> None:
         expander = st.expander(
-            "Table",
-            icon=":material/table:",
-            type="compact",
-            key=f"{key}-table",
-            on_change="rerun",
+            "Table", icon=":material/table:", type="compact", key=f"{key}-table", on_change="rerun"
         )
         if expander.open:
             with expander:

@@ -204,10 +204,7 @@ def test_ten_folds_agree_with_random_orders(alpha):
         stop = 3 + int(np.argmax(fires)) if fires.any() else 10
         stops.append(stop)
         differences.append(abs(means[stop - 1] - means[-1]) / (means[stop - 1] + means[-1]) * 200)
-    for mine, drawn in (
-        (outcome.mean_stop, stops),
-        (outcome.mean_difference_percent, differences),
-    ):
+    for mine, drawn in ((outcome.mean_stop, stops), (outcome.mean_difference_percent, differences)):
         assert abs(mine - np.mean(drawn)) <= 5 * np.std(drawn) / np.sqrt(20_000) + 1e-9
 
 

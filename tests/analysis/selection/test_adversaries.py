@@ -31,10 +31,7 @@ def wrong(some: list[Scores], terms: Terms) -> bool:
 def test_exact_ties_seldom_have_a_wrong_winner(shared: float, own: list[float]) -> None:
     terms = Terms(k=10)
     found = sum(
-        wrong(
-            made([0.5, 0.5, 0.5], users=30, shared=shared, own=own, seed=seed),
-            terms,
-        )
+        wrong(made([0.5, 0.5, 0.5], users=30, shared=shared, own=own, seed=seed), terms)
         for seed in range(SELECTIONS)
     )
     assert found <= MOST_WRONG
@@ -59,12 +56,7 @@ def test_permuted_labels_seldom_have_a_wrong_winner() -> None:
         swap = rng.random(values.shape[1:]) < 0.5
         mixed = np.where(swap, values[::-1], values)
         some = [
-            Scores(
-                name=f"c{place}",
-                folds=one.mean(axis=1),
-                users=one,
-                joules=np.ones(10),
-            )
+            Scores(name=f"c{place}", folds=one.mean(axis=1), users=one, joules=np.ones(10))
             for place, one in enumerate(mixed)
         ]
         found += wrong(some, Terms(k=10))

@@ -113,8 +113,7 @@ def test_an_alpha_that_never_stops_leaves_every_rank_as_it_is():
 def test_equal_algorithms_share_their_ranks_whatever_the_order():
     folds = [0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335]
     (found,) = rankings(
-        [system("a", folds), system("b", folds), system("c", np.array(folds) - 0.2)],
-        [1e-5, 1e-3],
+        [system("a", folds), system("b", folds), system("c", np.array(folds) - 0.2)], [1e-5, 1e-3]
     )
     assert found.whole.tolist() == [1.5, 1.5, 3.0]
     assert found.stopped.tolist() == [[1.5, 1.5, 3.0]] * 2

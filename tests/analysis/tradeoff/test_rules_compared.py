@@ -84,8 +84,7 @@ def test_below_the_cheapest_setting_there_is_nothing():
 
 
 @pytest.mark.parametrize(
-    ("difference", "setting", "cost"),
-    [(3, 1.5, 15), (0, 3, 100), (1, 2.5, 60), (9, 1, 10)],
+    ("difference", "setting", "cost"), [(3, 1.5, 15), (0, 3, 100), (1, 2.5, 60), (9, 1, 10)]
 )
 def test_an_equal_difference_takes_the_cheapest_mix(difference, setting, cost):
     mean = line([10, 20, 100], [4, 2, 0])

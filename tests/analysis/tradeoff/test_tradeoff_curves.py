@@ -88,13 +88,7 @@ def test_the_frame_holds_every_curve_and_the_papers_point():
     assert list(frame.columns) == list(TRADEOFF_COLUMNS)
     counts = frame["kind"].value_counts().to_dict()
     alphas = len(found.alphas)
-    assert counts == {
-        "average": alphas,
-        "system": 2 * alphas,
-        "fixed e": 6,
-        "rule": 1,
-        "paper": 1,
-    }
+    assert counts == {"average": alphas, "system": 2 * alphas, "fixed e": 6, "rule": 1, "paper": 1}
     paper = frame[frame["kind"] == "paper"].iloc[0]
     assert (paper["folds"], paper["energy_percent"], paper["difference_percent"]) == (
         4.15,

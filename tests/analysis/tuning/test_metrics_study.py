@@ -100,9 +100,7 @@ def test_the_command_writes_the_promised_json(
     assert "tells these settings apart best" in capsys.readouterr().out
 
 
-def test_a_tuning_that_is_not_there_says_how_to_get_one(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_tuning_that_is_not_there_says_how_to_get_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["power", "synthetic", "ease"]) == 2
     assert "compute one with 'tune synthetic ease --all-folds'" in capsys.readouterr().err
 

@@ -84,10 +84,7 @@ def test_a_row_that_cannot_be_used_is_counted_by_its_reason(read, row, reason):
             read(content)
         return
     _, reading = read(content)
-    assert rows_of(reading) == [
-        ("ann", "x", 3.0, 1700000000, 0),
-        ("bob", "x", 1.0, 1700000000, 0),
-    ]
+    assert rows_of(reading) == [("ann", "x", 3.0, 1700000000, 0), ("bob", "x", 1.0, 1700000000, 0)]
     assert reading.rows == 3
     ((said, count),) = reading.unused.items()
     assert said.startswith(reason)
@@ -104,10 +101,7 @@ def test_what_is_just_inside_the_limits_is_kept(read):
     name = "a" * 256
     row = f"{name},y,-1000000,-8520336000,z\n"
     _, reading = read(HEAD + "ann,x,1000000,7258118399,z\n" + row)
-    assert rows_of(reading) == [
-        ("ann", "x", 1e6, 7258118399, 0),
-        (name, "y", -1e6, -8520336000, 0),
-    ]
+    assert rows_of(reading) == [("ann", "x", 1e6, 7258118399, 0), (name, "y", -1e6, -8520336000, 0)]
 
 
 def test_of_a_repeated_pair_the_earliest_is_kept_whatever_the_order(read):

@@ -85,10 +85,7 @@ def test_movielens_without_a_header_is_understood_by_its_values(read):
     layout, reading = read("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
     assert [role for role, _ in layout.roles] == ["user_id", "item_id", "rating", "timestamp"]
     assert not layout.header
-    assert rows_of(reading) == [
-        ("196", "242", 3.0, 881250949),
-        ("186", "302", 3.0, 891717742),
-    ]
+    assert rows_of(reading) == [("196", "242", 3.0, 881250949), ("186", "302", 3.0, 891717742)]
 
 
 def test_a_date_before_the_ids_is_not_taken_for_one(read):

@@ -19,14 +19,7 @@ from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale
-from ecv_core.figures.report.pictures import (
-    FORMS,
-    SMALL,
-    _styled,
-    inline,
-    printed,
-    saved,
-)
+from ecv_core.figures.report.pictures import FORMS, SMALL, _styled, inline, printed, saved
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.records.run import Decision, Interval, Moment
 

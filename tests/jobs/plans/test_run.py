@@ -79,11 +79,7 @@ def test_cheap_models_run_all_folds_first_and_only_those_that_lack() -> None:
     while (tasks := plan.next(known, ()))[0].specs[0].algorithm != "item-knn":
         asked.append((tasks[0].specs[0].algorithm, tasks[0].specs[0].only_folds, tasks[0].fold))
         known.put(tasks[0].specs[0], fold(ADJUSTED, tasks[0].fold))
-    assert asked[:3] == [
-        ("popular", (1, 3, 4), 1),
-        ("popular", (3, 4), 3),
-        ("popular", (4,), 4),
-    ]
+    assert asked[:3] == [("popular", (1, 3, 4), 1), ("popular", (3, 4), 3), ("popular", (4,), 4)]
     assert [(name, index) for name, _, index in asked[3:]] == [("ease", i) for i in range(5)]
 
 
