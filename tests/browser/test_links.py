@@ -37,7 +37,9 @@ def test_names_notes_and_tags_make_no_links(
     label_runs(store, {run_id: Label()})
 
 
-@pytest.mark.parametrize("address", ["/run?dataset=", "/run?run=", "/folds?datasets="])
+@pytest.mark.parametrize(
+    "address", ["/run?dataset=", "/run?run=", "/folds?source=Recorded&datasets="]
+)
 def test_an_address_that_asks_for_nothing_makes_no_link(
     tab: Page, warm: Dashboard, address: str
 ) -> None:

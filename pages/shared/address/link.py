@@ -146,13 +146,16 @@ def step_from_link(
     )
 
 
-def label_from_link(key: str, labels: Mapping[str, str], *, strict: bool = False) -> None:
+def label_from_link(
+    key: str, labels: Mapping[str, str], *, strict: bool = False, hidden: bool = False
+) -> None:
     """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
 
     Args:
         key: of the widget, and in the address, where it may stand several times.
         labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
         strict: whether a name that is none of them is said, and dropped.
+        hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
     asked = st.query_params.get_all(key)
     names = {*labels, *labels.values()} if strict else set(asked)
@@ -160,10 +163,13 @@ def label_from_link(key: str, labels: Mapping[str, str], *, strict: bool = False
     for one in unknown:
         link_warning(f"there is no {escaped(one)} to choose here; the choice goes without it.")
     known = [labels.get(one, one) for one in asked if one not in unknown]
-    if known == asked or not known:
+    if known == asked or not (known or hidden):
         return
     if unknown:
         keep_link_warnings()
+    if not known:
+        del st.query_params[key]
+        st.rerun()
     several = isinstance(st.session_state.get(key), list)
     _rewrite(key, known, asked if several else asked[0])
 

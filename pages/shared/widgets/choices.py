@@ -61,7 +61,7 @@ def pick_several(
         key: of the widget, and in the address.
         about: help and what else the pills take.
     """
-    label_from_link(key, titles, strict=True)
+    label_from_link(key, titles, strict=True, hidden=True)
     options = list(titles)
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options
