@@ -1,6 +1,9 @@
 """The pages in their order, the doors of the front page, views in the address."""
 
+import runpy
+
 import pytest
+import streamlit as st
 
 from ecv_core.records.run import RunState
 
@@ -58,3 +61,14 @@ def test_a_view_is_in_the_address(app, page, view, title):
     app.switch_page(f"{page}/{page}.py").run()
     assert not app.exception
     assert titles(app) == [title]
+
+
+def test_a_process_that_is_started_while_a_page_is_drawn_draws_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python gives such a process, a node of `local:3`, the script under this name."""
+    drawn: list[object] = []
+    monkeypatch.setattr(st, "navigation", lambda *given, **named: drawn.append(given))
+    monkeypatch.setattr(st, "set_page_config", lambda **named: drawn.append(named))
+    runpy.run_path("pages/main.py", run_name="__mp_main__")
+    assert not drawn
