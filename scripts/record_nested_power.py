@@ -68,11 +68,16 @@ def table() -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def tuning(dataset: str, algorithm: str) -> list[str]:
+    """The command that tunes it under the protocol of the paper."""
+    grid = [word for one in GRID.get(algorithm, ()) for word in ("--grid", one)]
+    protocol = ["--split", NESTED_K_FOLD, "--split-param", "above=4", "--all-folds"]
+    return ["tune", dataset, algorithm, "--space", "paper", *protocol, *grid, "--no-energy"]
+
+
 def p_values(dataset: str, algorithm: str) -> dict[str, NDArray[np.float64]]:
     """Tune it, as far as that is not done, and compare every pair of its configurations."""
-    grid = [word for one in GRID.get(algorithm, ()) for word in ("--grid", one)]
-    protocol = ["--space", "paper", "--protocol", "nested", "--tau", "4", "--all-folds"]
-    if cli.main(["tune", dataset, algorithm, *protocol, *grid, "--no-energy"]):
+    if cli.main(tuning(dataset, algorithm)):
         sys.exit(1)
     found = own_tuning(open_store(), dataset, algorithm)
     if found is None or found.spec.split != NESTED_K_FOLD:

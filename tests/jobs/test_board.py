@@ -206,6 +206,27 @@ def test_the_command_says_what_holds_and_what_is_only_claimed(tmp_path, capsys):
     assert "fold 0 claims ndcg@5" in capsys.readouterr().err
 
 
+def test_check_and_site_give_a_run_that_stopped_early_one_interval(tmp_path, capsys):
+    """That of its mean, wherever the rule stops, and not the narrower one by which it stopped."""
+    run, table = made(USERS, 0, k=6, full=False, rule=ecv.EFold(alpha=1.0))
+    path = written(tmp_path / "r.zip", run_document(run), table, hash_of(run))
+    assert run.folds_used < 6
+    assert cli.main(["board", "check", str(path)]) == 0
+    (said,) = re.findall(r"\((.* to .*)\)", capsys.readouterr().out)
+    low, high = map(float, said.split(" to "))
+    assert low < run.at_stop.interval.low < run.at_stop.interval.high < high
+    assert cli.main(["board", "site", str(tmp_path)]) == 0
+    assert f"<td>{said}</td>" in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_folds_that_the_table_lacks_are_named(tmp_path):
+    run, table = made(USERS, 0)
+    path = tmp_path / "r.zip"
+    written(path, run_document(run), table[table["fold"] != 1], hash_of(run))
+    with pytest.raises(EcvError, match="folds 0 and 2, but the run 0, 1 and 2"):
+        check_result(path)
+
+
 def packed_by_lzma_and_damaged():
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as archive:

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.record_nested_power import of_a_draw, table
+from ecv_core import cli
+from scripts.record_nested_power import of_a_draw, table, tuning
 
 TUNING = Path(__file__).resolve().parents[3] / "docs" / "tuning.md"
 
@@ -19,3 +20,9 @@ def test_a_draw_varies_as_all_draws_say():
 
 def test_the_table_is_what_was_recorded():
     assert f"\n\n{table()}\n\n" in TUNING.read_text("utf-8")
+
+
+def test_the_tuning_is_a_command_that_there_is():
+    asked = cli.parse(tuning("ml-1m", "bpr-mf"))
+    assert (asked.split, asked.split_param, asked.all_folds) == ("nested-k-fold", ["above=4"], True)
+    assert [one.partition("=")[0] for one in asked.grid] == ["factors", "epochs", "learning_rate"]
