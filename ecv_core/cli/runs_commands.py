@@ -12,7 +12,7 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.cli import answer, check_target, program, write_json
 from ecv_core.cli.options import add_place, add_rule_param
 from ecv_core.cli.run_command import check_data, go_on, summary
-from ecv_core.figures.words import FigureKind, counted, run_name
+from ecv_core.figures.words import FigureKind, counted, interval_said, run_name
 from ecv_core.jobs.owner import recover
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError, RunError
@@ -294,10 +294,8 @@ def board_command(options: argparse.Namespace) -> None:
             raise RunError(f"{path} cannot be written: {error.strerror}") from None
         print(path)
         return
-    checked = check_result(options.file)
-    run, at = checked.run, checked.run.at_stop
-    assert at is not None  # a run that is read has a stop
-    within = f" ({at.interval.low:.4f} to {at.interval.high:.4f})" if at.interval else ""
+    run = (checked := check_result(options.file)).run
+    within = f" ({of.low:.4f} to {of.high:.4f})" if (of := interval_said(run)[0]) else ""
     how = (
         "follow from what its model gave"
         if checked.recomputed
@@ -305,6 +303,7 @@ def board_command(options: argparse.Namespace) -> None:
     )
     print(
         f"{options.file}: {run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} "
-        f"{at.mean:.4f}{within}, {run.folds_used} of {run.k} folds: accepted. The folds are "
-        f"those made here, and their scores {how}. Seconds, energy and machine are its own words."
+        f"{run.moments[run.folds_used - 1].mean:.4f}{within}, {run.folds_used} of {run.k} folds: "
+        f"accepted. The folds are those made here, and their scores {how}. Seconds, energy and "
+        "machine are its own words."
     )

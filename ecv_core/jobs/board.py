@@ -68,7 +68,8 @@ def check_result(path: Path) -> Checked:
     of_fold = finite(table, "fold")
     rows = {fold: table[of_fold == fold] for fold in set(of_fold.tolist())}
     if set(rows) != {*handed}:
-        raise InputError(f"{TABLE} has folds {sorted(rows)[:20]}, but the run {sorted(handed)}")
+        has, ours = (listed([f"{n:g}" for n in sorted(of)[:20]]) or "none" for of in (rows, handed))
+        raise InputError(f"{TABLE} has folds {has}, but the run {ours}")
     folds = []
     for fold in run.folds:
         part = rows[fold.fold].drop(columns="fold").reset_index(drop=True)
