@@ -13,7 +13,7 @@ from ecv_core import models
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Interval, Run
 from ecv_core.records.spec import Task
-from ecv_core.stopping import Precision, mean_interval
+from ecv_core.stopping import k_fold_interval, mean_interval
 from ecv_core.store.document import command_for
 from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
 
@@ -135,11 +135,8 @@ def _interval(run: Run) -> Interval | None:
     if 1 < len(scores) < run.spec.k:
         users = recorded_user_scores(run)
         if all(fold.fold in users for fold in run.folds):
-            metric = run.spec.metric_name
-            rule = Precision(tolerance=1.0, k=run.spec.k, metric=metric)
-            return rule.interval(
-                [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
-            )
+            folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
+            return k_fold_interval(folds, k=run.spec.k, metric=run.spec.metric_name)
     return mean_interval(scores, 0.95)
 
 

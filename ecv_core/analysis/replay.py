@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, Moment
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     PAPERS_RULE,
-    Never,
     cheap_models,
     difference_percent,
     moments,
@@ -21,7 +19,6 @@ from ecv_core.stopping import (
     rule_for,
     stop_of,
 )
-from ecv_core.stopping.efold import products
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,30 +88,6 @@ def _explanation(played: Replay, moment: Moment) -> str:
     if n == k:
         return f"{reason}. All {k} folds are in, and the rule never said stop."
     return f"{reason}. No more folds ran: {n} of {k} are recorded."
-
-
-def replayed(scores: NDArray[np.float64], order: Sequence[int], confidence: float) -> list[Moment]:
-    """Where a run stood after each fold, had the folds come in this order.
-
-    Args:
-        scores: one per fold; shape (k,).
-        order: fold indices.
-        confidence: of the intervals.
-    """
-    return moments(Never(), [result_of(fold, float(scores[fold])) for fold in order], confidence)
-
-
-def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The fold after which the paper's rule stops at each alpha; k if it never does.
-
-    Args:
-        played: all k moments.
-        alphas: shape (alphas,).
-    """
-    least = np.array([np.inf if one is None else one for one in products(played)])
-    fires = least[None, :] <= alphas[:, None]
-    fires[:, -1] = True  # all folds are in
-    return np.argmax(fires, axis=1) + 1
 
 
 def result_of(fold: int, score: float) -> FoldResult:

@@ -35,7 +35,6 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import StoppingRule, record_of
 from ecv_core.stopping.doubts import doubt
-from ecv_core.stopping.precision import Precision
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import open_store
 
@@ -146,7 +145,7 @@ def cross_validate(
                 raise InputError(
                     f"the rule '{spec.rule}' compares samples, but they tell nothing of the score "
                     f"'{scorer.name}', which cannot be worked out on some of them; choose a scorer "
-                    "of scikit-learn, such as 'accuracy', or another rule, such as ecv.EFold()"
+                    "of scikit-learn, such as 'accuracy', or another rule, such as ecv.EFold(alpha=1e-4)"
                 )
             stop = run.commit(_result(spec, at, score, found[at], told, spent))
             on_fold(Run(run.record))
@@ -170,7 +169,7 @@ def _spec(
     rule: StoppingRule | str | None, table: Table, scorer: str, name: str, dataset: str
 ) -> tuple[RunSpec, StoppingRule | None]:
     """A spec of the run, and the rule where no spec can name it. Raises: InputError."""
-    chosen: StoppingRule | str = Precision(TOLERANCE) if rule is None else rule
+    chosen: StoppingRule | str = stopping.within(TOLERANCE) if rule is None else rule
     known, strange = settings_of_rule(chosen), None
     if known is None:
         strange = cast("StoppingRule", chosen)

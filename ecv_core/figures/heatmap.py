@@ -27,9 +27,6 @@ from ecv_core.figures.words import counted
 ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
 """Pixels per dataset, for the algorithms' names above them, and for the legend below."""
 
-# One colour of type is easy to read on all of a scale, so that a step need not change it.
-_LIGHT = [[0.0, "#F1F5F7"], [1.0, "#3E9BD3"]]
-_DARK = [[0.0, "#1C2833"], [1.0, "#1B6699"]]
 _ROOMY = 6
 """Columns up to which their names need little tilt."""
 
@@ -174,7 +171,7 @@ def cells_trace(
             "zmin": min(scale.best, scale.worst),
             "zmax": max(scale.best, scale.worst),
             "reversescale": scale.best > scale.worst,
-            "colorscale": _DARK if dark else _LIGHT,
+            "colorscale": palette(dark).cells,
             "showscale": False,
             "xgap": 3,
             "ygap": 3,

@@ -28,6 +28,11 @@ class Palette:
     saved: str
     series: tuple[str, ...]
     """For several systems in one figure; dark or light enough for their names in them."""
+    cells: tuple[str, ...]
+    """Of a table, from the weakest to the strongest. Ink is easy to read on each of them, and on
+    those of `moved`: a step of a slider need not change it."""
+    moved: tuple[str, ...]
+    """Lost, kept, gained."""
 
 
 LIGHT = Palette(
@@ -42,6 +47,8 @@ LIGHT = Palette(
     stop="#C2361B",
     saved="rgba(29, 39, 48, 0.06)",
     series=("#0072B2", "#C2361B", "#00795A", "#A8497F", "#8A5C00", "#1D2730"),
+    cells=("#F1F5F7", "#3E9BD3"),
+    moved=("#F4B183", "#F1F5F7", "#7FBCE6"),
 )
 DARK = Palette(
     ink="#E6EAED",
@@ -55,7 +62,13 @@ DARK = Palette(
     stop="#FF8A6B",
     saved="rgba(230, 234, 237, 0.08)",
     series=("#56B4E9", "#FF8A6B", "#3BC79C", "#E59BC6", "#E6B23C", "#E6EAED"),
+    cells=("#1C2833", "#1B6699"),
+    moved=("#8A4A20", "#1C2833", "#1B6699"),
 )
+PARTS = ("#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#E69F00")
+"""Blue, sky, green, pink, yellow, red, orange as published: bars alike on light and dark pages."""
+OVER_A_PAGE = f"light-dark({LIGHT.ground}, {DARK.ground})"
+"""The ground of what lies over a page, in CSS."""
 
 
 def palette(dark: bool) -> Palette:

@@ -122,9 +122,6 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
 # Ranks under several splits: the table with arrows (table 3 of Meng et al.), and Kendall's tau.
 
 
-# Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
-_LIGHT = [[0.0, "#F4B183"], [0.5, "#F1F5F7"], [1.0, "#7FBCE6"]]
-_DARK = [[0.0, "#8A4A20"], [0.5, "#1C2833"], [1.0, "#1B6699"]]
 _SMALL = 13
 _MOST_SHOWN = 3
 """Ranks moved from which on the colour is the strongest."""
@@ -150,7 +147,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             dark,
             text=words.reshape(shape).T.tolist(),
             customdata=about.reshape(shape).T.tolist(),
-            colorscale=_DARK if dark else _LIGHT,
+            colorscale=palette(dark).moved,  # the arrow says it too
             hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
         )
     )

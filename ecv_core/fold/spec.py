@@ -226,13 +226,14 @@ def _check_rule(rule: str, split: str, k: int) -> None:
     if k > 1 and stopping.rule(rule).id != stopping.NEVER_STOPS:
         splits.check_exchangeable(
             split,
-            f"the rule '{rule}' must not stop there: use the rule 'never', with which all of them, "
-            "or their trend, are the result, or a split by chance",
+            f"the rule '{rule}' must not stop there: use the rule '{stopping.NEVER_STOPS}', with "
+            "which all of them, or their trend, are the result, or a split by chance",
         )
     if k == 1 and stopping.rule(rule).looks:
         raise InputError(
             f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
-            f"rule '{rule}' could stop early; use the rule 'never', or a split with several folds"
+            f"rule '{rule}' could stop early; use the rule '{stopping.NEVER_STOPS}', or a split "
+            "with several folds"
         )
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.replay import replayed, stops_at
+from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Moment, Run
-from ecv_core.stopping import EFold, moments
+from ecv_core.stopping import EFold, Never, moments
+from ecv_core.stopping.efold import products
 from ecv_core.store.recorded import recorded_runs
 
 GUIDE = ("hetrec-lastfm", "user-knn")
@@ -44,6 +45,30 @@ def guide_run(runs: Sequence[Run]) -> Run:
 def scores_of(run: Run) -> NDArray[np.float64]:
     """The fold scores by fold index; shape (k,)."""
     return np.array([fold.score for fold in run.folds_in_order])
+
+
+def replayed(scores: NDArray[np.float64], order: Sequence[int]) -> list[Moment]:
+    """Where a run stood after each fold, had the folds come in this order; intervals are of 95 %.
+
+    Args:
+        scores: one per fold; shape (k,).
+        order: fold indices.
+    """
+    folds = [result_of(fold, float(scores[fold])) for fold in order]
+    return moments(Never(), folds, CONFIDENCE)
+
+
+def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The fold after which the paper's rule stops at each alpha; k if it never does.
+
+    Args:
+        played: all k moments.
+        alphas: shape (alphas,).
+    """
+    least = np.array([np.inf if one is None else one for one in products(played)])
+    fires = least[None, :] <= alphas[:, None]
+    fires[:, -1] = True  # all folds are in
+    return np.argmax(fires, axis=1) + 1
 
 
 MAX_ROUND = 9999
@@ -90,7 +115,7 @@ def round_of(runs: Sequence[Run], number: int) -> GameRound:
         run = runs[int(rng.integers(len(runs)))]
         order = [int(fold) for fold in rng.permutation(len(run.folds))]
         stop = min(wanted, len(order))
-        fitting = _ALPHAS[stops_at(replayed(scores_of(run), order, CONFIDENCE), _ALPHAS) == stop]
+        fitting = _ALPHAS[stops_at(replayed(scores_of(run), order), _ALPHAS) == stop]
         if len(fitting):
             alpha, by_fold = float(rng.choice(fitting)), {fold.fold: fold for fold in run.folds}
             played = moments(EFold(alpha=alpha), [by_fold[fold] for fold in order], CONFIDENCE)

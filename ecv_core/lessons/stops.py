@@ -9,16 +9,14 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.lessons.rounds import CONFIDENCE
+from ecv_core.lessons.rounds import CONFIDENCE, replayed, stops_at
 from ecv_core.records.errors import InputError
-from ecv_core.stopping.efold import EFold, least_alpha
+from ecv_core.stopping.efold import EFold, least_alpha, least_alphas
 from ecv_core.stopping.interval import (
     difference_percent,
     look_level,
     mean_interval,
     running,
-    t_factors,
     t_quantile,
 )
 
@@ -87,7 +85,7 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
     """
     order = range(len(scores))
     return [
-        int(stops_at(replayed(scores * factor, order, CONFIDENCE), np.array([alpha]))[0])
+        int(stops_at(replayed(scores * factor, order), np.array([alpha]))[0])
         for factor in factors
     ]
 
@@ -119,14 +117,12 @@ def at_the_stop(
     """
     scores = deviation * np.random.default_rng(0).standard_normal((runs, k))
     means, deviations = running(scores)
-    widths = 2 * t_factors(k, CONFIDENCE) * deviations
-    first = EFold(alpha=alpha).first
-    stops = np.zeros(scores.shape, dtype=np.bool_)
-    stops[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :]) <= alpha
+    stops = least_alphas(deviations, CONFIDENCE) <= alpha
     stops[:, -1] = True
     at = stops.argmax(axis=1)
     rows = np.arange(runs)
     off = np.abs(means[rows, at]) / (deviations[rows, at] / np.sqrt(at + 1))
+    first = EFold(alpha=alpha).first
     level = 1 - look_level(first, k, CONFIDENCE)
     plain, wide = (
         off <= np.array([0.0] + [t_quantile(n - 1, one) for n in range(2, k + 1)])[at]

@@ -51,7 +51,7 @@ def track(
 ) -> Tracked:
     """Evaluate any code, fold by fold: loop over what this gives, and report each fold.
 
-        cv = ecv.track("my model", dataset="ml-100k", k=10, metric="ndcg@10", rule=ecv.EFold())
+        cv = ecv.track("my model", dataset="ml-100k", k=10, metric="ndcg@10", rule="e-fold")
         for fold in cv:  # ends when the rule says stop
             model = my_fit(fold.train)
             cv.report(my_scores(model, fold.test))

@@ -20,6 +20,7 @@ from ecv_core.stopping.base import TakesAids as TakesAids
 from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE
 from ecv_core.stopping.efold import EFold as EFold
 from ecv_core.stopping.efold import EFoldRelative as EFoldRelative
+from ecv_core.stopping.efold import least_alphas as least_alphas
 from ecv_core.stopping.fixed import FIXED, NEVER
 from ecv_core.stopping.fixed import Fixed as Fixed
 from ecv_core.stopping.fixed import Never as Never
@@ -29,6 +30,7 @@ from ecv_core.stopping.interval import mean_interval as mean_interval
 from ecv_core.stopping.interval import uncertainty_of as uncertainty_of
 from ecv_core.stopping.precision import PRECISION
 from ecv_core.stopping.precision import Precision as Precision
+from ecv_core.stopping.precision import k_fold_interval as k_fold_interval
 from ecv_core.stopping.stagnation import STD_STAGNATION
 from ecv_core.stopping.stagnation import StdStagnation as StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
@@ -112,6 +114,11 @@ def register_rule(
         )
     RULES[found.id] = found
     return found
+
+
+def within(share: float) -> StoppingRule:
+    """Stops once the mean of all folds is known to within this share of it, whatever its unit."""
+    return Precision(share)
 
 
 def _class_name(rule: Rule) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.records.parameters import Parameter, scientific
 from ecv_core.records.run import Decision, FoldResult, Interval, Moment
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after, check_numbers
-from ecv_core.stopping.interval import mean_interval
+from ecv_core.stopping.interval import mean_interval, t_factors
 
 Widths = TypeVar("Widths", float, NDArray[np.float64])
 
@@ -137,6 +137,20 @@ def _sentence(say: Phrases) -> str:
         f"with alpha = {scientific(say.values['alpha'])}, where {c_n} is the width of "
         f"{say.interval}; this is e-fold cross-validation{say.paper}."
     )
+
+
+def least_alphas(deviations: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
+    """The least alpha that stops after each fold; infinite where the rule cannot stop yet.
+
+    Args:
+        deviations: of the first 1 .. k scores of each order; shape (orders, k).
+        confidence: of the intervals.
+    """
+    k, first = deviations.shape[1], EFold(alpha=1.0).first
+    widths = 2 * t_factors(k, confidence) * deviations
+    least = np.full(deviations.shape, np.inf)
+    least[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :])
+    return least
 
 
 def products(moments: Sequence[Moment]) -> list[float | None]:

@@ -254,7 +254,7 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
         if set(aid.fold_order) - set(scores):
             raise InputError(
                 f"to adjust by '{name}' all {spec.max_folds} folds of it on {spec.dataset} are "
-                "needed, with the same settings; run it with the rule 'never'"
+                f"needed, with the same settings; run it with the rule '{NEVER_STOPS}'"
             )
         found[name] = {fold: scores[fold] for fold in aid.fold_order}
     return Aids(found, spec.metric_name)

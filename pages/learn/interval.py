@@ -10,11 +10,10 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.lessons.folds import widths_frame
-from ecv_core.lessons.rounds import CONFIDENCE
+from ecv_core.lessons.rounds import CONFIDENCE, replayed
 from pages.learn.parts import Row, guide, guide_note
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
@@ -34,7 +33,7 @@ def show() -> None:
     """The slider, the formula in numbers, figure 1 after so many folds."""
     run, scores, metric = guide()
     frame = widths_frame(scores)
-    told = replayed(scores, range(len(scores)), CONFIDENCE)
+    told = replayed(scores, range(len(scores)))
     span = _span(frame, scores)
     steps = efold_steps(told, k=len(told), metric=metric, stopped_at=None)
     with st.container(key=_BOX):

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
-from ecv_core.lessons.rounds import CONFIDENCE
+from ecv_core.lessons.rounds import CONFIDENCE, replayed
 from ecv_core.lessons.stops import StopCoverage, at_the_stop, coincidence, scaled_stops
 from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
@@ -31,7 +30,7 @@ def _chance() -> None:
     run, scores, metric = guide()
     found = coincidence(scores, ALPHA)
     k = len(scores)
-    played = replayed(scores, found.order, CONFIDENCE)
+    played = replayed(scores, found.order)
     frame = efold_frame(played, 3)
     at = played[2]
     assert at.interval is not None

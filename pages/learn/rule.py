@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.figures.efold_plot import threshold_figure
 from ecv_core.figures.palette import Steps
 from ecv_core.figures.words import alpha_text
-from ecv_core.lessons.rounds import CONFIDENCE
+from ecv_core.lessons.rounds import CONFIDENCE, replayed, stops_at
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment, Run
 from ecv_core.records.spec import RunSpec
@@ -39,7 +38,7 @@ _LABELS = [
 def show() -> None:
     """The slider, the rule in numbers, the falling points."""
     run, scores, _ = guide()
-    played = replayed(scores, range(len(scores)), CONFIDENCE)
+    played = replayed(scores, range(len(scores)))
     frame = products_frame(played)
     stops = [int(stop) for stop in stops_at(played, np.array(ALPHAS))]
     texts = [alpha_text(alpha) for alpha in ALPHAS]

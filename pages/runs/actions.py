@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ecv_core.figures.palette import OVER_A_PAGE
 from ecv_core.figures.words import counted
 from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
@@ -19,12 +20,12 @@ from pages.shared.live.state import sentences, store
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""
-_TOAST = """
+_TOAST = f"""
 <style>
-.st-key-undo-toast {
+.st-key-undo-toast {{
   position: fixed; right: 1rem; bottom: 1rem; z-index: 30; width: auto;
-  background: light-dark(#FBFBF9, #12181F);
-}
+  background: {OVER_A_PAGE};
+}}
 </style>
 """
 _THEIRS = "What somebody else has started is left as it is."

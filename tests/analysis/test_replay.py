@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.analysis.replay import explanations, replay, replayed, stops_at
+from ecv_core.analysis.replay import explanations, replay
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.stopping import EFold, stop_of
@@ -13,22 +13,6 @@ from ecv_core.stopping import moments as live_moments
 from tests.fake_folds import fold_result
 
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
-
-
-def test_the_moments_follow_the_order():
-    played = replayed(SCORES, [4, 0, 1, 2, 3], 0.95)
-    assert [one.fold for one in played] == [4, 0, 1, 2, 3]
-    assert [one.score for one in played] == [0.32, 0.30, 0.34, 0.31, 0.33]
-    assert played[1].mean == pytest.approx(0.31)
-    assert played[0].interval is None
-
-
-@given(st.permutations(range(5)), st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=6))
-def test_every_alpha_stops_where_the_live_rule_stops(order, alphas):
-    stops = stops_at(replayed(SCORES, order, 0.95), np.array(alphas))
-    results = [fold_result(fold, SCORES[fold]) for fold in order]
-    live = [stop_of(live_moments(EFold(alpha=alpha), results, 0.95), 5) for alpha in alphas]
-    assert stops.tolist() == live
 
 
 def folds_of(*scores):

@@ -4,10 +4,23 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.lessons.rounds import FIRST_VOTE, GUIDE, MAX_ROUND, complete_runs, guide_run, round_of
+from ecv_core.lessons.rounds import (
+    FIRST_VOTE,
+    GUIDE,
+    MAX_ROUND,
+    complete_runs,
+    guide_run,
+    replayed,
+    round_of,
+    stops_at,
+)
 from ecv_core.records.errors import InputError
+from ecv_core.stopping import EFold, moments, stop_of
+from tests.fake_folds import fold_result
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -59,3 +72,22 @@ def test_without_recorded_runs_a_chapter_says_how_to_get_them(tmp_path, monkeypa
     monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     with pytest.raises(InputError, match="python -m ecv_core study"):
         complete_runs()
+
+
+FIVE = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
+
+
+def test_the_moments_follow_the_order():
+    played = replayed(FIVE, [4, 0, 1, 2, 3])
+    assert [one.fold for one in played] == [4, 0, 1, 2, 3]
+    assert [one.score for one in played] == [0.32, 0.30, 0.34, 0.31, 0.33]
+    assert played[1].mean == pytest.approx(0.31)
+    assert played[0].interval is None
+
+
+@given(st.permutations(range(5)), st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=6))
+def test_every_alpha_stops_where_the_live_rule_stops(order, alphas):
+    stops = stops_at(replayed(FIVE, order), np.array(alphas))
+    results = [fold_result(fold, FIVE[fold]) for fold in order]
+    live = [stop_of(moments(EFold(alpha=alpha), results, 0.95), 5) for alpha in alphas]
+    assert stops.tolist() == live

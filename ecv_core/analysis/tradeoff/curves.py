@@ -27,9 +27,8 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import exchangeable
-from ecv_core.stopping import PAPERS_RULE
-from ecv_core.stopping.efold import EFold, least_alpha
-from ecv_core.stopping.interval import running, t_factors
+from ecv_core.stopping import PAPERS_RULE, least_alphas
+from ecv_core.stopping.interval import running
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
 """The paper's averages: folds used, energy, difference to 10-fold."""
@@ -259,16 +258,9 @@ def _orders(k: int) -> NDArray[np.intp]:
 
 def _along(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means after 1 .. k folds, and the least alpha that has stopped by then; (k, orders) each."""
-    k = shuffled.shape[1]
     means, deviations = running(shuffled)
     means[:, -1] = _mean(shuffled[0])  # the same in every order, to the last digit
-    widths = 2 * t_factors(k, _CONFIDENCE) * deviations
-    first = EFold(alpha=1.0).first
-    least = np.full(shuffled.shape, np.inf)
-    for n in range(first, k):
-        least[:, n - 1] = np.minimum(
-            least[:, n - 2], least_alpha(widths[:, n - 2], widths[:, n - 1])
-        )
+    least = np.minimum.accumulate(least_alphas(deviations, _CONFIDENCE), axis=1)
     return means.T.copy(), least.T.copy()
 
 

@@ -413,7 +413,7 @@ def _shade(share: float) -> tuple[tuple[float, ...], str]:
     """A cell's colour and that of its words, from 0, the lightest, to 1."""
     share = min(max(share, 0.0), 1.0)
     colour = _LIGHTEST + share * (_DARKEST - _LIGHTEST)
-    return tuple(colour.tolist()), "#FFFFFF" if share > 0.55 else LIGHT.ink
+    return tuple(colour.tolist()), "white" if share > 0.55 else LIGHT.ink
 
 
 def _cells(tables: Sequence[Mapping[str, Any]]) -> Figure:

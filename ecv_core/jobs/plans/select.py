@@ -332,8 +332,8 @@ def check_named(contenders: Named) -> Named:
     if first.k > 1:
         check_exchangeable(
             first.split,
-            "a selection must not drop anybody there: run all of them with the rule 'never', or "
-            "select on a split by chance",
+            "a selection must not drop anybody there: run all of them with the rule "
+            f"'{NEVER_STOPS}', or select on a split by chance",
         )
     return list(zip(names, specs, strict=True))
 

@@ -50,7 +50,7 @@ class FoldsPlan:
         """Nothing is computed yet.
 
         Args:
-            specs: with the rule 'never'; those of one group must be alike but for parameters.
+            specs: with a rule that never stops; those of one group must be alike but for parameters.
             folds: which folds each is to have.
         """
         self._folds = folds

@@ -17,19 +17,21 @@ from ecv_core.energy.parts import (
     energy_parts,
     parts_sentence,
 )
+from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate
 
+_BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
 _COLOURS = {
-    PROCESSOR["rapl"]: "#0072b2",
-    GPU: "#009e73",
-    PROCESSOR["cpu-load"]: "#56b4e9",
-    PROCESSOR["constant"]: "#56b4e9",
-    PROCESSOR["mixed"]: "#56b4e9",
-    WHOLE["plug"]: "#0072b2",
-    WHOLE["slurm"]: "#cc79a7",
-    WHOLE["command"]: "#f0e442",
-    WHOLE["plugin"]: "#d55e00",
-    MEMORY: "#e69f00",
+    PROCESSOR["rapl"]: _BLUE,
+    GPU: _GREEN,
+    PROCESSOR["cpu-load"]: _SKY,
+    PROCESSOR["constant"]: _SKY,
+    PROCESSOR["mixed"]: _SKY,
+    WHOLE["plug"]: _BLUE,
+    WHOLE["slurm"]: _PINK,
+    WHOLE["command"]: _YELLOW,
+    WHOLE["plugin"]: _RED,
+    MEMORY: _ORANGE,
 }
 _STYLE = """
 <style>

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
+from ecv_core.figures.palette import OVER_A_PAGE
 from ecv_core.figures.words import alpha_text
 from pages.shared.address.link import step_from_link
 from pages.shared.live.state import KEPT
@@ -70,7 +71,7 @@ _STICKY = f"""
 <style>
 [data-testid="stLayoutWrapper"]:has(> .st-key-{_BOX}) {{
   position: sticky; top: 3.25rem; z-index: 20; padding: 0.25rem 0 0.75rem;
-  background: light-dark(#FBFBF9, #12181F);
+  background: {OVER_A_PAGE};
 }}
 </style>
 """
