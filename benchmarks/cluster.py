@@ -57,7 +57,7 @@ from ecv_core.jobs.cluster.node import Answer, Call
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor, Results, node_here
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import Plan, Task, folds_of
+from ecv_core.jobs.plan import FoldTask, Plan, folds_of
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan, check_named, named_contenders, terms_for
 from ecv_core.jobs.plans.select import compute as select
@@ -286,7 +286,7 @@ def selection(asked: argparse.Namespace, folder: Path) -> bool:
 
 def in_virtual_time(plan: Plan, places: int, seed: int) -> tuple[float, int, Known]:
     """A plan's folds on so many nodes: when the last is done, how many there are, all of them."""
-    known, clock, going, count = Known(), 0.0, dict[Task, float](), 0
+    known, clock, going, count = Known(), 0.0, dict[FoldTask, float](), 0
     while True:
         for task in list(islice(plan.next(known, tuple(going)), places - len(going))):
             jitter = Random(f"{seed} {task.specs[0].params} {task.fold}").random()

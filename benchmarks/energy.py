@@ -11,11 +11,11 @@ from statistics import fmean, median
 
 from ecv_core.energy.parts import energy_parts
 from ecv_core.energy.savings import later_mean, later_range
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 
 
-def forecasts(runs: Sequence[Run]) -> tuple[float, float, float]:
+def forecasts(runs: Sequence[RunRecord]) -> tuple[float, float, float]:
     """Of stops after 3 to 9 folds: share of ranges that held, with and without the first fold.
 
     Returns: share held; median of promised over real with the first fold in the mean; without.

@@ -301,7 +301,7 @@ def rows(random: Random, folder: Path) -> None:
     import sqlalchemy as sa
 
     from ecv_core.records.errors import EcvError
-    from ecv_core.records.run import Run
+    from ecv_core.records.run import RunRecord
     from ecv_core.store import schema
     from ecv_core.store.document import run_document
     from ecv_core.store.going import going_on
@@ -345,7 +345,7 @@ def rows(random: Random, folder: Path) -> None:
     active_owners(store)
     for run_id in (bad, good, going):
         with suppress(EcvError):
-            run: Run = store.run(run_id)
+            run: RunRecord = store.run(run_id)
             run_document(run)
             for fold in run.damaged:
                 store.delete_fold(run_id, fold)

@@ -30,7 +30,7 @@ import ecv_core.dataset as datasets
 from benchmarks.sessions import Session, used
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
@@ -105,7 +105,7 @@ class _Played:
                 self.steps[words] = time.perf_counter()
                 await asyncio.sleep(SECONDS_PER_FOLD / STEPS)
             book = Book(self.store, runs=[self.store.run(self.run_id)])
-            task = Task(specs=(self.spec,), fold=fold)
+            task = FoldTask(specs=(self.spec,), fold=fold)
             result = fold_result(fold, 0.3 + 0.01 * (fold % 3))
             await asyncio.to_thread(book.commit, task, 0, result)
             self.folds.append(time.perf_counter())

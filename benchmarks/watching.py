@@ -26,7 +26,7 @@ import psutil
 import ecv_core.dataset as datasets
 from benchmarks.sessions import Session, used
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.store.ownership import beat, this_process
 from ecv_core.store.store import Store, open_store
 from tests.browser.dashboard import Dashboard
@@ -129,7 +129,7 @@ async def _one(dashboard: Dashboard, store: Store, run_id: str, count: int) -> _
     )
 
 
-async def _until(store: Store, run_id: str, folds: int) -> Run:
+async def _until(store: Store, run_id: str, folds: int) -> RunRecord:
     while len((run := store.run(run_id)).folds) < folds:
         await asyncio.sleep(0.1)
     return run

@@ -25,7 +25,7 @@ ARROWS = [
     ("command line", "driver", "", 0.0),
     ("manager", "driver", "", 0.0),
     ("plan", "driver", "", 0.0),
-    ("driver", "executor", "Task: specs, fold", 0.22),
+    ("driver", "executor", "FoldTask: specs, fold", 0.22),
     ("executor", "driver", "FoldResult, progress", -0.22),
     ("driver", "database", "each fold at once,\nand what the rule said", 0.0),
 ]

@@ -33,7 +33,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecv_core.estimators.folds import Table, scored
+from ecv_core.estimators.folds import SplitSamples, scored
 from ecv_core.evaluation.scoring import Scoring
 
 KEEL = (
@@ -151,7 +151,7 @@ def main(folder: str, out: str) -> None:
         estimators = CLASSIFIERS if classes else REGRESSORS
         scoring = "accuracy" if classes else "neg_mean_absolute_error"
         first = next(iter(estimators.values()))
-        table = Table(first, X, y, splitter(classes))
+        table = SplitSamples(first, X, y, splitter(classes))
         fold_of = np.empty(len(y), np.uint8)
         for at, (_, test) in enumerate(table.folds):
             fold_of[test] = at

@@ -1,4 +1,4 @@
-"""Names: rules are named in one room, colours in one module."""
+"""Names: rules are named in one room, colours in one module, and a class has a name of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from ecv_core.stopping import RULES
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in [ROOT / "app.py", *(ROOT / "ecv_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    for path in [
+        ROOT / "app.py",
+        *(ROOT / "ecv_core").rglob("*.py"),
+        *(ROOT / "pages").rglob("*.py"),
+    ]
 }
 TEACHING = {"ecv_core/lessons/rounds.py", "ecv_core/lessons/stops.py", "pages/learn/rule.py"}
 """They tell of the paper's rule."""
@@ -62,7 +66,9 @@ def _named(tree: ast.AST) -> Iterator[str]:
             if node.value.id == "stopping":
                 yield from classes.intersection([node.attr])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from (rule for rule in RULES if node.value == rule or f"rule '{rule}'" in node.value)
+            yield from (
+                rule for rule in RULES if node.value == rule or f"rule '{rule}'" in node.value
+            )
 
 
 def test_no_module_outside_the_rules_names_one_but_those_that_teach_the_papers() -> None:
@@ -87,6 +93,15 @@ def test_no_module_outside_the_rules_names_one_but_those_that_teach_the_papers()
 )
 def test_each_way_to_name_a_rule_is_seen(written: str) -> None:
     assert list(_named(ast.parse(written)))
+
+
+def test_no_two_public_classes_have_the_same_name() -> None:
+    homes = defaultdict(list)
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(name)
+    assert {one: where for one, where in homes.items() if len(where) > 1} == {}
 
 
 def test_colours_are_written_in_the_palette_alone() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ecv_core import stopping
 from ecv_core.figures.words import arithmetic, interval_lines, verdict
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Decision, Interval, IntervalKind, Moment, Run, RunState
+from ecv_core.records.run import Decision, Interval, IntervalKind, Moment, RunRecord, RunState
 from tests.fake_folds import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
@@ -20,9 +20,9 @@ THREE = (0.29, 0.30, 0.31)
 FALLING = (0.30, 0.32, 0.31, 0.31)
 
 
-def ended(scores, *, k=10, stopped_at=None, moments=(), **settings) -> Run:
+def ended(scores, *, k=10, stopped_at=None, moments=(), **settings) -> RunRecord:
     spec = make_spec(dataset="synthetic", algorithm="popular", k=k, **settings)
-    return Run(
+    return RunRecord(
         run_id="0123",
         spec=spec,
         state=RunState.FINISHED,
@@ -114,7 +114,7 @@ def test_the_meaning_comes_first_and_the_rules_arithmetic_below(settings, scores
     assert bool(small) == bool(below)
 
 
-def stop_after_two(rule: str, reason: str) -> Run:
+def stop_after_two(rule: str, reason: str) -> RunRecord:
     kind = IntervalKind.K_FOLD_MEAN if rule == "precision" else IntervalKind.MEAN
     interval = Interval(low=0.2921, high=0.3039, kind=kind)
     moments = [

@@ -11,9 +11,9 @@ from statistics import fmean
 
 from ecv_core import models
 from ecv_core.records.places import SHIPPED
-from ecv_core.records.run import Interval, Run
+from ecv_core.records.run import Interval, RunRecord
 from ecv_core.records.spec import Task
-from ecv_core.stopping import k_fold_interval, mean_interval
+from ecv_core.stopping import mean_interval, within
 from ecv_core.store.document import command_for
 from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
 
@@ -102,7 +102,7 @@ def _all() -> dict[str, Published]:
     return found
 
 
-def entry_of(run: Run, *, by: str) -> Entry:
+def entry_of(run: RunRecord, *, by: str) -> Entry:
     """A run of ours as an entry of the board.
 
     Args:
@@ -130,17 +130,17 @@ def entry_of(run: Run, *, by: str) -> Entry:
     )
 
 
-def _interval(run: Run) -> Interval | None:
+def _interval(run: RunRecord) -> Interval | None:
     scores = [fold.score for fold in run.folds]
     if 1 < len(scores) < run.spec.k:
         users = recorded_user_scores(run)
         if all(fold.fold in users for fold in run.folds):
             folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
-            return k_fold_interval(folds, k=run.spec.k, metric=run.spec.metric_name)
+            return within(1.0, k=run.spec.k, metric=run.spec.metric_name).interval(folds)
     return mean_interval(scores, 0.95)
 
 
-def own_entries(dataset: str, runs: Sequence[Run], *, by: str) -> list[Entry]:
+def own_entries(dataset: str, runs: Sequence[RunRecord], *, by: str) -> list[Entry]:
     """The runs of this dataset that predict ratings, best first."""
     fit = [
         run
@@ -153,7 +153,7 @@ def own_entries(dataset: str, runs: Sequence[Run], *, by: str) -> list[Entry]:
     return sorted((entry_of(run, by=by) for run in fit), key=lambda one: one.rmse)
 
 
-def recorded(dataset: str) -> list[Run]:
+def recorded(dataset: str) -> list[RunRecord]:
     """The recorded runs of this dataset that predict ratings."""
     return [run for run in recorded_runs(RATINGS) if run.spec.dataset == dataset]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_users
 from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import Run, UserScores
+from ecv_core.records.run import RunRecord, UserScores
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Task
 from ecv_core.stopping import RULES
 
@@ -110,7 +110,7 @@ class Untested:
     """Whether it goes without saying: another dataset or another metric."""
 
 
-def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]:
+def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Untested]]:
     """Test every pair that can be tested fairly, and say of the others why not.
 
     Where every user's score is known for both, users are paired: each one's mean over the folds
@@ -121,8 +121,8 @@ def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]
     Returns: the tested pairs, in the order of the runs; and the others.
     """
     untested: list[Untested] = []
-    by_users: defaultdict[Hashable, list[tuple[Run, Run]]] = defaultdict(list)
-    tests: list[tuple[Run, Run, tuple[int, ...], PairedTest]] = []
+    by_users: defaultdict[Hashable, list[tuple[RunRecord, RunRecord]]] = defaultdict(list)
+    tests: list[tuple[RunRecord, RunRecord, tuple[int, ...], PairedTest]] = []
     means = _kept()
     for one, other in combinations(runs, 2):
         folds = common_folds(one, other)
@@ -146,7 +146,7 @@ def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]
     return _corrected(tests), untested
 
 
-def common_folds(one: Run, other: Run) -> tuple[int, ...]:
+def common_folds(one: RunRecord, other: RunRecord) -> tuple[int, ...]:
     """Indices of the folds that both have finished, ascending."""
     return tuple(sorted({f.fold for f in one.folds} & {f.fold for f in other.folds}))
 
@@ -166,7 +166,7 @@ def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: s
     return users, np.bincount(at, weights=values) / np.bincount(at)
 
 
-_Means = Callable[[Run, tuple[int, ...]], _UserMeans]
+_Means = Callable[[RunRecord, tuple[int, ...]], _UserMeans]
 """`user_means` of a run over these folds."""
 
 
@@ -174,7 +174,7 @@ def _kept() -> _Means:
     """Worked out once for each run, however many pairs it is in."""
     known: dict[tuple[str, tuple[int, ...]], _UserMeans] = {}
 
-    def means(run: Run, folds: tuple[int, ...]) -> _UserMeans:
+    def means(run: RunRecord, folds: tuple[int, ...]) -> _UserMeans:
         key = run.run_id, folds
         if key not in known:
             known[key] = user_means(_users(run), folds, run.spec.metric_name)
@@ -183,7 +183,7 @@ def _kept() -> _Means:
     return means
 
 
-def _too_little(one: Run, other: Run, folds: tuple[int, ...], means: _Means) -> str:
+def _too_little(one: RunRecord, other: RunRecord, folds: tuple[int, ...], means: _Means) -> str:
     if not folds:
         return "no fold in common"
     if _has_users(one, folds) and _has_users(other, folds):
@@ -208,29 +208,29 @@ def _same(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
     return np.array_equal(one, other) or np.array_equal(np.sort(one), np.sort(other))
 
 
-def _has_users(run: Run, folds: Sequence[int]) -> bool:
+def _has_users(run: RunRecord, folds: Sequence[int]) -> bool:
     metric = run.spec.metric_name
     users = _users(run)
     return all(f in users and metric in users[f].metrics for f in folds)
 
 
-def _users(run: Run) -> dict[int, UserScores]:
+def _users(run: RunRecord) -> dict[int, UserScores]:
     return {fold.fold: fold.user_scores for fold in run.folds if fold.user_scores is not None}
 
 
-def _fold_scores(run: Run, folds: Sequence[int]) -> list[float]:
+def _fold_scores(run: RunRecord, folds: Sequence[int]) -> list[float]:
     """Turned round where lower is better."""
     scores = {result.fold: result.score for result in run.folds}
     return [scores[f] if _higher_is_better(run) else -scores[f] for f in folds]
 
 
-def _higher_is_better(run: Run) -> bool:
+def _higher_is_better(run: RunRecord) -> bool:
     return metric_of(run.spec).higher_is_better
 
 
 def _over_users(
-    pairs: Sequence[tuple[Run, Run]], folds: tuple[int, ...], means: _Means
-) -> list[tuple[Run, Run, tuple[int, ...], PairedTest]]:
+    pairs: Sequence[tuple[RunRecord, RunRecord]], folds: tuple[int, ...], means: _Means
+) -> list[tuple[RunRecord, RunRecord, tuple[int, ...], PairedTest]]:
     """Pairs that have the same folds, so that all can be resampled together."""
     runs = list({run.run_id: run for pair in pairs for run in pair}.values())
     rows = {run.run_id: at for at, run in enumerate(runs)}
@@ -251,7 +251,9 @@ def _over_users(
     return [(*pair, folds, test) for pair, test in zip(ordered, tests, strict=True)]
 
 
-def _corrected(tests: Sequence[tuple[Run, Run, tuple[int, ...], PairedTest]]) -> list[Comparison]:
+def _corrected(
+    tests: Sequence[tuple[RunRecord, RunRecord, tuple[int, ...], PairedTest]],
+) -> list[Comparison]:
     p = holm([test.p for *_, test in tests])
     return [
         Comparison(
@@ -388,7 +390,7 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
     return sorted(fields, key=lambda field: (not field.differs, not field.partial))
 
 
-def names(runs: Sequence[Run], title: Callable[[str], str] = str) -> list[str]:
+def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[str]:
     """A short name per run, different from any other's on the same dataset and metric.
 
     What differs: the algorithm; where several runs have the same, the settings in which those

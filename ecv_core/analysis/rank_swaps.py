@@ -16,7 +16,7 @@ from ecv_core.analysis.significance import RESAMPLES, bootstrap_means
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import listed
-from ecv_core.records.run import Run, UserScores
+from ecv_core.records.run import RunRecord, UserScores
 from ecv_core.records.spec import Role, RunSpec
 from ecv_core.splits import IMPORTED, SPLITS
 
@@ -35,7 +35,7 @@ class Block:
     splits: tuple[str, ...]
     """As `split_label` names them, in the order of the registry."""
     algorithms: tuple[str, ...]
-    runs: Mapping[tuple[str, str], Run]
+    runs: Mapping[tuple[str, str], RunRecord]
     """(split, algorithm) -> its run."""
     left_out: tuple[str, ...] = ()
     """Splits and algorithms that lack runs the others have."""
@@ -54,7 +54,7 @@ def split_label(spec: RunSpec) -> str:
     return ", ".join([spec.split, *words])
 
 
-def block_of(runs: Iterable[Run], algorithms: Sequence[str] = ()) -> Block:
+def block_of(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> Block:
     """What of the runs can be compared.
 
     Args:
@@ -83,7 +83,7 @@ def block_of(runs: Iterable[Run], algorithms: Sequence[str] = ()) -> Block:
     )
 
 
-def _check_alike(runs: Sequence[Run]) -> None:
+def _check_alike(runs: Sequence[RunRecord]) -> None:
     """Refuse runs whose scores differ for another reason than split and algorithm."""
     known = {(run.spec.dataset, *_protocol(run.spec)) for run in runs}
     if len(known) > 1:
@@ -190,7 +190,7 @@ def _sums_and_users(cube: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDA
     return scores.reshape(-1, cube.shape[-1]), (~np.isnan(cube[0])).astype(np.float64)
 
 
-UsersOf = Callable[[Run], Mapping[int, UserScores]]
+UsersOf = Callable[[RunRecord], Mapping[int, UserScores]]
 """Run -> its per-user scores by fold; empty where they are not known."""
 
 
@@ -305,11 +305,11 @@ def swaps(block: Block, metric: str, users_of: UsersOf) -> Swaps:
     )
 
 
-def _score(run: Run, metric: str) -> float:
+def _score(run: RunRecord, metric: str) -> float:
     return float(np.mean([fold.metrics[metric] for fold in run.folds]))
 
 
-def _users(runs: list[Run], metric: str, users_of: UsersOf) -> list[Mapping[int, UserScores]]:
+def _users(runs: list[RunRecord], metric: str, users_of: UsersOf) -> list[Mapping[int, UserScores]]:
     """Per algorithm; empty where one of them lacks a fold's scores."""
     found: list[Mapping[int, UserScores]] = []
     for run in runs:

@@ -55,7 +55,7 @@ from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.study import Cell
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 from ecv_core.store.recorded import recorded_runs
@@ -126,7 +126,7 @@ def study_command(options: argparse.Namespace) -> None:
     failed = []
     with tqdm(total=sum(cell.spec.k for cell in todo), unit="fold", disable=None) as bar:
 
-        def on_fold(run: Run) -> None:
+        def on_fold(run: RunRecord) -> None:
             bar.set_description(_name(run.spec))
             bar.update(1)
 
@@ -151,7 +151,7 @@ def study_command(options: argparse.Namespace) -> None:
         raise RunError("; ".join(failed))
 
 
-def _result(run: Run) -> str:
+def _result(run: RunRecord) -> str:
     """What a run found, as a line."""
     at = run.at_stop
     mean = "" if at is None else f": {metric_label(run.spec)} {at.mean:.4f}"

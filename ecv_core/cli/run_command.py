@@ -39,7 +39,7 @@ from ecv_core.figures.words import (
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def check_data(spec: RunSpec) -> None:
     fold.folds_of(spec)
 
 
-def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = False) -> None:
+def go_on(store: Store, run: RunRecord, options: argparse.Namespace, *, full: bool = False) -> None:
     """Go on with a run that was cut off. Raises: InputError where somebody was quicker."""
     from ecv_core.jobs.manager import Queue
 
@@ -125,7 +125,7 @@ def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = F
     carry_out(store, store.run(run.run_id), options)
 
 
-def carry_out(store: Store, run: Run, options: argparse.Namespace) -> None:
+def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None:
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:
@@ -143,7 +143,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> None:
     spec, run_id = run.spec, run.run_id
     with tqdm(total=run.k, initial=len(run.folds), unit="fold", disable=None, leave=False) as bar:
 
-        def on_fold(run: Run) -> None:
+        def on_fold(run: RunRecord) -> None:
             if run.run_id != run_id:
                 return  # one of the cheap models that it is adjusted by
             bar.update(1)
@@ -189,7 +189,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     )
 
 
-def _energy(run: Run) -> str:
+def _energy(run: RunRecord) -> str:
     from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
@@ -208,7 +208,7 @@ def _energy(run: Run) -> str:
     return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 
 
-def summary(run: Run) -> str:
+def summary(run: RunRecord) -> str:
     """What a run found, line by line."""
     lines = [
         f"{run_name(run)}, {metric_label(run.spec)}",

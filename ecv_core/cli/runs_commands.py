@@ -16,7 +16,7 @@ from ecv_core.figures.words import FigureKind, counted, interval_said, run_name
 from ecv_core.jobs.owner import recover
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, read_run
@@ -127,7 +127,7 @@ def delete_command(options: argparse.Namespace) -> None:
         print(f"run {run_id} is deleted; for {UNDO_MINUTES} minutes the page Runs brings it back")
 
 
-def _run(store: Store, asked: str) -> Run:
+def _run(store: Store, asked: str) -> RunRecord:
     """The run with this id, or whose id begins so. Raises: InputError."""
     ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(asked)]
     if len(ids) > 1 and asked not in ids:

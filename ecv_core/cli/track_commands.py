@@ -14,7 +14,7 @@ from ecv_core.jobs.plans.track import ask as asked_of
 from ecv_core.jobs.plans.track import tell as told_to
 from ecv_core.jobs.tracking import known_columns
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import SETTINGS
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
@@ -177,7 +177,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _after(run: Run, fold: int) -> str:
+def _after(run: RunRecord, fold: int) -> str:
     if run.state is RunState.CANCELLED:
         return "The fold is kept, but the run was cancelled; the same track goes on with it."
     if fold in {result.fold for result in run.ahead}:

@@ -164,7 +164,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Held:
+class InMemory:
     """Interactions that this process has in memory."""
 
     interactions: Interactions
@@ -212,7 +212,7 @@ class DatasetEntry:
     """Official file first, the plain CSV and Parquet forms last; none for `synthetic`."""
     about: About | None = None
     """Of a dataset that was added: where it came from, and what could not be used."""
-    held: Held | None = None
+    held: InMemory | None = None
     """Of data that are in memory, which need no file."""
 
     @property
@@ -320,7 +320,7 @@ def hold(interactions: Interactions, sha256: str) -> str:
     Returns: its id, the same for the same content.
     """
     dataset_id = f"memory-{sha256[:12]}"
-    held = Held(interactions=replace(interactions, dataset=dataset_id), sha256=sha256)
+    held = InMemory(interactions=replace(interactions, dataset=dataset_id), sha256=sha256)
     _in_memory[dataset_id] = replace(
         _own_entry(dataset_id), description="Data in memory.", files=(), held=held
     )

@@ -253,7 +253,7 @@ def loss(unused: Mapping[str, int], rows: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class FileContent:
     """What a file holds."""
 
     interactions: Interactions
@@ -267,7 +267,7 @@ class Reading:
     with the right number of columns, without the one that names them."""
 
 
-def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Reading:
+def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> FileContent:
     """Read the whole file.
 
     Args:
@@ -298,7 +298,7 @@ def _limited(plain: Plain, layout: Layout, report: Report) -> Iterator[Batch]:
         report("read", int(1000 * min(batch.share, 1.0)), 1000)
 
 
-def reading_of(pieces: Iterable[Batch], layout: Layout, name: str) -> Reading:
+def reading_of(pieces: Iterable[Batch], layout: Layout, name: str) -> FileContent:
     """What the rows of a file hold, that come in batches. Raises: Unreadable."""
     unused: Counter[str] = Counter()
     examples: dict[str, str] = {}
@@ -320,10 +320,10 @@ def reading_of(pieces: Iterable[Batch], layout: Layout, name: str) -> Reading:
         raise Unreadable(_nothing(unused, rows))
     interactions, unused[REPEATED] = _joined(kept, name)
     unused = Counter({reason: count for reason, count in unused.items() if count})
-    return Reading(interactions=interactions, rows=rows, unused=unused, examples=examples)
+    return FileContent(interactions=interactions, rows=rows, unused=unused, examples=examples)
 
 
-def strictly(pieces: Iterable[Batch], layout: Layout, name: str) -> Reading:
+def strictly(pieces: Iterable[Batch], layout: Layout, name: str) -> FileContent:
     """As `reading_of`, where every row must be one that can be used. Raises: Unreadable."""
     reading = reading_of(pieces, layout, name)
     for reason, example in reading.examples.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ecv_core.energy.savings import JOULES_PER_KWH, energy_of, later_mean
-from ecv_core.records.run import Energy, Run
+from ecv_core.records.run import Energy, RunRecord
 
 PROCESSOR = {
     "rapl": "processor, measured",
@@ -165,7 +165,7 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     )
 
 
-def why(run: Run) -> list[str]:
+def why(run: RunRecord) -> list[str]:
     """How the energy of a run's folds comes about, a line for each step with its own numbers."""
     folds, facts = run.folds, energy_of(run)
     parts = energy_parts(folds)

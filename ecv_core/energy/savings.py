@@ -9,7 +9,7 @@ from itertools import accumulate
 from statistics import fmean
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Run, one_source
+from ecv_core.records.run import FoldResult, RunRecord, one_source
 from ecv_core.records.spec import RunSpec
 
 MARGIN = 0.15
@@ -70,7 +70,7 @@ def later_range(costs: Sequence[float]) -> tuple[float, float]:
     return min(costs[1:]) * (1 - MARGIN), max(costs[1:]) * (1 + MARGIN)
 
 
-def energy_of(run: Run) -> EnergyFacts:
+def energy_of(run: RunRecord) -> EnergyFacts:
     """Energy that a run used, and what its stop saved."""
     return energy_facts(run.folds, run.k, run.stopped_at)
 
@@ -204,7 +204,7 @@ class KnownCosts:
     """Likewise; 0 where there was no meter."""
 
     @classmethod
-    def of(cls, run: Run) -> KnownCosts:
+    def of(cls, run: RunRecord) -> KnownCosts:
         """Those of a run."""
         return cls(
             spec=run.spec,

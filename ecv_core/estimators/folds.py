@@ -58,7 +58,7 @@ class Scored:
         return float(scores[key])
 
 
-class Table:
+class SplitSamples:
     """Samples and how they are split: the folds that scikit-learn would make of them, once."""
 
     def __init__(
@@ -182,7 +182,7 @@ def scored(*, scoring: Scoring, **given: Any) -> Scored:
     Args:
         scoring: of the estimator, for this call only.
         given: the rest of what it takes.
-    Raises: as `Table.computed`.
+    Raises: as `SplitSamples.computed`.
     """
     began = time.perf_counter()
     # Dask has even one job run elsewhere, from where what samples tell would not come back.

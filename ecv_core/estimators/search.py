@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from ecv_core.analysis.selection.evidence import Difference, folds_in
 from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
-from ecv_core.estimators.folds import Scored, Table, check_fits
+from ecv_core.estimators.folds import Scored, SplitSamples, check_fits
 from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.jobs.metering import meter_for
 from ecv_core.records.arguments import kinds_checked
@@ -109,7 +109,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         routing = get_config()["enable_metadata_routing"]
         groups = None if routing else params.pop("groups", None)
         fit_params = process_routing(self, "fit", **params).estimator.fit if routing else params
-        table = Table(self.estimator, X, y, self.cv, groups, params)
+        table = SplitSamples(self.estimator, X, y, self.cv, groups, params)
         table.shuffle(self.random_state)
         table.check_by_chance("no candidate may leave early there: use GridSearchCV, or shuffle")
         candidates = list(_candidates(self.param_grid, self.n_iter, self.random_state))
@@ -171,7 +171,7 @@ class _Race:
     def __init__(
         self,
         search: EFoldSearchCV,
-        table: Table,
+        table: SplitSamples,
         scorer: Scoring,
         candidates: Sequence[Mapping[str, Any]],
         watch: str | None,

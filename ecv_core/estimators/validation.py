@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter
-from ecv_core.estimators.folds import Scored, Table, check_fits
+from ecv_core.estimators.folds import Scored, SplitSamples, check_fits
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.figures.words import verdict
@@ -25,12 +25,11 @@ from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled, InputError
-from ecv_core.records.run import Energy, FoldResult, RunState, UserScores, no_progress
-from ecv_core.records.run import Run as RunRecord
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import StoppingRule, record_of
@@ -106,7 +105,7 @@ def cross_validate(
     Raises: scikit-learn's own errors; InputError for what cannot be stopped.
     """
     scorer = Scoring(estimator, scoring)
-    table = Table(estimator, X, y, cv, groups, params)
+    table = SplitSamples(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
     spec, strange = _spec(rule, table, scorer.name, name or type(estimator).__name__, dataset)
     known: StoppingRule = strange or stopping.rule_for(spec)
@@ -145,7 +144,7 @@ def cross_validate(
                 raise InputError(
                     f"the rule '{spec.rule}' compares samples, but they tell nothing of the score "
                     f"'{scorer.name}', which cannot be worked out on some of them; choose a scorer "
-                    "of scikit-learn, such as 'accuracy', or another rule, such as ecv.EFold(alpha=1e-4)"
+                    "of scikit-learn, such as 'accuracy', or a rule such as ecv.EFold(alpha=1e-4)"
                 )
             stop = run.commit(_result(spec, at, score, found[at], told, spent))
             on_fold(Run(run.record))
@@ -166,7 +165,7 @@ def cross_validate(
 
 
 def _spec(
-    rule: StoppingRule | str | None, table: Table, scorer: str, name: str, dataset: str
+    rule: StoppingRule | str | None, table: SplitSamples, scorer: str, name: str, dataset: str
 ) -> tuple[RunSpec, StoppingRule | None]:
     """A spec of the run, and the rule where no spec can name it. Raises: InputError."""
     chosen: StoppingRule | str = stopping.within(TOLERANCE) if rule is None else rule
@@ -212,7 +211,7 @@ def _spec(
     return spec, strange
 
 
-def _identified(spec: RunSpec, estimator: Any, table: Table) -> RunSpec:
+def _identified(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
     """The same with what tells it from others in a database: content, folds and parameters."""
     content = joblib.hash((table.X, table.y))
     told = {
@@ -322,7 +321,7 @@ class _Kept:
 
     def commit(self, result: FoldResult) -> bool:
         """Keep a fold; gives whether the rule says stop."""
-        self._book.commit(Task(specs=(self.record.spec,), fold=result.fold), 0, result)
+        self._book.commit(FoldTask(specs=(self.record.spec,), fold=result.fold), 0, result)
         return self.record.stopped_at is not None
 
     def end(self, state: RunState = RunState.FINISHED, error: str | None = None) -> RunRecord:

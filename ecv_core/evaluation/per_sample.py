@@ -26,7 +26,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Held:
+class HeldOut:
     """What a metric looks at, of n held-out samples."""
 
     truth: NDArray[Any]
@@ -80,11 +80,11 @@ class Held:
         return found, self.weights * (above - found * below) * (len(self.weights) / whole)
 
 
-Statistic = Callable[[Held], tuple[float, Values]]
+Statistic = Callable[[HeldOut], tuple[float, Values]]
 """The score of some samples, in the metric's own sign, and the influence value of each."""
 
 
-def values(metric: str, score: float, held: Held) -> Values | None:
+def values(metric: str, score: float, held: HeldOut) -> Values | None:
     """A value per sample, whose mean is the score; None where no formula gives that score.
 
     Args:
@@ -107,37 +107,37 @@ def values(metric: str, score: float, held: Held) -> Values | None:
     return score + sign * influence if near and np.isfinite(influence).all() else None
 
 
-def _right(held: Held) -> NDArray[np.bool_]:
+def _right(held: HeldOut) -> NDArray[np.bool_]:
     """Of several labels all."""
     right: NDArray[np.bool_] = (held.truth == held.told).reshape(len(held.truth), -1).all(axis=1)
     return right
 
 
-def _mean_of(of_samples: Callable[[Held], NDArray[Any]]) -> Statistic:
+def _mean_of(of_samples: Callable[[HeldOut], NDArray[Any]]) -> Statistic:
     return lambda held: held.mean(of_samples(held))
 
 
-def _rmse(held: Held) -> tuple[float, Values]:
+def _rmse(held: HeldOut) -> tuple[float, Values]:
     """The root of a mean: its influence is that of the mean over twice the root."""
     mean, influence = held.mean(_squares(held))
     return float(np.sqrt(mean)), influence / (2 * np.sqrt(mean)) if mean else influence
 
 
-def _squares(held: Held) -> Values:
+def _squares(held: HeldOut) -> Values:
     return (held.difference() ** 2).mean(axis=1)
 
 
-def _relative(held: Held) -> Values:
+def _relative(held: HeldOut) -> Values:
     size = np.maximum(np.abs(held.truth.reshape(len(held.truth), -1)), _EPSILON)
     return (np.abs(held.difference()) / size).mean(axis=1)
 
 
-def _pinball(held: Held) -> Values:
+def _pinball(held: HeldOut) -> Values:
     alpha, apart = float(held.options.get("alpha", 0.5)), held.difference()
     return np.asarray(np.maximum(alpha * apart, (alpha - 1) * apart).mean(axis=1))
 
 
-def _brier(held: Held) -> Values:
+def _brier(held: HeldOut) -> Values:
     assert held.classes is not None
     if len(held.classes) == 2:
         positive, told = held.positives()
@@ -145,7 +145,7 @@ def _brier(held: Held) -> Values:
     return ((held.told - (held.truth[:, None] == held.classes)) ** 2).sum(axis=1)
 
 
-def _top_k(held: Held) -> NDArray[np.bool_]:
+def _top_k(held: HeldOut) -> NDArray[np.bool_]:
     assert held.classes is not None
     k = int(held.options.get("k", 2))
     if held.told.ndim == 1:
@@ -154,7 +154,7 @@ def _top_k(held: Held) -> NDArray[np.bool_]:
     return (held.classes[best] == held.truth[:, None]).any(axis=1)
 
 
-def _r2(held: Held) -> tuple[float, Values]:
+def _r2(held: HeldOut) -> tuple[float, Values]:
     """1 - A / B: A the mean squared error, B the variance of the targets; the mean of outputs.
 
     The influence of B is (y - mean)^2 - B: that of the mean itself vanishes to first order.
@@ -182,7 +182,7 @@ def _auc(positive: NDArray[np.bool_], told: Values) -> tuple[float, Values]:
     return area, (component - area) * np.where(positive, n / m, n / (n - m))
 
 
-def _roc_auc(held: Held) -> tuple[float, Values]:
+def _roc_auc(held: HeldOut) -> tuple[float, Values]:
     if (held.weights != 1).any():
         raise ValueError("weights")
     assert held.classes is not None
@@ -195,7 +195,7 @@ def _roc_auc(held: Held) -> tuple[float, Values]:
     return float(np.mean(areas)), np.asarray(np.mean(influences, axis=0))
 
 
-def _average_precision(held: Held) -> tuple[float, Values]:
+def _average_precision(held: HeldOut) -> tuple[float, Values]:
     """The mean over positives j of P_j, the precision among the b_j samples scored at least as j.
 
     IF(x, y) = y (P(x) - AP) n / m + n / m * sum over positives j with s_j <= x of (y - P_j) / b_j,
@@ -226,14 +226,14 @@ def _by_classes(below: str, *, balanced: bool = False) -> Statistic:
         balanced: the plain mean of the classes that are held out.
     """
 
-    def counted(held: Held, at: NDArray[np.bool_], told: NDArray[np.bool_]) -> tuple[Any, Any]:
+    def counted(held: HeldOut, at: NDArray[np.bool_], told: NDArray[np.bool_]) -> tuple[Any, Any]:
         hit = (at & told).astype(np.float64)
         if below == "both":
             b = float(held.options.get("beta", 1)) ** 2
             return (1 + b) * hit, b * at + told
         return hit, {"told": told, "true": at, "either": at | told}[below] * 1.0
 
-    def statistic(held: Held) -> tuple[float, Values]:
+    def statistic(held: HeldOut) -> tuple[float, Values]:
         labels = np.unique(held.truth if balanced else np.concatenate([held.truth, held.told]))
         average = "macro" if balanced else held.options.get("average", "binary")
         if average == "binary":

@@ -16,7 +16,7 @@ from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ecv_core.evaluation.per_sample import OWN_SCORES, Held, Values, values
+from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, Values, values
 from ecv_core.records.errors import InputError
 
 _RESPONSES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -141,7 +141,7 @@ class _Watched:
             found = values(
                 metric,
                 score,
-                Held(
+                HeldOut(
                     truth=truth,
                     told=response,
                     classes=getattr(responses.estimator, "classes_", None),

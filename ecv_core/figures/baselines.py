@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from ecv_core.analysis.baselines import Entry
 from ecv_core.evaluation import column_title
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 
 WHO = {
     "inventors": "its inventors",
@@ -105,7 +105,7 @@ def _layout(colours: Palette, height: int) -> dict[str, Any]:
     }
 
 
-def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str]) -> pd.DataFrame:
+def dimension_frame(runs: Sequence[RunRecord], algorithms: Sequence[str]) -> pd.DataFrame:
     """One row per algorithm and dimension: the RMSE of the first fold, which all of them have."""
     rows = [
         {
@@ -122,7 +122,7 @@ def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str]) -> pd.DataFr
     return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
 
 
-def steps_frame(runs: Sequence[Run]) -> pd.DataFrame:
+def steps_frame(runs: Sequence[RunRecord]) -> pd.DataFrame:
     """One row per algorithm and step of its fit: the RMSE of the first fold after it."""
     rows = [
         {"algorithm": run.spec.algorithm, "step": step, "rmse": value}

@@ -14,7 +14,7 @@ from ecv_core.energy.savings import energy_of
 from ecv_core.figures.palette import Palette, axis, base_layout, error_bars, lay_out, note, palette
 from ecv_core.figures.words import counted, dataset_title, duration, metric_label, run_title
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import FoldResult, IntervalKind, Run
+from ecv_core.records.run import FoldResult, IntervalKind, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
@@ -50,7 +50,7 @@ _TEXTS = ("name", "interval", "dataset", "algorithm", "metric", "state", "source
 _COUNTS = ("folds_used", "k", "folds_saved")
 
 
-NamedRun = tuple[str, Run]
+NamedRun = tuple[str, RunRecord]
 """What a run is called among others on its dataset and metric, and the run."""
 
 
@@ -88,7 +88,7 @@ def interval_words(spec: RunSpec) -> str:
     return f"{level}, t over folds"
 
 
-def _row(name: str, run: Run) -> dict[str, object]:
+def _row(name: str, run: RunRecord) -> dict[str, object]:
     at, whole = run.at_stop, run.k_fold_mean
     facts = energy_of(run)
     metered = facts.source != "none"
@@ -352,7 +352,7 @@ LANE_HEIGHT, LEGEND_HEIGHT = 34, 130
 AFTER = "came after the stop"
 
 
-def lanes_frame(runs: Iterable[Run]) -> pd.DataFrame:
+def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
     """One row per fold of these runs that was computed and says where.
 
     Returns: node, run, fold, began (UTC), seconds, joules, kind ('fold', or AFTER), hardware; by
@@ -377,7 +377,7 @@ def lanes_frame(runs: Iterable[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).sort_values(["node", "began"], ignore_index=True)
 
 
-def _after(run: Run, place: int) -> bool:
+def _after(run: RunRecord, place: int) -> bool:
     return run.stopped_at is not None and place >= run.stopped_at and not run.spec.full
 
 

@@ -67,8 +67,6 @@ DARK = Palette(
 )
 PARTS = ("#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#E69F00")
 """Blue, sky, green, pink, yellow, red, orange as published: bars alike on light and dark pages."""
-OVER_A_PAGE = f"light-dark({LIGHT.ground}, {DARK.ground})"
-"""The ground of what lies over a page, in CSS."""
 
 
 def palette(dark: bool) -> Palette:

@@ -45,7 +45,7 @@ Frames = Mapping[str, pd.DataFrame]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class PaperCell:
     """One cell of a table or figure, the paper's and ours."""
 
     paper: str
@@ -78,7 +78,7 @@ def tables(paper: str) -> list[str]:
 
 def reproduced(
     paper: str | None = None, table: str | None = None, *, having: str = ""
-) -> list[Cell]:
+) -> list[PaperCell]:
     """Work out our side of every cell from what is recorded, in seconds, and label it.
 
     Args:
@@ -98,12 +98,12 @@ def reproduced(
     return [cell for cell in cells if (cell.part, cell.row) in kept]
 
 
-def _has(cell: Cell, text: str) -> bool:
+def _has(cell: PaperCell, text: str) -> bool:
     said = [cell.row, cell.published or "", cell.column if cell.published == "yes" else ""]
     return any(text in one.casefold() for one in said)
 
 
-def markdown(cells: Sequence[Cell]) -> str:
+def markdown(cells: Sequence[PaperCell]) -> str:
     """The answer in a line, then each table as the paper has it, with a label in every cell."""
     labels = Counter(_word(cell) for cell in cells)
     lines = [
@@ -127,12 +127,12 @@ def markdown(cells: Sequence[Cell]) -> str:
     return "\n".join(lines)
 
 
-def _word(cell: Cell) -> str:
+def _word(cell: PaperCell) -> str:
     """The label in words: a picture has nothing to compare ours with."""
     return DRAWN if cell.published is None and cell.ours is not None else cell.label
 
 
-def _text(cell: Cell, reasons: Sequence[str]) -> str:
+def _text(cell: PaperCell, reasons: Sequence[str]) -> str:
     """The paper's value, the label, ours where they do not say it, and the reason's number."""
     shown = f"{cell.published or 'picture'}: {_word(cell)} {cell.by}".rstrip()
     if isinstance(cell.ours, str) and cell.ours != cell.published:
@@ -147,7 +147,7 @@ def _file() -> dict[str, Any]:
     return tomllib.loads((SHIPPED / "papers.toml").read_text(encoding="utf-8"))
 
 
-def _cells(part: Part) -> Iterator[Cell]:
+def _cells(part: Part) -> Iterator[PaperCell]:
     ours = _OURS[part["paper"]]()[part["ours"]] if "ours" in part else pd.DataFrame()
     for row, text in part["rows"].items() if "rows" in part else _held(part["held"]):
         printed = text.split(" | ") if text != PICTURE else [PICTURE] * len(part["columns"])
@@ -158,7 +158,7 @@ def _cells(part: Part) -> Iterator[Cell]:
             if not isinstance(mine, str):
                 mine = None if pd.isna(mine) else float(mine)
             label, by, why = _labelled(part, (row, column), value, mine)
-            yield Cell(
+            yield PaperCell(
                 **{name: part[name] for name in ("paper", "table", "part", "source")},
                 row=row,
                 column=column,

@@ -37,7 +37,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import IntervalKind, Run, Scores
+from ecv_core.records.run import IntervalKind, RunRecord, Scores
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import scores_of_run
 
@@ -103,7 +103,7 @@ class Summary:
         return rules_frame(self.tradeoff, others, self.alphas)
 
 
-def recorded_study(folder: Path) -> list[Run]:
+def recorded_study(folder: Path) -> list[RunRecord]:
     """The recorded runs that a study can be made of, ordered by file name.
 
     Raises: InputError if there is none, or for a damaged file.
@@ -114,7 +114,7 @@ def recorded_study(folder: Path) -> list[Run]:
     return runs
 
 
-def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[Scores]:
+def systems_of(runs: Sequence[RunRecord], *, ids: bool = False) -> list[Scores]:
     """Whole runs as systems, by the titles that people read.
 
     Args:
@@ -135,7 +135,7 @@ def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[Scores]:
 
 
 @with_columns(SCORES_COLUMNS)
-def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
+def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFrame:
     """One row per run, with the SCORES_COLUMNS, in the order in which they are given.
 
     Args:

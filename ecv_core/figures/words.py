@@ -14,7 +14,7 @@ from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
-from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, Reading, Run
+from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, Reading, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     NEVER_STOPS,
@@ -106,7 +106,7 @@ def rule_words(spec: RunSpec) -> str:
     return rule.words(spec) if rule else spec.rule
 
 
-def verdict(run: Run) -> str:
+def verdict(run: RunRecord) -> str:
     """What the folds of a run say, before any arithmetic; it has at least one.
 
     'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0116, wherever
@@ -120,7 +120,7 @@ def verdict(run: Run) -> str:
     return f"{said} {run.doubt}" if run.doubt else said
 
 
-def _said(run: Run, at: Moment, half: str) -> str:
+def _said(run: RunRecord, at: Moment, half: str) -> str:
     k = run.k
     if run.stopped_early:
         rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
@@ -141,7 +141,7 @@ def _said(run: Run, at: Moment, half: str) -> str:
     return f"{text} The rule said stop {only}."
 
 
-def reused_words(run: Run) -> str:
+def reused_words(run: RunRecord) -> str:
     """How many folds another run had computed before, in a sentence; empty where none."""
     reused = sum(result.reused for result in run.folds)
     if not reused:
@@ -153,7 +153,7 @@ def reused_words(run: Run) -> str:
     )
 
 
-def node_words(run: Run) -> str:
+def node_words(run: RunRecord) -> str:
     """On what a run was computed, as far as its joules depend on it, and what came after its stop;
     empty where there is nothing to say."""
     said = []
@@ -203,7 +203,7 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
     return ", ".join(said)
 
 
-def _spread(run: Run, at: Moment) -> str:
+def _spread(run: RunRecord, at: Moment) -> str:
     """How uncertain the mean is, named by what the interval holds; empty where it is not known."""
     interval, wherever = interval_said(run)
     if interval is None:
@@ -214,7 +214,7 @@ def _spread(run: Run, at: Moment) -> str:
     return f" (interval ± {half}{wherever})"
 
 
-def interval_said(run: Run) -> tuple[Interval | None, str]:
+def interval_said(run: RunRecord) -> tuple[Interval | None, str]:
     """The interval that stands beside the score, which holds however the rule came to stop, and
     words that say so where a plain one would not.
 
@@ -243,7 +243,7 @@ def half_named(interval: Interval | None, k: int, wherever: str = "") -> str:
     return f"interval of the mean ± {half}{wherever}"
 
 
-def uncertainty(run: Run) -> Interval | None:
+def uncertainty(run: RunRecord) -> Interval | None:
     """Student's t of the mean of the folds used, whatever the rule goes by: for papers and tables.
 
     None for one fold, and for folds that score alike.
@@ -252,7 +252,7 @@ def uncertainty(run: Run) -> Interval | None:
     return uncertainty_of(used, run.spec.confidence) if used else None
 
 
-def uncertainty_after_stop(run: Run) -> Interval | None:
+def uncertainty_after_stop(run: RunRecord) -> Interval | None:
     """The same, allowing for how the rule came to stop there; None where that changes nothing."""
     if not run.stopped_early:
         return None
@@ -261,7 +261,7 @@ def uncertainty_after_stop(run: Run) -> Interval | None:
     return None if interval == uncertainty(run) else interval
 
 
-def interval_lines(run: Run) -> list[str]:
+def interval_lines(run: RunRecord) -> list[str]:
     """How far the mean at the stop is from what: a line for each interval, with its name.
 
     '95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
@@ -290,7 +290,7 @@ def _ends(interval: Interval) -> str:
     return f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}"
 
 
-def arithmetic(run: Run) -> str:
+def arithmetic(run: RunRecord) -> str:
     """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
     if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
@@ -439,7 +439,7 @@ def duration(seconds: float) -> str:
 # What of a run's cost was shared with other configurations, as a sentence.
 
 
-def shared_words(run: Run) -> str:
+def shared_words(run: RunRecord) -> str:
     """What of a run's cost was shared with other configurations; empty where nothing was."""
     shared = [fold.shared for fold in run.folds if fold.shared is not None]
     if not shared:

@@ -22,7 +22,7 @@ from ecv_core.jobs.tracking import Handed, Measured, finite, known_columns, meas
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed
-from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.imports import read_run
 from ecv_core.untrusted.files import DAMAGED, read_at_most
 
@@ -39,7 +39,7 @@ _ROUNDING = 1e-6
 class Checked:
     """A file that was accepted."""
 
-    run: Run
+    run: RunRecord
     """Its folds with the metrics that follow from the table, and with users' scores."""
     recomputed: bool
     """From recommendations or predictions; False where the table has users' scores, of which only

@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from ecv_core import stopping
 from ecv_core.evaluation import metric_of
-from ecv_core.jobs.plan import Task, next_fold
+from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState, no_progress
+from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
@@ -74,9 +74,9 @@ def refuse(sentence: str | None) -> None:
 class Says:
     """Who is told what happens; nobody, unless it is said."""
 
-    fold: Callable[[Run], object] = lambda run: None
+    fold: Callable[[RunRecord], object] = lambda run: None
     """After each fold is on disk and its turn has come, with the run as it stands after it."""
-    ended: Callable[[Run], object] = lambda run: None
+    ended: Callable[[RunRecord], object] = lambda run: None
     """After a run has ended, however it did."""
     trouble: Callable[[str | None], object] = lambda sentence: None
     """A sentence while something finished cannot be saved; None once it is."""
@@ -91,7 +91,7 @@ class Book:
         self,
         store: Store,
         *,
-        runs: Iterable[Run] = (),
+        runs: Iterable[RunRecord] = (),
         plan_id: str = "",
         owner: str = "",
         started_by: str = "",
@@ -128,17 +128,17 @@ class Book:
         """What was computed for this book, in case that its database is damaged meanwhile."""
         self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
-        self._seen: dict[str, Run] = {}
+        self._seen: dict[str, RunRecord] = {}
         """Runs that are claimed, as they are: nobody else changes what is looked at of them."""
 
     # -- what a plan looks at -----------------------------------------------------------------
 
-    def run(self, spec: RunSpec) -> Run | None:
+    def run(self, spec: RunSpec) -> RunRecord | None:
         with suppress(KeyError, InputError):  # not made yet, or deleted meanwhile
             return self._look(self._ids[_key(spec)])
         return None
 
-    def _look(self, run_id: str) -> Run:
+    def _look(self, run_id: str) -> RunRecord:
         run = self._seen.get(run_id) or self.store.run(run_id)
         if run_id in self._running:
             self._seen[run_id] = run
@@ -173,11 +173,11 @@ class Book:
                 if self._start(run_id):
                     self._end(run_id, RunState.FINISHED, None)
 
-    def queue(self, task: Task) -> list[str]:
+    def queue(self, task: FoldTask) -> list[str]:
         """Have the task's runs wait in the owner's queue; gives their ids, made where they lack."""
         return [self._wait(spec) for spec in task.specs]
 
-    def claim(self, task: Task) -> bool:
+    def claim(self, task: FoldTask) -> bool:
         """Have the task's runs running under this owner.
 
         Returns: False where another program has one, somebody has cancelled it meanwhile, or a
@@ -247,7 +247,7 @@ class Book:
 
     # -- folds --------------------------------------------------------------------------------
 
-    def reuse(self, task: Task) -> bool:
+    def reuse(self, task: FoldTask) -> bool:
         """Commit the task's fold where another run of this database has computed it already."""
         if self._anew or len(task.specs) > 1 or task.specs[0].tracked:
             return False
@@ -258,7 +258,7 @@ class Book:
         self.commit(task, 0, replace(found, reused=True))
         return True
 
-    def commit(self, task: Task, place: int, result: FoldResult) -> bool:
+    def commit(self, task: FoldTask, place: int, result: FoldResult) -> bool:
         """Keep a fold and what the rule makes of it; a full disk delays this, but loses nothing.
 
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
@@ -302,7 +302,7 @@ class Book:
             self._lose(run_id)
         return still_ours
 
-    def _rule_of(self, run: Run) -> StoppingRule:
+    def _rule_of(self, run: RunRecord) -> StoppingRule:
         if self._rule is not None and run.run_id in self._given:
             return self._rule
         if run.run_id not in self._rules:
@@ -319,7 +319,7 @@ class Book:
                 self._end(run_id, RunState.FINISHED, None)
 
     def settle(
-        self, specs: Iterable[RunSpec] | None = None, under_way: Iterable[Task] = ()
+        self, specs: Iterable[RunSpec] | None = None, under_way: Iterable[FoldTask] = ()
     ) -> None:
         """Finish those of these runs, or of all that are claimed, that need no more fold.
 
@@ -330,7 +330,7 @@ class Book:
             if next_fold(self._look(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
-    def forgo(self, task: Task, under_way: Iterable[Task]) -> None:
+    def forgo(self, task: FoldTask, under_way: Iterable[FoldTask]) -> None:
         """The task's fold is not computed: nobody needs it any more.
 
         Args: under_way: other tasks, as of `settle`.
@@ -417,7 +417,7 @@ class Book:
         """Whether someone asked one of these runs, or of all that are claimed, to stop."""
         return self.store.cancel_requested(*self._ids_of(specs))
 
-    def seconds_left(self, task: Task, most: float) -> float:
+    def seconds_left(self, task: FoldTask, most: float) -> float:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
@@ -429,18 +429,18 @@ class Book:
         took = max(self.store.run(run_id).spent_seconds + lost[run_id] for run_id in ids)
         return (most - took) * len(ids)
 
-    def lose(self, task: Task, seconds: float) -> None:
+    def lose(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
         with suppress(StoreError):  # a database that is away now has worse to tell
             add_lost(self.store, self._ids_of(task.specs), seconds)
 
-    def begin_on(self, task: Task, node: str | None) -> None:
+    def begin_on(self, task: FoldTask, node: str | None) -> None:
         """Note which node has begun with a task; None: none has it any more."""
         with suppress(StoreError):  # only for those who look
             for run_id in self._ids_of(task.specs):
                 self.store.begin_on(run_id, task.fold, node)
 
-    def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
+    def progress_of(self, task: FoldTask, writer: ProgressWriter) -> Progress:
         """Tells where the task is; of several runs the first one tells it."""
         write = writer.of(self._ids[_key(task.specs[0])], task.fold)
 
@@ -464,7 +464,7 @@ class Book:
                 return done
 
 
-def _asked(run: Run, spec: RunSpec) -> RunSpec:
+def _asked(run: RunRecord, spec: RunSpec) -> RunSpec:
     """The run's own spec, with the folds that this one asks for, and those before their turn."""
     folds, ahead = spec.only_folds, {result.fold for result in run.ahead}
     if folds and not ahead <= set(folds):
@@ -472,13 +472,13 @@ def _asked(run: Run, spec: RunSpec) -> RunSpec:
     return replace(run.spec, only_folds=folds, full=spec.full or run.spec.full)
 
 
-def _after(run: Run, n: int) -> Run:
+def _after(run: RunRecord, n: int) -> RunRecord:
     """A run as it stood after its n-th fold."""
     stopped_at = run.stopped_at if run.stopped_at is not None and run.stopped_at <= n else None
     return replace(run, folds=run.folds[:n], moments=run.moments[:n], stopped_at=stopped_at)
 
 
-def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> list[Moment]:
+def _moments(run: RunRecord, rule: StoppingRule, there: Mapping[int, FoldResult]) -> list[Moment]:
     """What the rule says after each fold whose turn has come: in the order of the run's spec, so
     that it decides the same in whichever order they finish. Those after a gap wait, until the rule
     has stopped: then nobody waits for the gap any more.

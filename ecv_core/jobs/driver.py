@@ -19,7 +19,7 @@ from itertools import islice
 from ecv_core.jobs.book import Book, ProgressWriter
 from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, WorkerDied, failure
 from ecv_core.jobs.owner import beating
-from ecv_core.jobs.plan import Plan, Task, folds_of
+from ecv_core.jobs.plan import FoldTask, Plan, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records.run import Progress, RunState
 from ecv_core.store.ownership import GONE
@@ -114,8 +114,8 @@ class _Drive:
     _writer: ProgressWriter
     _closing: Callable[[], bool]
     _seconds: float | None
-    _begun: dict[Task, _UnderWay] = field(default_factory=dict)
-    _deaths: Counter[Task] = field(default_factory=Counter)
+    _begun: dict[FoldTask, _UnderWay] = field(default_factory=dict)
+    _deaths: Counter[FoldTask] = field(default_factory=Counter)
 
     def to_its_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""
@@ -185,7 +185,7 @@ class _Drive:
                 self._end(task)
                 self._book.forgo(task, self._begun)
 
-    def _end(self, task: Task) -> None:
+    def _end(self, task: FoldTask) -> None:
         """End a task that is under way; what it has taken so far counts all the same."""
         self._executor.cancel(task)
         self._book.lose(task, self._begun.pop(task).lost_seconds)
@@ -216,7 +216,7 @@ class _Drive:
         if not self._plan.independent and self._book.cancelled():
             raise Cancelled
 
-    def _may_go_on(self, task: Task, begun: _UnderWay) -> bool:
+    def _may_go_on(self, task: FoldTask, begun: _UnderWay) -> bool:
         """Whether nobody has cancelled the task, and it has time left; else its runs end."""
         if self._plan.independent and self._book.cancelled(task.specs):
             self._cancel(task, Cancelled())
@@ -228,7 +228,7 @@ class _Drive:
             return True
         return False
 
-    def _cancel(self, task: Task, cancelled: Cancelled) -> None:
+    def _cancel(self, task: FoldTask, cancelled: Cancelled) -> None:
         if not self._plan.independent:
             raise cancelled
         self._book.end(RunState.CANCELLED, str(cancelled) or None, task.specs)

@@ -27,7 +27,7 @@ import psutil
 from ecv_core.energy.load import works_for
 from ecv_core.fold import run_fold
 from ecv_core.jobs.machine import machine_for
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import EcvError, RunError, what_to_install
 from ecv_core.records.run import FoldResult, Node, Progress, no_progress
 from ecv_core.records.spec import RunSpec
@@ -46,7 +46,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     """Train and evaluate a fold of one run, or of several that share work, metered.
 
     Args:
-        specs: as of `Task.specs`.
+        specs: as of `FoldTask.specs`.
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
@@ -130,7 +130,7 @@ _WARM_UP = None
 class Computed:
     """One result of a task; there may be more."""
 
-    task: Task
+    task: FoldTask
     place: int
     """Of the spec that it is of."""
     result: FoldResult
@@ -140,7 +140,7 @@ class Computed:
 class Begun:
     """A node of a cluster has begun with a task."""
 
-    task: Task
+    task: FoldTask
     node: str
 
 
@@ -148,7 +148,7 @@ class Begun:
 class Ended:
     """Nothing more comes of this task."""
 
-    task: Task
+    task: FoldTask
     error: Exception | None = None
 
 
@@ -163,7 +163,7 @@ class Executor(Protocol):
     def places(self) -> int:
         """How many tasks it computes at once."""
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         """Begin with a task, or have it wait for its place.
 
         Args: progress: told where it is, from any thread; it must return at once.
@@ -172,7 +172,7 @@ class Executor(Protocol):
     def finished(self, seconds: float) -> Finished:
         """What has come of the tasks since the last call; waits at most so long for the first."""
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         """End it now; nothing more is told of it."""
 
     def close(self) -> None:
@@ -186,9 +186,9 @@ class Here:
 
     def __init__(self, compute: Compute = compute) -> None:
         self._compute = compute
-        self._given: list[tuple[Task, Progress]] = []
+        self._given: list[tuple[FoldTask, Progress]] = []
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         self._given.append((task, progress))
 
     def finished(self, seconds: float) -> Finished:
@@ -204,7 +204,7 @@ class Here:
                     error = raised
             yield Ended(task=task, error=error)
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         """What has begun is over when this can be called."""
         self._given = [one for one in self._given if one[0] != task]
 
@@ -217,10 +217,10 @@ class _Process:
     """One worker process, and what it computes."""
 
     popen: subprocess.Popen[bytes]
-    task: Task | None = None
+    task: FoldTask | None = None
     progress: Progress = no_progress
 
-    def begin(self, compute: Compute, task: Task, progress: Progress) -> None:
+    def begin(self, compute: Compute, task: FoldTask, progress: Progress) -> None:
         self.task, self.progress = task, progress
         self.say((compute, task.specs, task.fold))
 
@@ -276,7 +276,7 @@ class Workers:
         if not self._processes:
             self._idle()
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give a process something to do; a new one if none is free, or the last one is gone."""
         try:
             self._idle().begin(self.compute, task, progress)
@@ -303,7 +303,7 @@ class Workers:
                 self._most = max(1, self._most - 1)  # most likely because memory ran out
             yield Ended(task=task, error=said[0])
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         """Kill its process; the next submit starts another."""
         for process in [one for one in self._processes if one.task == task]:
             self._end(process)

@@ -33,7 +33,7 @@ from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import owner_of, this_process
 from ecv_core.store.plans import SELECTION, plan_behind
@@ -104,7 +104,7 @@ class Queue:
 
 
 def plan_of(
-    store: Store, run: Run, says: Says, *, speculate: int = SPECULATE, together: bool = False
+    store: Store, run: RunRecord, says: Says, *, speculate: int = SPECULATE, together: bool = False
 ) -> tuple[Plan, Book]:
     """The plan that goes on with a queued run, and its book.
 
@@ -129,10 +129,10 @@ def plan_of(
     return RunPlan(run.spec, speculate=speculate), book
 
 
-def _alike(store: Store, first: Run) -> list[Run]:
+def _alike(store: Store, first: RunRecord) -> list[RunRecord]:
     """What waits in the same queue behind a run, started by the same person, none twice."""
     owner, place = owner_of(store, first.run_id), store.place_of(first.group)
-    found: dict[RunSpec, Run] = {first.spec: first}
+    found: dict[RunSpec, RunRecord] = {first.spec: first}
     for run in store.active():
         if (
             run.state is RunState.QUEUED
@@ -275,7 +275,7 @@ class RunManager(Queue):
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 
-    def _executor_on(self, place: str, run: Run) -> Executor:
+    def _executor_on(self, place: str, run: RunRecord) -> Executor:
         """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
         if place == HERE and not run.spec.no_energy:
             return self._worker

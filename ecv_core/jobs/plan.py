@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
 
-from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class FoldTask:
     """What is computed at once, on one machine, under one meter."""
 
     specs: tuple[RunSpec, ...]
@@ -39,15 +39,15 @@ def _plain(spec: RunSpec) -> RunSpec:
     return replace(spec, only_folds=(), full=False)
 
 
-def folds_of(tasks: Iterable[Task]) -> set[tuple[RunSpec, int]]:
-    """What these tasks compute, as of `Task.folds`."""
+def folds_of(tasks: Iterable[FoldTask]) -> set[tuple[RunSpec, int]]:
+    """What these tasks compute, as of `FoldTask.folds`."""
     return set().union(*(task.folds for task in tasks))
 
 
 class ScoresKnown(Protocol):
     """What a plan looks at: its own runs, and every fold that has the scores of a spec."""
 
-    def run(self, spec: RunSpec) -> Run | None:
+    def run(self, spec: RunSpec) -> RunRecord | None:
         """The plan's own run of this spec; None before it has one."""
 
     def ended(self, spec: RunSpec) -> bool:
@@ -64,7 +64,7 @@ class Plan(Protocol):
     independent: bool
     """Whether cancelling one of its runs ends only that run, and not the plan."""
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterable[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterable[FoldTask]:
         """Folds to compute now, the most urgent first; asked again while there is a free place.
 
         A driver with one place takes the first only, so bets come last. A bet under way that the
@@ -77,7 +77,7 @@ class Plan(Protocol):
         """
 
 
-def next_fold(run: Run, *, full: bool = False) -> int | None:
+def next_fold(run: RunRecord, *, full: bool = False) -> int | None:
     """The fold that a run needs next; None when its rule has stopped it or all folds are in.
 
     Args:

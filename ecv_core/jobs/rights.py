@@ -25,7 +25,7 @@ from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, RightsError
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_models
 from ecv_core.store.imports import RunFile, import_run
@@ -160,7 +160,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class AccessSettings:
     """What the environment says."""
 
     mode: Mode = Mode.PRIVATE
@@ -175,7 +175,7 @@ class Settings:
         return self.limits.seconds if self.mode is Mode.PUBLIC else None
 
 
-def settings() -> Settings:
+def settings() -> AccessSettings:
     """As the environment has them now.
 
     Raises: InputError for a value that means nothing, in one sentence: nobody is let in then.
@@ -193,7 +193,7 @@ def settings() -> Settings:
                 f"would have to sign in; set ECV_MODE=team, or do not set {name}"
             )
     if mode is Mode.PUBLIC:
-        return Settings(mode=mode, limits=_limits())
+        return AccessSettings(mode=mode, limits=_limits())
     if mode is Mode.TEAM:
         editors = _listed("ECV_EDITORS")
         if not editors:
@@ -202,8 +202,8 @@ def settings() -> Settings:
                 f"or @domains with commas, or {EVERYBODY} for everybody who signs in"
             )
         viewers = _listed("ECV_VIEWERS") or frozenset({EVERYBODY})
-        return Settings(mode=mode, editors=editors, viewers=viewers)
-    return Settings()
+        return AccessSettings(mode=mode, editors=editors, viewers=viewers)
+    return AccessSettings()
 
 
 def visitor(secret: str) -> Actor:
@@ -215,7 +215,7 @@ def visitor(secret: str) -> Actor:
     return Actor(id=f"visitor:{mark}", role=PersonRole.VISITOR)
 
 
-def member(claims: Mapping[str, object], known: Settings, now: float) -> Actor:
+def member(claims: Mapping[str, object], known: AccessSettings, now: float) -> Actor:
     """Who a provider of OpenID Connect says that somebody is.
 
     Issuer and subject name a person for good. A subject may be any text that the provider lets
@@ -292,7 +292,7 @@ class Acting:
     """
 
     def __init__(
-        self, store: Store, manager: Callable[[], RunManager], actor: Actor, known: Settings
+        self, store: Store, manager: Callable[[], RunManager], actor: Actor, known: AccessSettings
     ) -> None:
         """Nothing is asked of the manager yet.
 
@@ -330,7 +330,7 @@ class Acting:
         """Why these runs may not be started now, in one sentence; None where they may."""
         return refusal(Action.START, self.actor) or self._over(specs)
 
-    def go_on_refusal(self, run: Run) -> str | None:
+    def go_on_refusal(self, run: RunRecord) -> str | None:
         """Why somebody may not go on with a run now, in one sentence; None where they may."""
         why = refusal(Action.GO_ON, self.actor, run.started_by)
         if self.limits is None or why:

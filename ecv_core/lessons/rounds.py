@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Moment, Run
+from ecv_core.records.run import Moment, RunRecord
 from ecv_core.stopping import EFold, Never, moments
 from ecv_core.stopping.efold import products
 from ecv_core.store.recorded import recorded_runs
@@ -20,7 +20,7 @@ GUIDE = ("hetrec-lastfm", "user-knn")
 CONFIDENCE = 0.95
 
 
-def complete_runs() -> list[Run]:
+def complete_runs() -> list[RunRecord]:
     """The recorded runs of which every fold is in, ordered by name.
 
     Raises: InputError if there is none, or for a damaged file.
@@ -34,7 +34,7 @@ def complete_runs() -> list[Run]:
     return runs
 
 
-def guide_run(runs: Sequence[Run]) -> Run:
+def guide_run(runs: Sequence[RunRecord]) -> RunRecord:
     """The run GUIDE; the first one where it is missing."""
     for run in runs:
         if (run.spec.dataset, run.spec.algorithm) == GUIDE:
@@ -42,7 +42,7 @@ def guide_run(runs: Sequence[Run]) -> Run:
     return runs[0]
 
 
-def scores_of(run: Run) -> NDArray[np.float64]:
+def scores_of(run: RunRecord) -> NDArray[np.float64]:
     """The fold scores by fold index; shape (k,)."""
     return np.array([fold.score for fold in run.folds_in_order])
 
@@ -83,7 +83,7 @@ class GameRound:
     """One round; what players may see is up to the page."""
 
     number: int
-    run: Run
+    run: RunRecord
     alpha: float
     moments: tuple[Moment, ...]
     """One per fold, in the order drawn, each with what the rule says there."""
@@ -96,7 +96,7 @@ class GameRound:
         return len(self.moments)
 
 
-def round_of(runs: Sequence[Run], number: int) -> GameRound:
+def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
     """The round with this number: the same for the same runs.
 
     The fold to stop at is drawn first, each as likely as any other, and then an alpha that stops

@@ -85,8 +85,7 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
     """
     order = range(len(scores))
     return [
-        int(stops_at(replayed(scores * factor, order), np.array([alpha]))[0])
-        for factor in factors
+        int(stops_at(replayed(scores * factor, order), np.array([alpha]))[0]) for factor in factors
     ]
 
 

@@ -34,8 +34,7 @@ from ecv_core.library.track import track
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.run import Run as RunRecord
-from ecv_core.records.run import Scores
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import Strategy, check_exchangeable, register_split
 from ecv_core.splits.strategies import Make
 from ecv_core.stopping import StoppingRule, TakesAids

@@ -19,8 +19,7 @@ from ecv_core.figures.words import (
     uncertainty_after_stop,
 )
 from ecv_core.records.arguments import kinds_checked
-from ecv_core.records.run import IntervalKind
-from ecv_core.records.run import Run as RunRecord
+from ecv_core.records.run import IntervalKind, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import origins

@@ -19,7 +19,7 @@ from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
-from ecv_core.jobs.plan import Task, next_fold
+from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
 from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
@@ -160,7 +160,7 @@ class Tracked:
         )
         run = self._store.run(run_id)
         book = Book(self._store, runs=[run], rule=self._rule, says=Says(trouble=refuse))
-        saved = book.commit(Task(specs=(run.spec,), fold=result.fold), 0, result)
+        saved = book.commit(FoldTask(specs=(run.spec,), fold=result.fold), 0, result)
         if found.note:
             log.warning("%s", found.note)
         if saved:

@@ -452,7 +452,7 @@ class FoldProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunRecord:
     """One dataset x algorithm x spec, with what is known of it so far."""
 
     run_id: str

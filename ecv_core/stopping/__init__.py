@@ -30,7 +30,6 @@ from ecv_core.stopping.interval import mean_interval as mean_interval
 from ecv_core.stopping.interval import uncertainty_of as uncertainty_of
 from ecv_core.stopping.precision import PRECISION
 from ecv_core.stopping.precision import Precision as Precision
-from ecv_core.stopping.precision import k_fold_interval as k_fold_interval
 from ecv_core.stopping.stagnation import STD_STAGNATION
 from ecv_core.stopping.stagnation import StdStagnation as StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
@@ -116,9 +115,9 @@ def register_rule(
     return found
 
 
-def within(share: float) -> StoppingRule:
+def within(share: float, *, k: int = 10, metric: str = "ndcg@10") -> Precision:
     """Stops once the mean of all folds is known to within this share of it, whatever its unit."""
-    return Precision(share)
+    return Precision(share, k=k, metric=metric)
 
 
 def _class_name(rule: Rule) -> tuple[str, str]:

@@ -205,11 +205,6 @@ class Precision:
         return ""
 
 
-def k_fold_interval(results: Sequence[FoldResult], *, k: int, metric: str) -> Interval | None:
-    """Where the mean of all k folds is with 95 %, as the users' scores of some of them tell it."""
-    return Precision(tolerance=1.0, k=k, metric=metric).interval(results)
-
-
 def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
     """One metric's per-user scores side by side.
 

@@ -34,7 +34,7 @@ from ecv_core.records.run import (
     Moment,
     Node,
     Number,
-    Run,
+    RunRecord,
     RunState,
     Shared,
 )
@@ -158,19 +158,19 @@ class RunDocument(_Part):
     finished_at: Time | None = None
     error: str | None = None
     other_work: str = ""
-    """As in Run: such runs are left out where joules of runs are added up."""
+    """As in RunRecord: such runs are left out where joules of runs are added up."""
     folds: list[FoldDocument]
     moments: list[MomentDocument] = []
     made_with: Any = None
     """Machine and versions, see `environment`; not part of what `run --json` writes."""
 
-    def record(self, written: datetime) -> Run:
+    def record(self, written: datetime) -> RunRecord:
         """The run, without per-user scores.
 
         Args: written: when it began and ended, where the document does not say.
         """
         folds = tuple(fold.record() for fold in self.folds)
-        return Run(
+        return RunRecord(
             folds=folds,
             moments=self._moments(folds),
             created_at=self.created_at or written,
@@ -190,7 +190,7 @@ _PLAIN = ("run_id", "spec", "state", "stopped_at", "error", "other_work")
 """Fields of a run that its document has as they are."""
 
 
-def run_document(run: Run) -> dict[str, Any]:
+def run_document(run: RunRecord) -> dict[str, Any]:
     """The run as plain JSON values: what `run --json` writes and pages export.
 
     Beside what `RunDocument` says: `mean`, `interval` (what the rule goes by; `interval_kind` says

@@ -23,7 +23,7 @@ from ecv_core.energy.meter import SOURCES
 from ecv_core.fold.spec import make_spec
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import OLDER, SETTINGS, Role, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean
 from ecv_core.store import schema
@@ -45,7 +45,7 @@ _SAME = 1e-9
 class RunFile:
     """A run that came from a file."""
 
-    run: Run
+    run: RunRecord
     """Finished, with its moments."""
     made_with: Mapping[str, Any]
     """Machine and versions that it was computed with, as far as the file says; may be empty."""
@@ -219,7 +219,7 @@ def _made_with(given: object) -> dict[str, Any]:
     return kept
 
 
-def _check_run(run: Run, document: RunDocument) -> None:
+def _check_run(run: RunRecord, document: RunDocument) -> None:
     """Refuse folds that are not this run's, and numbers that do not follow from each other."""
     order, spec = run.spec.fold_order, run.spec
     indices = [fold.fold for fold in run.folds]
@@ -324,7 +324,7 @@ def origins(store: Store) -> dict[str, Origin]:
     return found
 
 
-def _insert(connection: sa.Connection, run: Run, run_id: str, started_by: str) -> None:
+def _insert(connection: sa.Connection, run: RunRecord, run_id: str, started_by: str) -> None:
     created = run.created_at.astimezone(UTC).isoformat()
     (row,) = queued_rows([run.spec], OWNER, started_by, group=run_id, anew=False)
     row |= {"run_id": run_id, "state": RunState.FINISHED, "stopped_at": run.stopped_at}

@@ -20,7 +20,7 @@ from ecv_core.records import codec
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.places import SHIPPED
-from ecv_core.records.run import Run, Scores, UserScores
+from ecv_core.records.run import RunRecord, Scores, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.files import replacing
 
@@ -105,7 +105,7 @@ STOPPED = "stopped"
 """
 
 
-def recorded_runs(folder: Path | None = None) -> list[Run]:
+def recorded_runs(folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs, ordered by file name; empty where there is no folder.
 
     Args: folder: of documents as `document.run_document` makes them; by default FOLDER.
@@ -134,7 +134,7 @@ def recorded_path(
     return folder / SPLITS / f"{dataset}--{algorithm}--{split}.json"
 
 
-def recorded_under_splits(folder: Path | None = None) -> list[Run]:
+def recorded_under_splits(folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs under every split; those of studies of splits come last.
 
     Args: as `recorded_runs`.
@@ -144,7 +144,7 @@ def recorded_under_splits(folder: Path | None = None) -> list[Run]:
     return recorded_runs(folder) + recorded_runs(folder / SPLITS)
 
 
-def recorded_stopped(folder: Path | None = None) -> list[Run]:
+def recorded_stopped(folder: Path | None = None) -> list[RunRecord]:
     """The runs that are recorded up to their rule's stop, and not whole.
 
     Args: as `recorded_runs`.
@@ -158,7 +158,7 @@ def recorded_stopped(folder: Path | None = None) -> list[Run]:
     ]
 
 
-def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
+def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[RunRecord]:
     """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
 
     Args: spec: one of them.
@@ -168,7 +168,7 @@ def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
     return [run for run in runs if run.spec.same_scores(spec)]
 
 
-def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, UserScores]:
+def recorded_user_scores(run: RunRecord, folder: Path | None = None) -> dict[int, UserScores]:
     """Fold -> per-user scores of a recorded run's own metric, and of others that were kept.
 
     Empty where none were.
@@ -180,13 +180,13 @@ def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, User
     return {} if path is None else read_user_scores(user_scores_path(path))
 
 
-def has_user_scores(run: Run, folder: Path | None = None) -> bool:
+def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
     """Whether `recorded_user_scores` has some; reads none of them."""
     path = _path_of(run.run_id, folder, run.spec)
     return path is not None and user_scores_path(path).exists()
 
 
-def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
+def recorded_run(run_id: str, folder: Path | None = None) -> RunRecord | None:
     """The recorded run with this id or under this name, under any split; None if there is none.
 
     Args: run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
@@ -235,7 +235,10 @@ def user_scores_path(path: Path) -> Path:
 
 
 def record(
-    run: Run, path: Path, users: Mapping[int, UserScores] | None = None, also: Sequence[str] = ()
+    run: RunRecord,
+    path: Path,
+    users: Mapping[int, UserScores] | None = None,
+    also: Sequence[str] = (),
 ) -> None:
     """Write a complete run with what it ran on, as a whole or not at all.
 
@@ -264,12 +267,12 @@ def record(
         raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None
 
 
-def _read(path: Path) -> Run:
+def _read(path: Path) -> RunRecord:
     return _read_once(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)
-def _read_once(path: Path, mtime_ns: int) -> Run:
+def _read_once(path: Path, mtime_ns: int) -> RunRecord:
     """One file, read again only when it has changed."""
     from ecv_core.store.document import RunDocument
 

@@ -15,7 +15,7 @@ import numpy as np
 from ecv_core import models
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Run, Scores, UserScores, one_source, user_table
+from ecv_core.records.run import FoldResult, RunRecord, Scores, UserScores, one_source, user_table
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models, rule_for
 from ecv_core.stopping.adjustment import Aids
@@ -25,7 +25,7 @@ from ecv_core.store.store import Store
 # The folds of a run -> its scores as arrays.
 
 
-def scores_of_run(run: Run) -> Scores:
+def scores_of_run(run: RunRecord) -> Scores:
     """The scores of a run's folds so far, with users' scores where its folds carry them."""
     scores = scores_of(run.spec, run.folds)
     return replace(scores, run_id=run.run_id, other_work=bool(run.other_work))
@@ -87,7 +87,7 @@ class Results:
         self._folder = folder
         self._columns: dict[tuple[str, int, str], UserScores] = {}
 
-    def runs(self, spec: RunSpec, *, own: bool = False) -> list[Run]:
+    def runs(self, spec: RunSpec, *, own: bool = False) -> list[RunRecord]:
         """The runs with folds that have the same scores, whichever of the folds they run.
 
         Args:
@@ -136,18 +136,18 @@ class Results:
         run, result = chosen[index]
         return replace(result, user_scores=self._user_scores(run, [index]).get(index))
 
-    def user_scores(self, of: RunSpec | Run) -> dict[int, UserScores]:
+    def user_scores(self, of: RunSpec | RunRecord) -> dict[int, UserScores]:
         """Fold -> every user's scores, where they were kept.
 
         Args: of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
         """
-        if isinstance(of, Run):
+        if isinstance(of, RunRecord):
             return self._user_scores(of)
         folds = self.folds(of, user_scores=True)
         return {fold: one.user_scores for fold, one in folds.items() if one.user_scores}
 
     def user_scores_in(
-        self, run: Run, results: Collection[FoldResult], metric: str | None = None
+        self, run: RunRecord, results: Collection[FoldResult], metric: str | None = None
     ) -> dict[int, UserScores]:
         """Fold -> every user's scores of some folds of a run, where they were kept.
 
@@ -164,37 +164,37 @@ class Results:
                 found[fold] = users
         return found
 
-    def with_user_scores(self, run: Run) -> Run:
+    def with_user_scores(self, run: RunRecord) -> RunRecord:
         """The run, its folds with every user's scores where they were kept."""
         users = self._user_scores(run)
         folds = (replace(result, user_scores=users.get(result.fold)) for result in run.folds)
         return replace(run, folds=tuple(folds))
 
-    def scores(self, of: RunSpec | Run, *, users: bool = True) -> Scores:
+    def scores(self, of: RunSpec | RunRecord, *, users: bool = True) -> Scores:
         """All that is known of some folds, as arrays.
 
         Args:
             of: as for `user_scores`.
             users: whether every user's scores are wanted too: they take longer to read.
         """
-        if isinstance(of, Run):
+        if isinstance(of, RunRecord):
             return scores_of_run(self.with_user_scores(of) if users else of)
         return scores_of(of, self.folds(of, user_scores=users).values())
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _chosen(self, spec: RunSpec, *, own: bool) -> dict[int, tuple[Run, FoldResult]]:
+    def _chosen(self, spec: RunSpec, *, own: bool) -> dict[int, tuple[RunRecord, FoldResult]]:
         """Of every fold, by index in ascending order, the run that it is taken from."""
         runs = self.runs(spec, own=own)
         with_users = self._folds_with_users(runs)
         places = [(run, result) for run in runs for result in (*run.folds, *run.ahead)]
         places.sort(key=lambda place: (place[0].run_id, place[1].fold) not in with_users)
-        chosen: dict[int, tuple[Run, FoldResult]] = {}
+        chosen: dict[int, tuple[RunRecord, FoldResult]] = {}
         for run, result in places:
             chosen.setdefault(result.fold, (run, result))
         return dict(sorted(chosen.items()))
 
-    def _folds_with_users(self, runs: Sequence[Run]) -> set[tuple[str, int]]:
+    def _folds_with_users(self, runs: Sequence[RunRecord]) -> set[tuple[str, int]]:
         """Run id and index of the folds that have users' scores."""
         ids = [run.run_id for run in runs]
         found = self._store.folds_with_user_scores(ids) if self._store else set()
@@ -204,7 +204,9 @@ class Results:
                     found |= {(run.run_id, result.fold) for result in run.folds}
         return found
 
-    def _user_scores(self, run: Run, folds: Collection[int] | None = None) -> dict[int, UserScores]:
+    def _user_scores(
+        self, run: RunRecord, folds: Collection[int] | None = None
+    ) -> dict[int, UserScores]:
         """Of a run that is here, or recorded, or was imported and is recorded as well."""
         found = self._store.user_scores(run.run_id, folds) if self._store else {}
         if not found and self._recorded:

@@ -22,7 +22,7 @@ from ecv_core.records.run import (
     FoldProgress,
     FoldResult,
     Moment,
-    Run,
+    RunRecord,
     RunState,
     UserScores,
     other_work_words,
@@ -76,7 +76,7 @@ class RunRows:
     waiting: Rows
     """Run id, owner and state of all that is queued or running, in the order of the queue."""
 
-    def runs(self, damaged: dict[str, str] | None = None) -> list[Run]:
+    def runs(self, damaged: dict[str, str] | None = None) -> list[RunRecord]:
         """The records, in the order of the rows.
 
         Args: damaged: gets run id -> a sentence for each that cannot be read; without it, the first
@@ -118,7 +118,7 @@ def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRo
     )
 
 
-def _run(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401  rows
+def _run(row: Any, done: Rows, at: Any, queue_position: int | None) -> RunRecord:  # noqa: ANN401  rows
     try:
         return _record(row, done, at, queue_position)
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
@@ -153,7 +153,7 @@ def read_folds(done: Rows) -> tuple[dict[int, FoldResult], dict[int, str]]:
     return good, bad
 
 
-def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401
+def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> RunRecord:  # noqa: ANN401
     spec = RunSpec.from_json(row.spec)
     good, damaged = read_folds(done)
     ahead = {fold.fold for fold in done if fold.moment == AHEAD}
@@ -167,7 +167,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
     stopped_at = stop_of_row(row, spec, damaged)
     if len(moments) < len(results):
         moments = MomentsAgain(spec, results, stopped_at)
-    return Run(
+    return RunRecord(
         run_id=row.run_id,
         spec=spec,
         state=RunState(row.state),

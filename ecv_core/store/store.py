@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
+from ecv_core.records.run import FoldResult, Moment, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
@@ -77,7 +77,7 @@ class Store:
 
     # -- reading ------------------------------------------------------------------------------
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> RunRecord:
         """One run with its folds.
 
         Raises: InputError if there is none with this id; StoreError if it is damaged.
@@ -90,11 +90,11 @@ class Store:
             )
         return found[0]
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[RunRecord]:
         """All runs that can be read, newest first; of the others `RunList` tells."""
         return self._load()[::-1]
 
-    def active(self) -> list[Run]:
+    def active(self) -> list[RunRecord]:
         """Runs that are queued or running, as the queue goes: running first, OUTSIDE's last.
 
         Costs one indexed query while there is none.
@@ -108,11 +108,11 @@ class Store:
         last = len(places)  # of one that has ended between the two queries
         return sorted(rows.runs({}), key=lambda run: (run.outside, places.get(run.run_id, last)))
 
-    def group(self, group_id: str) -> list[Run]:
+    def group(self, group_id: str) -> list[RunRecord]:
         """The runs that were started together, in the order of their start; empty if none."""
         return self._load(runs.c.group_id == group_id)
 
-    def runs_like(self, spec: RunSpec, *, imported: bool = True) -> list[Run]:
+    def runs_like(self, spec: RunSpec, *, imported: bool = True) -> list[RunRecord]:
         """The runs whose folds have the same scores, newest first.
 
         Args:
@@ -334,7 +334,7 @@ class Store:
             stopped_at: where the rule has stopped the run, if it has.
             moment: the run after this fold.
             others: after other folds, whose turn has come, or changed, with this one.
-            ahead: whether its own turn has not come, as of `Run.ahead`.
+            ahead: whether its own turn has not come, as of `RunRecord.ahead`.
             owner: who computed it. If another owner has the run by now, the fold is kept, and
                 the rest is left to that one; if this one was taken for dead, it is not any more.
         Returns: whether the owner still has the run.
@@ -461,7 +461,7 @@ class Store:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
+    def _load(self, *where: sa.ColumnElement[bool]) -> list[RunRecord]:
         with self.transaction("read") as connection:
             rows = run_rows(connection, schema.kept(), *where)
         return rows.runs({})

@@ -27,7 +27,7 @@ from ecv_core.figures.baselines import (
 )
 from ecv_core.figures.words import algorithm_title, counted
 from ecv_core.models import computed_here
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import Task
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
@@ -229,5 +229,5 @@ def _curve(
     st.caption(f"{words} First of ten folds of {published(dataset).title}.")
 
 
-def _usual(run: Run) -> bool:
+def _usual(run: RunRecord) -> bool:
     return dict(run.spec.params)["dimension"] == _DIMENSION.get(run.spec.dataset, 32)

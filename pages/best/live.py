@@ -13,7 +13,7 @@ from ecv_core.analysis.selection.contenders import contender_title
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.jobs.rights import Action
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from pages.best.choice import FIRST, open_selection
@@ -27,7 +27,7 @@ from pages.shared.live.state import escaped, manager, results, sentence, sentenc
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.words import run_label
 
-_Runs = list[tuple[int, Run]]
+_Runs = list[tuple[int, RunRecord]]
 _Where = list[tuple[int, RunState, int]]
 
 _SECONDS_TO_GO_ON = 15.0
@@ -80,7 +80,7 @@ def live(selection_id: str) -> None:
     _below(record, now)
 
 
-def _how_many(specs: Sequence[RunSpec], runs: Sequence[Run]) -> None:
+def _how_many(specs: Sequence[RunSpec], runs: Sequence[RunRecord]) -> None:
     """The next question, of exactly these contenders; folds that they lack are computed first."""
     if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
         return
@@ -132,7 +132,7 @@ def _follow(selection_id: str, titles: Sequence[str], before: _Where, drawn: flo
                 _stopped(selection_id, titles, runs)
 
 
-def _doing(title: str, run: Run) -> str:
+def _doing(title: str, run: RunRecord) -> str:
     fold = run.spec.only_folds[-1] + 1 if run.spec.only_folds else len(run.folds) + 1
     what = f"**{escaped(title)}**, fold {fold} of {run.spec.k}"
     if run.queue_position:
@@ -164,7 +164,7 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
         act_and_rerun(lambda: acting().go_on_with_selection(selection_id))
 
 
-def _cancel(runs: Sequence[Run]) -> None:
+def _cancel(runs: Sequence[RunRecord]) -> None:
     for run in runs:
         acting().cancel(run.run_id)
 

@@ -30,7 +30,7 @@ from ecv_core.figures.selection import selection_figures, selection_steps, value
 from ecv_core.figures.words import counted, dataset_title, metric_label
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
-from ecv_core.records.run import Run, Scores
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import (
     GRIDS,
@@ -55,12 +55,6 @@ if TYPE_CHECKING:
 NAME = "selection"
 _SECONDS = 1.6
 _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s", 2.0)]
-_STYLE = """
-<style>
-.st-key-best-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
-.st-key-best-verdict strong { font-size: 1.35rem; line-height: 1.35; }
-</style>
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +68,7 @@ class Shown:
     """Of what it was made from."""
     specs: Sequence[RunSpec] = ()
     """Of the contenders; none for scores from a file."""
-    runs: Sequence[Run] = ()
+    runs: Sequence[RunRecord] = ()
     """Whose folds these are, where they are kept."""
     file: str = ""
     """Name of the file of scores."""
@@ -129,7 +123,6 @@ def show(
         slider: a slider alone instead of the player, whose keys a page may want for itself.
         then: draws the way to the next question, once it is decided.
     """
-    st.html(_STYLE)
     told, brief = sentence_of(chosen), sentence_of(chosen, brief=not chosen.terms.certain)
     answer, _, why = brief.partition(": ")
     with st.container(key="presented-verdict"), st.container(key="best-verdict"):
@@ -290,7 +283,7 @@ def how_many_recorded(shown: Shown) -> None:
         )
 
 
-def _runs_of(dataset: str) -> list[Run]:
+def _runs_of(dataset: str) -> list[RunRecord]:
     return [run for run in recorded_runs() if run.spec.dataset == dataset]
 
 

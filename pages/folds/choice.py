@@ -12,7 +12,7 @@ from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run, Scores
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import label_from_link
@@ -34,7 +34,7 @@ _FORM = (
 )
 
 
-Chosen = tuple[list[Scores], list[Run], str]
+Chosen = tuple[list[Scores], list[RunRecord], str]
 """Systems; their runs, in the same order, none for a file; and how a sentence about them begins."""
 _NOTHING: Chosen = ([], [], "")
 
@@ -89,7 +89,7 @@ def choose_systems() -> Chosen:
     return _with_different_names(systems), runs, whose
 
 
-def _whose(runs: Sequence[Run], kind: str) -> str:
+def _whose(runs: Sequence[RunRecord], kind: str) -> str:
     """'For the 5 runs of yours on MovieLens 100K'; of one run its title."""
     if len(runs) == 1:
         return f"For {run_title(runs[0])}"
@@ -115,7 +115,7 @@ def _wait_for_folds() -> bool:
     return bool(going)
 
 
-def _recorded() -> list[Run]:
+def _recorded() -> list[RunRecord]:
     """Without the recorded runs, own runs and files still work."""
     with sentences():
         return [run for run in recorded_runs() if run.whole]
@@ -131,7 +131,7 @@ def _no_own() -> None:
     st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
 
 
-def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
+def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
     """All at first, each once however often it was run, or the newest where they are many."""
     by_id = {run.run_id: run for run in runs}
     every = {run.spec.score_key: run.run_id for run in reversed(runs)}

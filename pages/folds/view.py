@@ -35,7 +35,7 @@ from ecv_core.figures.tradeoff import (
 )
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
@@ -123,7 +123,7 @@ def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     st.markdown(" ".join(escaped(one) for one in lines if one))
 
 
-def run_button(found: FoldsAdvice, runs: Sequence[Run]) -> None:
+def run_button(found: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     """Opens the form of Run with the rule and the value of the answer; nothing for all folds.
 
     Args:
@@ -209,7 +209,7 @@ def view_link(explored: Explored) -> None:
     )
 
 
-def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[Run]) -> None:
+def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     """What a paper takes: the decision, and both charts at the alpha that keeps the promise."""
     names = [system.name for system in explored.tradeoff.systems]
     about = names[0] if len(names) == 1 else counted(len(names), "run")

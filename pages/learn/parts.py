@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ecv_core.figures.words import metric_label, run_title
 from ecv_core.lessons.rounds import complete_runs, guide_run, scores_of
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 
 
 def takeaway(text: str) -> None:
@@ -17,7 +17,7 @@ def takeaway(text: str) -> None:
         st.markdown(text)
 
 
-def guide() -> tuple[Run, NDArray[np.float64], str]:
+def guide() -> tuple[RunRecord, NDArray[np.float64], str]:
     """The run, its fold scores of shape (k,), and the name of its score.
 
     Raises: InputError without any recorded run.
@@ -26,7 +26,7 @@ def guide() -> tuple[Run, NDArray[np.float64], str]:
     return run, scores_of(run), metric_label(run.spec)
 
 
-def guide_note(run: Run) -> str:
+def guide_note(run: RunRecord) -> str:
     """Where the numbers of a chapter come from."""
     return f"A recorded run: {run_title(run)}, {run.spec.k} folds, seed {run.spec.seed}."
 

@@ -15,7 +15,7 @@ from ecv_core.figures.palette import Steps
 from ecv_core.figures.words import alpha_text
 from ecv_core.lessons.rounds import CONFIDENCE, replayed, stops_at
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import Moment, Run
+from ecv_core.records.run import Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha
@@ -72,7 +72,7 @@ def show() -> None:
     )
 
 
-def spec_of(run: Run, alpha: float) -> RunSpec:
+def spec_of(run: RunRecord, alpha: float) -> RunSpec:
     """Of a telling of this run by the paper's rule."""
     return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
 from ecv_core.lessons.rounds import complete_runs
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.sliders import alpha_slider, usual_alpha
 from pages.studies.figures import headline, made_up, stops_section
@@ -22,7 +22,7 @@ def show() -> None:
     alpha_slider(done.alphas, usual, partial(_told, done, runs))
 
 
-def _told(done: Summary, runs: Sequence[Run], alpha: float) -> None:
+def _told(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
     headline(done, [run.spec for run in runs])
     stops_section(done, scores_frame(runs))
     made_up(done, runs)

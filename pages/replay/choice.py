@@ -11,7 +11,7 @@ from ecv_core.analysis.replay import Replay
 from ecv_core.analysis.replay import replay as replayed
 from ecv_core.figures.words import alpha_text, metric_label, rule_words, run_title
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of, rule
 from ecv_core.store.listing import ListedRun
@@ -32,7 +32,7 @@ _FIRST = ("ml-100k", "item-knn")
 class ChosenReplay:
     """A run, and how it is to be told."""
 
-    run: Run
+    run: RunRecord
     spec: RunSpec
     """Its spec with the rule and alpha of the telling."""
     seed: int
@@ -71,7 +71,7 @@ def _as_it_ran(run: Known) -> None:
     st.session_state.pop(RULE, None)
 
 
-def _begin_as_it_ran(run: Run) -> None:
+def _begin_as_it_ran(run: RunRecord) -> None:
     """A run that a link opens begins with its own settings, unless the link says otherwise."""
     if st.session_state.get(_SHOWN) == run.run_id:
         return
@@ -152,7 +152,7 @@ def _order() -> int:
     return int(seed)
 
 
-def _played(run: Run, spec: RunSpec, seed: int) -> Replay:
+def _played(run: RunRecord, spec: RunSpec, seed: int) -> Replay:
     folds = list(run.folds)
     if rule(spec.rule).needs_user_scores:
         users = results().user_scores(run)
@@ -165,7 +165,7 @@ KEY = "run-choice"
 
 def choose_run(
     default: Callable[[list[Known]], Known], *, picked: Callable[[Known], None] = lambda run: None
-) -> Run | None:
+) -> RunRecord | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 
     Args:

@@ -40,7 +40,7 @@ from ecv_core.figures.words import (
     watt_hours_range,
 )
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import HOW, Run
+from ecv_core.records.run import HOW, RunRecord
 from ecv_core.stopping import difference_percent
 from ecv_core.store.recorded import recorded_runs
 from pages.replay.choice import choose_run, usual_run
@@ -83,7 +83,7 @@ def race(beside_title: DeltaGenerator) -> None:
     at_scale_panel(run)
 
 
-def play_race(run: Run, *, autoplay: bool = False) -> None:
+def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
     data = race_data(run, NAME)
     usual = _digits(max(data["total"], 0.1) / _USUAL_SECONDS)
@@ -107,7 +107,7 @@ def _digits(factor: float) -> float:
     return float(f"{factor:.2g}")
 
 
-def _again(run: Run) -> None:
+def _again(run: RunRecord) -> None:
     with st.container(key="presented-race"):
         if presenting():
             st.markdown(f"**{escaped(run_title(run))}**")
@@ -135,7 +135,7 @@ def _again(run: Run) -> None:
     link_has({"run": run.run_id})
 
 
-def race_data(run: Run, slider: str) -> dict[str, Any]:
+def race_data(run: RunRecord, slider: str) -> dict[str, Any]:
     """What lanes.js draws of a run with a finished fold."""
     told = tallies(run.folds, run.k)
     steps = range(run.k + 1)
@@ -166,7 +166,7 @@ def race_data(run: Run, slider: str) -> dict[str, Any]:
     }
 
 
-def _verdict(run: Run, told: Sequence[Tally], n: int) -> str:
+def _verdict(run: RunRecord, told: Sequence[Tally], n: int) -> str:
     """The sentence below the lanes after n folds of the k-fold lane."""
     stop, k = run.stopped_at, run.k
     if n == 0:
@@ -194,7 +194,7 @@ def _verdict(run: Run, told: Sequence[Tally], n: int) -> str:
     )
 
 
-def _e_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
+def _e_fold_says(run: RunRecord, told: Sequence[Tally], n: int) -> str:
     stop = run.stopped_at
     if stop is not None and n >= stop:
         moment = run.moments[stop - 1]
@@ -206,7 +206,7 @@ def _e_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
     return _running(run, n)
 
 
-def _k_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
+def _k_fold_says(run: RunRecord, told: Sequence[Tally], n: int) -> str:
     if n < run.k:
         return _running(run, n)
     if not run.complete:
@@ -218,12 +218,12 @@ def _k_fold_says(run: Run, told: Sequence[Tally], n: int) -> str:
     )
 
 
-def _running(run: Run, n: int) -> str:
+def _running(run: RunRecord, n: int) -> str:
     mean = f", mean {run.moments[n - 1].mean:.4f}" if 0 < n <= len(run.moments) else ""
     return f"{n} of {run.k} folds{mean}"
 
 
-def _counters(run: Run, told: Sequence[Tally]) -> list[dict[str, Any]]:
+def _counters(run: RunRecord, told: Sequence[Tally]) -> list[dict[str, Any]]:
     """What is saved by then, processor time first: other work beside it hardly changes that.
 
     Each in one unit for the whole race, so that the number can run without jumping; lanes.js writes
@@ -247,7 +247,7 @@ def _counters(run: Run, told: Sequence[Tally]) -> list[dict[str, Any]]:
     return [*found, {"label": "Time saved", "values": _saved(run, told, "seconds")}]
 
 
-def _saved(run: Run, told: Sequence[Tally], name: str) -> list[float]:
+def _saved(run: RunRecord, told: Sequence[Tally], name: str) -> list[float]:
     """After each fold, what the folds after the stop cost by then; 0 while there is no stop."""
     costs = [float(getattr(tally, name)) for tally in told]
     stop = run.stopped_at
@@ -265,7 +265,7 @@ def _decimals(most: float) -> int:
 _USED, _OF = "folds_used", "folds-used-of"
 
 
-def at_scale_panel(run: Run) -> None:
+def at_scale_panel(run: RunRecord) -> None:
     """Inputs on the left, the year on the right; nothing of one fold, or without its energy."""
     if run.k == 1 or energy_of(run).source == "none":
         return
@@ -294,7 +294,7 @@ class Stops:
     runs: int
 
 
-def stops_of(runs: Sequence[Run], k: int) -> Stops | None:
+def stops_of(runs: Sequence[RunRecord], k: int) -> Stops | None:
     """Of those of these runs that have k folds and stopped; None where there is none."""
     stops = [run.stopped_at for run in runs if run.k == k and run.stopped_at is not None]
     if not stops:
@@ -331,7 +331,7 @@ def at_scale_sentence(
     )
 
 
-def _workload(run: Run) -> tuple[AtScale, Stops | None]:
+def _workload(run: RunRecord) -> tuple[AtScale, Stops | None]:
     first, second = st.columns(2)
     runs = first.number_input(
         "Runs per week",
@@ -343,7 +343,7 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
         **KEPT,
         help="Each one a whole cross-validation: every model, setting and dataset counts.",
     )
-    recorded: list[Run] = []
+    recorded: list[RunRecord] = []
     with suppress(EcvError):  # said where the run is chosen
         recorded = recorded_runs()
     stops = stops_of(recorded, run.k)
@@ -377,7 +377,7 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     return work, stops
 
 
-def _per_fold(run: Run) -> tuple[tuple[float, float], float]:
+def _per_fold(run: RunRecord) -> tuple[tuple[float, float], float]:
     """Joules of one fold of this run, and its seconds: of processors where they are known."""
     facts, count = energy_of(run), len(run.folds)
     low, high = (joules / count for joules in facts.joules_range)
@@ -412,7 +412,7 @@ def _electricity(country: str) -> float:
     return at.grams_co2e_per_kwh
 
 
-def _year(run: Run, work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
+def _year(run: RunRecord, work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
     timed = energy_of(run).processor_seconds is not None
     hours = "processor time" if timed else "computing time"
     st.markdown(

@@ -19,7 +19,7 @@ from ecv_core.figures.words import (
     run_name,
     run_title,
 )
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, settings
 from pages.shared.address.link import link_has
@@ -48,11 +48,6 @@ SPEEDS = [
 _HEIGHT = 400
 _TYPE_SCALE = 1.2
 """In a presentation."""
-_STYLE = """
-<style>
-.st-key-replay-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
-</style>
-"""
 
 
 def replay(beside_title: DeltaGenerator) -> None:
@@ -63,7 +58,6 @@ def replay(beside_title: DeltaGenerator) -> None:
     chosen = settings()
     if chosen is None:
         return
-    st.html(_STYLE)
     with beside_title:
         present_button()
     with st.container(key="presented-replay"):
@@ -185,7 +179,7 @@ def _deciding(chosen: ChosenReplay) -> None:
         )
 
 
-def _rest_words(run: Run) -> str:
+def _rest_words(run: RunRecord) -> str:
     """That folds never ran, where they did not."""
     if run.complete or run.state.active:
         return ""

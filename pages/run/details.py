@@ -18,7 +18,7 @@ from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.document import command_for, run_document
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def fold_table(run: Run) -> None:
+def fold_table(run: RunRecord) -> None:
     """The table, newest fold last."""
     if not run.folds:
         st.caption("No fold is finished yet.")
@@ -68,12 +68,12 @@ def _form(name: str) -> str:
     return {"s": "%.2f", "%": "%.0f"}.get(name.rpartition(" ")[2], "%.4f")
 
 
-def downloads(run: Run) -> None:
+def downloads(run: RunRecord) -> None:
     """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed."""
     if not run.folds:
         return
     name = file_name(f"{run_name(run)} {run.run_id}")
-    kinds: list[tuple[str, Callable[[Run], str | bytes], str, str, str | None]] = [
+    kinds: list[tuple[str, Callable[[RunRecord], str | bytes], str, str, str | None]] = [
         (
             "Report",
             _report,
@@ -106,7 +106,7 @@ def downloads(run: Run) -> None:
             )
 
 
-def figure_1(shown: Run) -> Callable[[], Figure]:
+def figure_1(shown: RunRecord) -> Callable[[], Figure]:
     """What draws it for print, as the run is then."""
 
     def draw() -> Figure:
@@ -124,23 +124,23 @@ def figure_1(shown: Run) -> Callable[[], Figure]:
     return draw
 
 
-def _now(make: Callable[[Run], str | bytes], run: Run) -> str | bytes:
+def _now(make: Callable[[RunRecord], str | bytes], run: RunRecord) -> str | bytes:
     return make(newest(run))
 
 
-def _report(run: Run) -> str:
+def _report(run: RunRecord) -> str:
     origin = origins(store()).get(run.run_id)
     made_with = origin.made_with if origin else None
     return run_report(run, made_with, origin=imported_sentence(run.run_id))
 
 
-def _document(run: Run) -> str:
+def _document(run: RunRecord) -> str:
     origin = origins(store()).get(run.run_id)
     made_with = origin.made_with if origin else environment()
     return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
 
 
-def repeat_command(run: Run) -> None:
+def repeat_command(run: RunRecord) -> None:
     """The command line that gives the same scores again."""
     if run.spec.tracked:
         st.markdown("Tracked again by your own code; by hand on a command line:")
@@ -152,7 +152,7 @@ def repeat_command(run: Run) -> None:
         st.caption(f"This installation cannot repeat it: {sentence(error)}")
 
 
-def newest(run: Run) -> Run:
+def newest(run: RunRecord) -> RunRecord:
     """The run as it is now: for what is made when a button is pressed, folds after it was drawn.
 
     Raises: StoreError; InputError if it has been deleted.
@@ -160,12 +160,12 @@ def newest(run: Run) -> Run:
     return store().run(run.run_id)
 
 
-def so_far(run: Run) -> pd.DataFrame:
+def so_far(run: RunRecord) -> pd.DataFrame:
     """As `efold_frame`."""
     return efold_frame(run.moments, run.stopped_at)
 
 
-def fold_frame(run: Run) -> pd.DataFrame:
+def fold_frame(run: RunRecord) -> pd.DataFrame:
     """One row per finished fold: score, mean and width so far, cost, and all metrics.
 
     What is known of no fold, such as the energy of GPUs, has no column.

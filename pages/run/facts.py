@@ -30,7 +30,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.stopping import NEVER_STOPS, cheap_models
 from ecv_core.store.results import Results, aid_spec
 from pages.shared.charts.energy_parts import energy_html
@@ -111,17 +111,17 @@ def _metric(
     )
 
 
-def facts(run: Run) -> str:
+def facts(run: RunRecord) -> str:
     """A pure function of the completed folds; the clock is in the bar."""
     return f'<div class="ecv-facts">{_score(run)}{_energy(run, energy_of(run))}</div>'
 
 
-def energy_may_come(run: Run) -> bool:
+def energy_may_come(run: RunRecord) -> bool:
     """Whether the numbers need room for energy."""
     return run.state.active or energy_of(run).source != "none"
 
 
-def _score(run: Run) -> str:
+def _score(run: RunRecord) -> str:
     k, at = run.k, run.at_stop
     mean, named = "-", ""
     if at:
@@ -155,7 +155,7 @@ def _score(run: Run) -> str:
     return f"{score}{_captions(said)}{_row(folds, time)}"
 
 
-def _processor(run: Run, facts: EnergyFacts) -> str:
+def _processor(run: RunRecord, facts: EnergyFacts) -> str:
     """What other work beside it does not change; nothing of runs of before it was written."""
     seconds, saved = facts.processor_seconds, facts.saved_processor_percent
     if seconds is None and (run.folds or not run.state.active):
@@ -179,7 +179,7 @@ def _processor(run: Run, facts: EnergyFacts) -> str:
     )
 
 
-def _energy(run: Run, facts: EnergyFacts) -> str:
+def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     processor = _processor(run, facts)
     if facts.source == "none" and run.folds:
         row = [_metric(f"Energy {word}", "-", width=_HALF) for word in ("used", "saved")]
@@ -218,7 +218,7 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
     return f"{rows}{above}<div>{bar}</div>{below}{reason * bool(steps)}"
 
 
-def _cheap_models(run: Run) -> str:
+def _cheap_models(run: RunRecord) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
     said = []
     for name in cheap_models(run.spec):
@@ -232,7 +232,7 @@ def _cheap_models(run: Run) -> str:
     return f"Adjusted by {', '.join(said)}: besides the energy above." if said else ""
 
 
-def _saved(facts: EnergyFacts, run: Run) -> str:
+def _saved(facts: EnergyFacts, run: RunRecord) -> str:
     """What the stop saved, or would have; a range takes more room than a number."""
     checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
     share = f"{about}{percent:.0f} % of all {run.k}" if percent else ""

@@ -24,7 +24,7 @@ from ecv_core.figures.words import (
 from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.ownership import leases
 from pages.run.details import downloads, figure_1, fold_table, newest, repeat_command, so_far
 from pages.run.facts import box, energy_may_come, facts, show
@@ -49,7 +49,7 @@ from pages.shared.widgets.place import place_title
 from pages.shared.widgets.words import ago, run_label, state_badge
 
 
-def elsewhere_note(run: Run) -> None:
+def elsewhere_note(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
     name, left = run.spec.algorithm, counted(run.k - len(run.folds), "fold")
     if run.spec.tracked:
@@ -81,7 +81,7 @@ FIGURE_HEIGHT = 440
 FOLLOW = "follow"
 
 
-def live_run(runs: list[Run]) -> None:
+def live_run(runs: list[RunRecord]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
     active = any(run.state.active for run in runs)
     names = [run.spec.algorithm for run in runs]
@@ -109,7 +109,7 @@ def live_run(runs: list[Run]) -> None:
     follow(_run, active, [runs], key="run", of=[topic(STATES, ids)])
 
 
-def shown_run(runs: list[Run]) -> Run:
+def shown_run(runs: list[RunRecord]) -> RunRecord:
     """The run whose algorithm is picked, else the one that is going, else the last."""
     picked = st.session_state.get("show")
     chosen = [run for run in runs if run.spec.algorithm == picked]
@@ -118,7 +118,7 @@ def shown_run(runs: list[Run]) -> Run:
     return (chosen or going or waiting or runs[-1:])[0]
 
 
-def headline(run: Run) -> tuple[str, str]:
+def headline(run: RunRecord) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
     kept = f"{len(run.folds)} of {run.k} folds are finished and kept"
     match run.state:
@@ -143,14 +143,14 @@ def headline(run: Run) -> tuple[str, str]:
     return ("warning" if run.doubt else "success" if run.stopped_early else "info"), said
 
 
-def verdict_html(run: Run) -> str:
+def verdict_html(run: RunRecord) -> str:
     """The verdict in words, and below it in small type the arithmetic of the rule."""
     kind, text = headline(run)
     small = arithmetic(run) if kind in ("info", "success") or run.doubt else ""
     return box(kind, [text, small] if small else [text])
 
 
-def _still_there() -> list[Run]:
+def _still_there() -> list[RunRecord]:
     """The opened runs; the whole page is drawn anew, with its sentence, if they were deleted."""
     try:
         runs = opened_runs()
@@ -161,7 +161,7 @@ def _still_there() -> list[Run]:
     return runs
 
 
-def _run(following: bool, read: list[list[Run]]) -> None:
+def _run(following: bool, read: list[list[RunRecord]]) -> None:
     """Draw it; the first time as the runs were read for the page.
 
     Only what is not another with every fold belongs here, and what follows the folds by itself.
@@ -188,8 +188,8 @@ def _run(following: bool, read: list[list[Run]]) -> None:
 
 
 def _followed(
-    draw: Callable[[Run, list[Run]], None],
-    runs: list[Run],
+    draw: Callable[[RunRecord, list[RunRecord]], None],
+    runs: list[RunRecord],
     *,
     key: str,
     kind: str = FOLDS,
@@ -208,7 +208,9 @@ def _followed(
     follow(newest_runs, key=key, of=[topic(kind, [run.run_id for run in runs])], often=often)
 
 
-def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict[str, object]:
+def _told(
+    name: str, run: RunRecord, show: Callable[[RunRecord], dict[str, object]]
+) -> dict[str, object]:
     """What is shown of a run, which all who watch are told anew with each of its folds."""
     if not run.state.active:
         return show(run)
@@ -220,7 +222,7 @@ def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict
     return shared(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], newest)
 
 
-def _results(run: Run, runs: list[Run]) -> None:
+def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
     told = _told("verdict", run, lambda run: {"html": verdict_html(run)})
     with st.container(key="presented-verdict"):
@@ -245,7 +247,7 @@ def _results(run: Run, runs: list[Run]) -> None:
         show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
 
 
-def _figure_1(run: Run) -> dict[str, object]:
+def _figure_1(run: RunRecord) -> dict[str, object]:
     frame, metric = so_far(run), metric_label(run.spec)
 
     def make(dark: bool) -> go.Figure:
@@ -264,7 +266,7 @@ def _figure_1(run: Run) -> dict[str, object]:
     return drawing(make, version=version, key="figure-1", alt=alt)
 
 
-def _figure(run: Run, runs: list[Run]) -> None:
+def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
     draw(
         _told("figure", run, _figure_1),
         key="figure-1",
@@ -276,7 +278,7 @@ def _figure(run: Run, runs: list[Run]) -> None:
     )
 
 
-def _details(run: Run, runs: list[Run]) -> None:
+def _details(run: RunRecord, runs: list[RunRecord]) -> None:
     folds, again, export = st.tabs(
         ["Folds", "Repeat this run", "Export"],
         key="details",
@@ -302,7 +304,7 @@ def _details(run: Run, runs: list[Run]) -> None:
 # What can be done with a run; the bar cancels it.
 
 
-def run_actions(run: Run, group: list[Run]) -> None:
+def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
     """The buttons that make sense now; a press acts and draws the page anew."""
     if computed_here(run.spec) and (run.resumable or run.can_be_checked):
         _go_on(run)
@@ -320,7 +322,7 @@ def run_actions(run: Run, group: list[Run]) -> None:
     )
 
 
-def _go_on(run: Run) -> None:
+def _go_on(run: RunRecord) -> None:
     """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
     if not acting().may(Action.GO_ON, run.started_by):
         return
@@ -345,7 +347,7 @@ def _go_on(run: Run) -> None:
         act_and_rerun(lambda: acting().resume(run.run_id, full=True))
 
 
-def _look_back(run: Run) -> None:
+def _look_back(run: RunRecord) -> None:
     """Ways to see a run that is over told again, or raced against k-fold."""
     if not run.folds or run.state.active:
         return
@@ -364,7 +366,7 @@ def _look_back(run: Run) -> None:
         )
 
 
-def _how_many_folds(group: list[Run]) -> None:
+def _how_many_folds(group: list[RunRecord]) -> None:
     """Where all folds of any run of the batch are in: what stopping them early would have given."""
     done = [run for run in group if run.whole]
     if done and not any(run.state.active for run in group):
@@ -377,6 +379,6 @@ def _how_many_folds(group: list[Run]) -> None:
         )
 
 
-def _new_run(run: Run, algorithms: list[str]) -> None:
+def _new_run(run: RunRecord, algorithms: list[str]) -> None:
     st.query_params.pop("run", None)
     fill_form(run.spec, algorithms)

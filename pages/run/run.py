@@ -5,7 +5,7 @@ from importlib import import_module
 import streamlit as st
 
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from pages.run.start_form import start_form
 from pages.shared.address.navigation import page
 from pages.shared.live.running import just_arrived
@@ -14,7 +14,7 @@ from pages.shared.live.state import manager, sentence, store
 from pages.shared.live.watch import watch
 
 
-def _opened() -> list[Run]:
+def _opened() -> list[RunRecord]:
     if just_arrived() and not st.query_params and (active := watch().active()):
         st.query_params["run"] = active[0].group or active[0].run_id
     if "run" not in st.query_params:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ecv_core.figures.palette import OVER_A_PAGE
 from ecv_core.figures.words import counted
 from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
@@ -20,14 +19,6 @@ from pages.shared.live.state import sentences, store
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""
-_TOAST = f"""
-<style>
-.st-key-undo-toast {{
-  position: fixed; right: 1rem; bottom: 1rem; z-index: 30; width: auto;
-  background: {OVER_A_PAGE};
-}}
-</style>
-"""
 _THEIRS = "What somebody else has started is left as it is."
 
 
@@ -108,7 +99,6 @@ def undo() -> None:
     removed = st.session_state.get(REMOVED, [])
     if not removed:
         return
-    st.html(_TOAST)
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-toast"):
         st.markdown(f"Deleted {counted(len(removed), 'run')}.", width="content")
         st.button("Undo", key="undo-delete", icon=":material/undo:", on_click=_bring_back)

@@ -16,7 +16,7 @@ from ecv_core.figures.words import (
     run_title,
 )
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
 from pages.shared.live.state import escaped, run_list, sentence
@@ -67,7 +67,7 @@ def comparison() -> None:
     follow_runs([run.run_id for run in runs])
 
 
-def choose_runs() -> list[Run]:
+def choose_runs() -> list[RunRecord]:
     """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
     known = _known()
     asked = [key for key in st.query_params.get(COMPARED, "").split(",") if key]
@@ -100,7 +100,7 @@ def empty_state() -> None:
         f"Where two runs share their {glossary_link('fold', 'folds')}, a "
         f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
     )
-    recorded = {key: run for key, run in _known().items() if isinstance(run, Run)}
+    recorded = {key: run for key, run in _known().items() if isinstance(run, RunRecord)}
     datasets = in_order(run.spec.dataset for run in recorded.values())
     dataset = FAVOURITE if FAVOURITE in datasets else next(iter(datasets), "")
     keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
@@ -136,7 +136,7 @@ def _known() -> dict[str, Known]:
 
 def _label(key: str, run: Known) -> str:
     """Never changes and is never another run's: Streamlit knows a choice by its label."""
-    if isinstance(run, Run):
+    if isinstance(run, RunRecord):
         return f"{run_title(run)} · recorded"
     return f"{run_title(run)} · {metric_label(run.spec)} · {rule_words(run.spec)} · {key}"
 

@@ -17,7 +17,7 @@ from pages.shared.live.state import escaped, run_list, store
 from pages.shared.live.watch import follow
 
 if TYPE_CHECKING:
-    from ecv_core.records.run import Run
+    from ecv_core.records.run import RunRecord
 
 
 _NEWEST = 10
@@ -34,7 +34,7 @@ def _shown() -> None:
     going = {node.run_id for node in now}
     rows = run_list().rows()
     groups = dict.fromkeys(row.group for row in rows if row.run_id in going or not going)
-    runs: dict[str, Run] = {}
+    runs: dict[str, RunRecord] = {}
     for group in list(groups)[:_NEWEST]:
         runs = {run.run_id: run for run in store().group(group)}
         runs |= {one: store().run(one) for one in going - set(runs)}

@@ -24,7 +24,7 @@ from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import SETTINGS
 from ecv_core.splits import SPLITS
 from pages.shared.charts.energy_parts import energy_bar
@@ -70,7 +70,7 @@ def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
 def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
     own = {row.run_id for row in run_list().rows()}
-    panels: dict[tuple[str, str], list[Run]] = {}
+    panels: dict[tuple[str, str], list[RunRecord]] = {}
     for _, run in runs:
         panels.setdefault(_panel(run), []).append(run)
     return {
@@ -150,7 +150,7 @@ def _titled(setting: str, value: str) -> str:
     return _TITLES.get(setting, str)(value)
 
 
-def named_runs(runs: Sequence[Run]) -> list[NamedRun]:
+def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
     named = list(zip(names(runs, algorithm_title), runs, strict=True))
     panels = _panels(named)
@@ -161,11 +161,11 @@ def _panels(runs: Sequence[NamedRun]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(_panel(run) for _, run in runs))
 
 
-def _panel(run: Run) -> tuple[str, str]:
+def _panel(run: RunRecord) -> tuple[str, str]:
     return run.spec.dataset, metric_label(run.spec)
 
 
-def _rank(run: Run) -> float:
+def _rank(run: RunRecord) -> float:
     """Lower comes first: the better mean, and last what has none yet."""
     at = run.at_stop
     if at is None:
@@ -251,7 +251,7 @@ def _found(runs: Sequence[NamedRun]) -> Found:
 
 
 @st.cache_data(show_spinner="Comparing one by one ...", max_entries=32)
-def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
+def _compared(url: str, version: object, _runs: Sequence[RunRecord]) -> Found:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 

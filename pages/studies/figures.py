@@ -31,7 +31,7 @@ from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.shared.charts.energy_parts import energy_bar
@@ -183,7 +183,7 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
     )
 
 
-def made_up(done: Summary, runs: Sequence[Run]) -> None:
+def made_up(done: Summary, runs: Sequence[RunRecord]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
     sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
     st.caption(

@@ -26,7 +26,7 @@ from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
 from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
@@ -248,7 +248,7 @@ _USUAL_SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-g
 _PARAMETERS = "With their default parameters."
 
 
-def start_form(recorded: Sequence[Run], *, several: bool = False) -> None:
+def start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
     """Draw the form; on Start, queue what is not known yet and open the study.
 
     Args:
@@ -379,7 +379,7 @@ def _begin(cells: Sequence[Cell], place: str) -> None:
         st.rerun()
 
 
-def _work(cells: Sequence[Cell], recorded: Sequence[Run]) -> tuple[str, list[RunSpec]]:
+def _work(cells: Sequence[Cell], recorded: Sequence[RunRecord]) -> tuple[str, list[RunSpec]]:
     """How much work a study is, in words, and what of it is to be computed."""
     known = [one for one in cells if reusable(one.spec, recorded)]
     specs = list(dict.fromkeys(one.spec for one in cells if one not in known))

@@ -24,7 +24,7 @@ from ecv_core.figures.splits import rank_table_figure, rank_table_words, tau_fig
 from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titles_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_under_splits
 from pages.shared.address.link import label_from_link
 from pages.shared.charts.plot import plot
@@ -68,7 +68,7 @@ def ranks_under_splits() -> None:
         start_form(recorded_split_runs(), several=True)
 
 
-def _source_runs() -> list[Run]:
+def _source_runs() -> list[RunRecord]:
     """The complete runs of the study that is picked."""
     study_id = pick_study()
     if study_id == RECORDED:
@@ -80,14 +80,14 @@ def _source_runs() -> list[Run]:
     return [cell.run for cell in cells if cell.run is not None and cell.run.whole]
 
 
-def recorded_split_runs() -> list[Run]:
+def recorded_split_runs() -> list[RunRecord]:
     """The complete recorded runs under every split; a damaged file is a sentence."""
     with sentences():
         return [run for run in recorded_under_splits() if run.whole]
     return []
 
 
-def _choose(runs: Sequence[Run]) -> tuple[Block, str, str]:
+def _choose(runs: Sequence[RunRecord]) -> tuple[Block, str, str]:
     """What is compared, by which metric, against which split.
 
     Raises: InputError while there is nothing to pick.

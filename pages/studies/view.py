@@ -17,7 +17,7 @@ from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.study_summary import Summary, scores_frame, summary, systems_of
 from ecv_core.figures.words import alpha_text, counted
-from ecv_core.records.run import Run, Scores
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
@@ -77,19 +77,19 @@ def study() -> None:
         start_form(recorded)
 
 
-def recorded_study() -> list[Run]:
+def recorded_study() -> list[RunRecord]:
     """The whole recorded runs, and of the other cells those that ended at their stop.
 
     A damaged file is a sentence, and the others still count.
     """
-    whole: list[Run] = []
+    whole: list[RunRecord] = []
     with sentences():
         whole = [run for run in recorded_runs() if run.whole]
         return whole + recorded_stopped()
     return whole
 
 
-def _show(runs: Sequence[Run], specs: Sequence[RunSpec]) -> None:
+def _show(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
     words, widgets = picked_line("Choose", key="picked-study")
     with widgets:
         chosen = pick_runs(runs, specs, prefix="study_")
@@ -110,7 +110,11 @@ def _show(runs: Sequence[Run], specs: Sequence[RunSpec]) -> None:
 
 
 def _parts(
-    done: Summary, systems: list[Scores], runs: Sequence[Run], scores: pd.DataFrame, alpha: float
+    done: Summary,
+    systems: list[Scores],
+    runs: Sequence[RunRecord],
+    scores: pd.DataFrame,
+    alpha: float,
 ) -> None:
     """The answer at this alpha and its picture; the rest behind tabs, made when they are opened."""
     headline(done, [run.spec for run in runs])

@@ -21,7 +21,7 @@ from ecv_core.analysis.baselines import (
 from ecv_core.figures.baselines import board_figure, board_frame, dimension_frame, steps_frame
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def a_rating_run():
             )
             for index, score in enumerate(scores)
         )
-        return Run(
+        return RunRecord(
             run_id="r",
             spec=spec,
             state=RunState.FINISHED,

@@ -16,7 +16,7 @@ from ecv_core.analysis.comparison import (
     unfair,
     user_means,
 )
-from ecv_core.records.run import Energy, FoldResult, Run, RunState, UserScores
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 
 SPEC = RunSpec(dataset="ml-100k", algorithm="item-knn", params=(("neighbours", 100),))
@@ -45,7 +45,7 @@ def run(scores, spec=SPEC, run_id="abcdef123456"):
         )
         for fold, score in scores.items()
     )
-    return Run(
+    return RunRecord(
         run_id=run_id,
         spec=spec,
         state=RunState.FINISHED,

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from ecv_core.analysis.replay import explanations, replay
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
-from ecv_core.stopping import EFold, stop_of
-from ecv_core.stopping import moments as live_moments
 from tests.fake_folds import fold_result
 
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])

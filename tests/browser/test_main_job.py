@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import click_row, followed
@@ -45,7 +45,7 @@ def start(page: Page, dashboard: Dashboard, *, dataset: str = "synthetic", **mod
     return match[1]
 
 
-def wait_for(dashboard: Dashboard, run_id: str, done: Callable[[Run], bool]) -> Run:
+def wait_for(dashboard: Dashboard, run_id: str, done: Callable[[RunRecord], bool]) -> RunRecord:
     store = open_store(dashboard.database_url)
     end = time.monotonic() + 120  # a worker yields to all else that runs
     while time.monotonic() < end:
@@ -56,7 +56,7 @@ def wait_for(dashboard: Dashboard, run_id: str, done: Callable[[Run], bool]) -> 
     pytest.fail(f"waited in vain: {run}")
 
 
-def computing(run: Run) -> bool:
+def computing(run: RunRecord) -> bool:
     return run.progress is not None and run.progress.phase == "fit" and run.progress.step > 0
 
 

@@ -15,7 +15,7 @@ from ecv_core.energy.parts import (
     with_own_joules,
 )
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import HOW, Energy, FoldResult, Run, RunState
+from ecv_core.records.run import HOW, Energy, FoldResult, RunRecord, RunState
 
 
 def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):
@@ -79,7 +79,7 @@ def test_without_energy_there_is_nothing_to_say(folds):
 
 
 def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_out():
-    own = Run(
+    own = RunRecord(
         run_id="a",
         spec=make_spec(dataset="synthetic", algorithm="popular"),
         state=RunState.FINISHED,
@@ -114,7 +114,7 @@ def test_why_a_number_is_what_it_is_by_hand():
     folds = [replace(one, energy=replace(one.energy, **more)) for one in folds]
     spec = make_spec(dataset="synthetic", algorithm="popular", k=4)
     when = datetime(2026, 3, 4, tzinfo=UTC)
-    finished = Run(
+    finished = RunRecord(
         run_id="a",
         spec=spec,
         state=RunState.FINISHED,

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import get_scorer, make_scorer  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
-from ecv_core.evaluation.per_sample import Held, values  # noqa: E402
+from ecv_core.evaluation.per_sample import HeldOut, values  # noqa: E402
 from ecv_core.evaluation.scoring import Scoring, sample_scores  # noqa: E402
 from ecv_core.records.errors import InputError  # noqa: E402
 
@@ -76,7 +76,7 @@ def test_values_are_the_derivatives_by_the_weight_of_each_sample(scoring, y):
 def test_roc_auc_by_hand():
     # Positives told 3 and 1, negatives 2 and 0: three of four pairs in order. DeLong's components
     # are 1 and 1/2 of the positives, 1/2 and 1 of the negatives.
-    held = Held(
+    held = HeldOut(
         truth=np.array([1, 1, 0, 0]),
         told=np.array([3.0, 1.0, 2.0, 0.0]),
         classes=np.array([0, 1]),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_figure, compare_frame
-from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, Run, RunState
+from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 
 
@@ -38,7 +38,7 @@ def named(algorithm, scores, stopped_at, state=RunState.FINISHED, source="rapl",
         )
         for n in range(1, len(scores) + 1)
     ]
-    run = Run(
+    run = RunRecord(
         run_id=f"id-{algorithm}",
         spec=RunSpec(**{"dataset": "synthetic", "algorithm": algorithm, "k": 5} | spec),
         state=state,

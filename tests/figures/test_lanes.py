@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ecv_core.figures.compare import AFTER, lanes_figure, lanes_frame, lanes_sentence
-from ecv_core.records.run import Node, Run, RunState
+from ecv_core.records.run import Node, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result
 
@@ -21,7 +21,7 @@ def fold(index, host, began, seconds):
 def a_run(unit):
     """Two nodes: 0 to 10 and 10 to 30 on the one, 0 to 20 on the other, in this unit."""
     times = [("a", 0, 10), ("b", 0, 20), ("a", 10, 20)]
-    return Run(
+    return RunRecord(
         run_id="0123456789ab",
         spec=RunSpec(dataset="synthetic", algorithm="ease"),
         state=RunState.FINISHED,

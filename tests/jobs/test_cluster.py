@@ -15,11 +15,11 @@ from ecv_core.jobs.cluster.choose import executor_on, places
 from ecv_core.jobs.cluster.executor import Site, read_site
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished, Here
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Progress, Run, RunState
+from ecv_core.records.run import FoldResult, Progress, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result, quick
@@ -33,11 +33,11 @@ class LastFirst:
 
     def __init__(self, places: int) -> None:
         self.places = places
-        self.given: list[Task] = []
-        self.cancelled: list[Task] = []
-        self._under_way: list[Task] = []
+        self.given: list[FoldTask] = []
+        self.cancelled: list[FoldTask] = []
+        self._under_way: list[FoldTask] = []
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         self.given.append(task)
         self._under_way.append(task)
 
@@ -46,7 +46,7 @@ class LastFirst:
         yield Computed(task=task, place=0, result=fold_result(task.fold, SCORES[task.fold]))
         yield Ended(task=task)
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         self.cancelled.append(task)
         self._under_way.remove(task)
 
@@ -54,7 +54,7 @@ class LastFirst:
         pass
 
 
-def run_on(store: Store, executor: object, spec: RunSpec = SPEC, speculate: int = 1) -> Run:
+def run_on(store: Store, executor: object, spec: RunSpec = SPEC, speculate: int = 1) -> RunRecord:
     drive(RunPlan(spec, speculate=speculate), Book(store), executor)
     return store.runs()[0]
 

@@ -27,11 +27,11 @@ from ecv_core.jobs.cluster.node import DataMissing
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, Results
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Progress, Run, RunState, no_progress
+from ecv_core.records.run import Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.conftest import PROJECT
@@ -127,7 +127,7 @@ def told(store: Store) -> dict[str, object]:
     return found
 
 
-def run_of(store: Store, executor: Executor, spec: RunSpec = SPEC) -> Run:
+def run_of(store: Store, executor: Executor, spec: RunSpec = SPEC) -> RunRecord:
     drive(RunPlan(spec), Book(store), executor)
     return store.runs()[0]
 
@@ -640,7 +640,7 @@ def told_by(executor: DaskExecutor) -> list[Computed | Ended]:
     return [said for said in executor.finished(0.0) if not isinstance(said, Begun)]
 
 
-TASK = Task(specs=(SPEC,), fold=0)
+TASK = FoldTask(specs=(SPEC,), fold=0)
 RESULT = fold_result(0, 0.3)
 
 

@@ -24,7 +24,7 @@ from ecv_core.jobs.executors import Executor, Results
 from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Progress, Run, RunState
+from ecv_core.records.run import Progress, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
@@ -72,7 +72,7 @@ def quick_there(specs: Sequence[RunSpec], index: int, progress: Progress) -> Res
     yield 0, fold_result(index, SCORES[index])
 
 
-def run_on(store: Store, executor: Executor, says: Says | None = None) -> Run:
+def run_on(store: Store, executor: Executor, says: Says | None = None) -> RunRecord:
     try:
         drive(RunPlan(SPEC), Book(store, says=says), executor)
     finally:

@@ -17,14 +17,14 @@ from ecv_core.jobs import book
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Compute, Here, Results
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan
 from ecv_core.jobs.plans.study import StudyPlan, planned
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import Cancelled, RunError, StoreError
-from ecv_core.records.run import Decision, FoldResult, Progress, Run, RunState, UserScores
+from ecv_core.records.run import Decision, FoldResult, Progress, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import RunFile, import_run
@@ -57,10 +57,10 @@ def run(
     spec: RunSpec,
     compute: Compute = quick,
     *,
-    fold: Callable[[Run], object] = lambda run: None,
+    fold: Callable[[RunRecord], object] = lambda run: None,
     trouble: Callable[[str | None], object] = lambda sentence: None,
     **more: object,
-) -> Run:
+) -> RunRecord:
     (run_id,) = store.create([spec], owner=this_process())
     says = Says(fold=fold, trouble=trouble)
     drive(RunPlan(spec), Book(store, runs=[store.run(run_id)], says=says), Here(compute), **more)
@@ -302,7 +302,7 @@ def test_a_fold_of_a_cheap_model_that_is_under_way_is_not_asked_for_again() -> N
         def folds(self, spec: RunSpec, *, user_scores: bool = False) -> dict[int, FoldResult]:
             return {1: drawn(spec, 1)}
 
-    under_way = [Task(specs=(cheap,), fold=fold) for fold in (0, 2)]
+    under_way = [FoldTask(specs=(cheap,), fold=fold) for fold in (0, 2)]
     asked = StudyPlan(specs).next(Known(), under_way)
     assert [(task.specs[0].algorithm, task.fold) for task in asked] == [
         ("popular", 3),
@@ -374,7 +374,7 @@ def test_cheap_models_of_which_some_folds_are_there_run_the_others(store: Store)
 def test_in_a_study_a_run_that_is_cancelled_between_folds_ends_only_itself(store: Store) -> None:
     specs = [spec(algorithm=name, rule="never") for name in ("popular", "ease")]
 
-    def cancels(run: Run) -> None:
+    def cancels(run: RunRecord) -> None:
         if run.spec.algorithm == "popular" and len(run.folds) == 2:
             store.request_cancel(run.run_id)
 
@@ -431,7 +431,7 @@ def test_a_run_that_waits_for_a_fold_that_another_has_computed_meanwhile_compute
 
 
 def test_what_cannot_be_said_to_the_caller_is_raised(store: Store) -> None:
-    def breaks(run: Run) -> None:
+    def breaks(run: RunRecord) -> None:
         raise ValueError("no bar")
 
     with pytest.raises(RunError, match="ValueError: no bar"):
@@ -553,13 +553,13 @@ def test_what_was_said_after_a_fold_stays_though_the_rule_says_something_else_to
     (run_id,) = store.create([asked], owner=this_process())
     book = Book(store, runs=[store.run(run_id)])
     book.start()
-    book.commit(Task(specs=(asked,), fold=0), 0, fold_result(0, SCORES[0]))
+    book.commit(FoldTask(specs=(asked,), fold=0), 0, fold_result(0, SCORES[0]))
     (first,) = store.run(run_id).moments
     earlier = replace(first, decision=Decision(stop=True, reason="An earlier version: stop."))
     store.add_fold(run_id, fold_result(0, SCORES[0]), stopped_at=1, others=[earlier])
     assert store.run(run_id).moments == (earlier,)
     book = Book(store, runs=[store.run(run_id)])
-    book.commit(Task(specs=(asked,), fold=1), 0, fold_result(1, SCORES[1]))
+    book.commit(FoldTask(specs=(asked,), fold=1), 0, fold_result(1, SCORES[1]))
     run = store.run(run_id)
     assert run.stopped_at == 1
     assert run.moments[0] == earlier

@@ -14,12 +14,12 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Compute, Computed, Ended, Finished
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.errors import RunError
-from ecv_core.records.run import FoldResult, Progress, Run, RunState, no_progress
+from ecv_core.records.run import FoldResult, Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import specs_of
 from ecv_core.store.store import Store, open_store
@@ -41,9 +41,9 @@ class Drawn:
     def __init__(self, compute: Compute, places: int, random: Random) -> None:
         self.places = places
         self._compute, self._random = compute, random
-        self._given: list[Task] = []
+        self._given: list[FoldTask] = []
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         assert len(self._given) < self.places
         self._given.append(task)
 
@@ -58,7 +58,7 @@ class Drawn:
             error = raised
         yield Ended(task=task, error=error)
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         self._given = [given for given in self._given if given != task]
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ def test_every_fold_is_computed_once_and_kept(stops, programs, places, as_study,
             computed.append((spec.algorithm, index))
             return fold_result(index, score(spec, index))
 
-        def said(run: Run) -> None:
+        def said(run: RunRecord) -> None:
             if ("cancels", run.spec.algorithm, run.folds[-1].fold) in events:
                 store.request_cancel(run.run_id)
 
@@ -165,7 +165,7 @@ def test_of_shared_work_every_result_is_computed_once_and_kept(programs, places,
             computed.append((GRID.index(replace(spec, only_folds=())), index))
             return fold_result(index, score(spec, index))
 
-        def said(run: Run) -> None:
+        def said(run: RunRecord) -> None:
             if event == "cancels" and count == after:
                 store.request_cancel(random.choice(store.active()).run_id)
 

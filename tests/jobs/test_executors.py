@@ -13,14 +13,14 @@ import psutil
 import pytest
 
 from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result, quick, shared, unpicklable_error
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
-TASK = Task(specs=(SPEC,), fold=1)
+TASK = FoldTask(specs=(SPEC,), fold=1)
 
 
 def talkative(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
@@ -69,7 +69,7 @@ def work() -> Iterator[Callable[[Compute], Workers]]:
         worker.close()
 
 
-def said_of(executor: Here | Workers, task: Task = TASK) -> list[Computed | Ended]:
+def said_of(executor: Here | Workers, task: FoldTask = TASK) -> list[Computed | Ended]:
     """All that is told of a task, until it has ended."""
     said: list[Computed | Ended] = []
     end = time.monotonic() + 120
@@ -82,7 +82,7 @@ def said_of(executor: Here | Workers, task: Task = TASK) -> list[Computed | Ende
 @pytest.mark.parametrize("kind", [Here, Workers])
 def test_every_result_of_a_task_is_told_and_then_its_end(kind: type[Here | Workers]) -> None:
     executor = kind(shared)
-    task = Task(specs=(SPEC, SPEC, SPEC), fold=1)
+    task = FoldTask(specs=(SPEC, SPEC, SPEC), fold=1)
     executor.submit(task, no_progress)
     *results, end = said_of(executor, task)
     assert [one.place for one in results] == [2, 1, 0]
@@ -100,7 +100,7 @@ def test_here_a_result_is_taken_before_the_next_is_computed() -> None:
             yield place, fold_result(index, 0.5)
 
     here = Here(compute)
-    here.submit(Task(specs=(SPEC, SPEC), fold=0), no_progress)
+    here.submit(FoldTask(specs=(SPEC, SPEC), fold=0), no_progress)
     finished = here.finished(0)
     next(finished)
     assert computed == [0]
@@ -182,7 +182,7 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
     monkeypatch.setenv("MEETING", str(tmp_path))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     workers = Workers(waits_for_the_other, most=2)
-    tasks = [Task(specs=(SPEC,), fold=fold) for fold in range(2)]
+    tasks = [FoldTask(specs=(SPEC,), fold=fold) for fold in range(2)]
     for task in tasks:
         assert workers.places == 2
         workers.submit(task, no_progress)
@@ -193,7 +193,7 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
     results = [one.result.score for one in said if isinstance(one, Computed)]
     assert len(set(results)) == 2
     assert workers.surroundings["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 2))
-    again = Task(specs=(SPEC,), fold=2)
+    again = FoldTask(specs=(SPEC,), fold=2)
     workers.submit(again, no_progress)
     computed, _ = said_of(workers, again)
     assert computed.result.score in results  # a process stays for the next task

@@ -11,7 +11,7 @@ import pytest
 
 from ecv_core.jobs.executors import Results
 from ecv_core.jobs.manager import RunManager
-from ecv_core.records.run import Progress, Run, RunState
+from ecv_core.records.run import Progress, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import lost_seconds
@@ -57,16 +57,16 @@ def wait_until(done: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def wait_for(store: Store, run_id: str, done: Callable[[Run], bool]) -> Run:
+def wait_for(store: Store, run_id: str, done: Callable[[RunRecord], bool]) -> RunRecord:
     wait_until(lambda: done(store.run(run_id)))
     return store.run(run_id)
 
 
-def ended(run: Run) -> bool:
+def ended(run: RunRecord) -> bool:
     return not run.state.active
 
 
-def asleep(run: Run) -> bool:
+def asleep(run: RunRecord) -> bool:
     """Whether it is in a fold that takes an hour."""
     return run.progress is not None and run.progress.phase == ASLEEP
 

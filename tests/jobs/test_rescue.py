@@ -13,7 +13,7 @@ from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import RunError, StoreError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
@@ -22,7 +22,7 @@ from tests.fake_folds import SCORES, quick
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
 
-def computed(store: Store, says: Says, spec: RunSpec = SPEC) -> Run:
+def computed(store: Store, says: Says, spec: RunSpec = SPEC) -> RunRecord:
     (run_id,) = store.create([spec], owner=this_process())
     drive(RunPlan(spec), Book(store, runs=[store.run(run_id)], says=says), Here(quick))
     return store.run(run_id)
@@ -47,7 +47,7 @@ def test_cut_short_it_is_noticed_and_the_folds_of_the_program_are_kept_beside_it
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     engine.dispose()
 
-    def cut(run: Run) -> None:
+    def cut(run: RunRecord) -> None:
         if len(run.folds) == 2:
             os.truncate(path, int(path.stat().st_size * left))
 

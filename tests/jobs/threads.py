@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from ecv_core.jobs.executors import Compute, Computed, Ended, Finished
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.run import Progress
 
 
@@ -21,9 +21,9 @@ class Threads:
         """How many were under way at once."""
         self._compute = compute
         self._said: queue.SimpleQueue[Computed | Ended] = queue.SimpleQueue()
-        self._under_way: set[Task] = set()
+        self._under_way: set[FoldTask] = set()
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         assert task not in self._under_way, "a task was given twice"
         assert len(self._under_way) < self.places, "more tasks than places"
         self._under_way.add(task)
@@ -42,13 +42,13 @@ class Threads:
                 yield said
                 end = time.monotonic()  # only for the first
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         self._under_way.discard(task)
 
     def close(self) -> None:
         self._under_way.clear()
 
-    def _run(self, task: Task, progress: Progress) -> None:
+    def _run(self, task: FoldTask, progress: Progress) -> None:
         error: Exception | None = None
         try:
             for place, result in self._compute(task.specs, task.fold, progress):

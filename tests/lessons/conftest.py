@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 
 
 @pytest.fixture
-def make_run() -> Callable[..., Run]:
+def make_run() -> Callable[..., RunRecord]:
     return recorded
 
 
@@ -20,7 +20,7 @@ def recorded(
     *,
     dataset: str = "synthetic",
     algorithm: str = "popular",
-) -> Run:
+) -> RunRecord:
     costs = joules or [10.0] * len(scores)
     folds = tuple(
         FoldResult(
@@ -42,7 +42,7 @@ def recorded(
         )
         for index, (score, cost) in enumerate(zip(scores, costs, strict=True))
     )
-    return Run(
+    return RunRecord(
         run_id=f"{dataset}-{algorithm}",
         spec=make_spec(dataset=dataset, algorithm=algorithm, k=len(scores)),
         state=RunState.FINISHED,

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import Queue
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 from ecv_core.store.engine import database_url
 from ecv_core.store.store import Store, open_store
 
@@ -88,7 +88,7 @@ def a_fold() -> Callable[[int, float, str], FoldResult]:
 
 
 @pytest.fixture
-def a_run(store: Store) -> Callable[..., Run]:
+def a_run(store: Store) -> Callable[..., RunRecord]:
     """Puts a run with these fold scores into the database."""
 
     def put(
@@ -99,7 +99,7 @@ def a_run(store: Store) -> Callable[..., Run]:
         error: str | None = None,
         source: str = "cpu-load",
         **settings: object,
-    ) -> Run:
+    ) -> RunRecord:
         spec = make_spec(
             **{"dataset": "synthetic", "algorithm": "item-knn", "alpha": 1e-4} | settings
         )

@@ -15,7 +15,7 @@ import pages.shared.live.events as module
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
-from pages.shared.live.events import ALL, FOLDS, RUNS, SERVER, STATES, STEPS, Events, Shared, topic
+from pages.shared.live.events import ALL, FOLDS, RUNS, SERVER, STATES, STEPS, Events, Feed, topic
 from tests.fake_folds import fold_result
 
 
@@ -94,7 +94,7 @@ def test_a_stranger_is_told_no_word_of_what_changed(server, a_run):
 
 
 @pytest.fixture
-def content(made) -> Shared:
+def content(made) -> Feed:
     """How many folds the runs have, of which every making is noted in `made`."""
 
     def make(now):
@@ -102,7 +102,7 @@ def content(made) -> Shared:
         made.append(folds)
         return {"folds": folds} if folds else None
 
-    return Shared("folds", (ALL,), make)
+    return Feed("folds", (ALL,), make)
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_one_content_that_fails_keeps_nobody_from_the_others(events, server, a_r
         raise ValueError("a rule from outside")
 
     a_run([0.3], state=RunState.RUNNING)
-    bad, good = events.grant(Shared("bad", (ALL,), fail)), events.grant(content)
+    bad, good = events.grant(Feed("bad", (ALL,), fail)), events.grant(content)
     with server.websocket_connect("/events") as page:
         page.send_text(f"{ALL}\nshared {bad.token}\nshared {good.token}")
         assert json.loads(page.receive_text())["entries"] == {"folds": [1]}

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.going import going_on
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
@@ -32,10 +32,10 @@ def statements() -> Iterator[list[str]]:
         sa.event.remove(sa.Engine, "before_cursor_execute", keep)
 
 
-def on_a_page(watch: Watch, group: str) -> list[Run]:
+def on_a_page(watch: Watch, group: str) -> list[RunRecord]:
     """The runs of a group, as a page reads them that is drawn now."""
 
-    def draw() -> list[Run]:
+    def draw() -> list[RunRecord]:
         watch.page_begins()
         return watch.group(group)
 
@@ -51,7 +51,7 @@ def test_a_look_asks_twice_however_much_goes_on(store, a_run):
 
 
 def test_runs_that_go_on_are_read_once_for_all_who_open_them(
-    store: Store, a_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    store: Store, a_run: Callable[..., RunRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = a_run([0.3], state=RunState.RUNNING)
     known, watch = store.group(run.group), Watch(store)

@@ -25,7 +25,7 @@ from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import rule_words, setting_words
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run, Scores
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 from ecv_core.store.document import command_for, run_document
@@ -62,7 +62,7 @@ def spec() -> RunSpec:
 
 
 @pytest.fixture
-def run(a_run: Callable[..., Run]) -> Run:
+def run(a_run: Callable[..., RunRecord]) -> RunRecord:
     return a_run(SCORES, stopped_at=4, full=True, rule_params={"width": 0.06}, **ASKED)
 
 
@@ -80,7 +80,7 @@ def test_its_parameters_are_typed_checked_and_filled_in(spec: RunSpec) -> None:
             make_spec(**ASKED, rule_params=bad)
 
 
-def test_it_stops_where_hand_work_says(spec: RunSpec, run: Run) -> None:
+def test_it_stops_where_hand_work_says(spec: RunSpec, run: RunRecord) -> None:
     # c_4 = 2 * 3.18245 * 0.00816497 / 2 = 0.02598: after fold 4 two widths are at most 0.06.
     assert replay(spec, run.folds).stopped_at == 4
     once = replace(spec, rule_params=(("patience", 1), ("width", 0.06)))
@@ -104,12 +104,12 @@ def test_the_library_takes_it_by_name_and_as_an_instance() -> None:
     assert outcome.mean_stop == 3
 
 
-def test_a_run_of_it_is_exported_and_imported(run: Run) -> None:
+def test_a_run_of_it_is_exported_and_imported(run: RunRecord) -> None:
     found = read_run(json.dumps(run_document(run)).encode(), "run.json").run
     assert (found.spec, found.moments) == (run.spec, run.moments)
 
 
-def test_its_words_are_made_of_its_parameters(run: Run) -> None:
+def test_its_words_are_made_of_its_parameters(run: RunRecord) -> None:
     assert rule_words(run.spec) == "width 0.06, patience 2"
     assert setting_words(ID, 0.05) == "width 0.05"
     other = replace(run.spec, rule_params=(("patience", 3), ("width", 0.06)))
@@ -119,7 +119,7 @@ def test_its_words_are_made_of_its_parameters(run: Run) -> None:
     assert told == ["steady-width, width 0.06, patience 2", "steady-width, width 0.06, patience 3"]
 
 
-def test_reports_and_texts_for_papers_say_them(run: Run) -> None:
+def test_reports_and_texts_for_papers_say_them(run: RunRecord) -> None:
     assert "width 0.06, patience 2" in run_report(run, {})
     text = describe_runs([run], {}).methods
     assert "the rule 'Steady width': Stops when the interval has been at most so wide" in text
@@ -161,7 +161,7 @@ def test_a_link_that_asks_for_nonsense_is_told_so(app: AppTest) -> None:
 
 @pytest.mark.parametrize("page", ["runs", "replay", "folds", "studies", "learn"])
 @pytest.mark.usefixtures("recorded")  # none, so that there is little to work out
-def test_pages_that_know_rules_show_a_run_of_it(app: AppTest, run: Run, page: str) -> None:
+def test_pages_that_know_rules_show_a_run_of_it(app: AppTest, run: RunRecord, page: str) -> None:
     app.query_params["run"] = run.run_id
     if page == "folds":
         app.query_params["source"] = "My runs"
@@ -169,7 +169,7 @@ def test_pages_that_know_rules_show_a_run_of_it(app: AppTest, run: Run, page: st
     assert not app.exception
 
 
-def test_the_page_of_the_run_has_its_verdict(app: AppTest, run: Run) -> None:
+def test_the_page_of_the_run_has_its_verdict(app: AppTest, run: RunRecord) -> None:
     app.query_params["run"] = run.run_id
     app.run()
     assert not app.exception

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.records.run import Decision, Moment, Run, RunState
+from ecv_core.records.run import Decision, Moment, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result
 
@@ -27,7 +27,7 @@ def a_run(done, *, k=4, only=(), stopped_at=None, state=RunState.RUNNING):
         )
         for n, fold in enumerate(folds, start=1)
     ]
-    return Run(
+    return RunRecord(
         run_id="x",
         spec=RunSpec(dataset="d", algorithm="a", k=k, only_folds=only),
         state=state,

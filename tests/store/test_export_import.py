@@ -23,7 +23,7 @@ from ecv_core.records.run import (
     Energy,
     FoldResult,
     Interval,
-    Run,
+    RunRecord,
     RunState,
     Shared,
     UserScores,
@@ -178,15 +178,15 @@ def results(draw, spec, size: float):
     return tuple(found)
 
 
-def a_run(run_id: str, spec, folds, **more) -> Run:
+def a_run(run_id: str, spec, folds, **more) -> RunRecord:
     began = more.pop("created_at", datetime(2026, 3, 4, tzinfo=UTC))
-    return Run(
+    return RunRecord(
         run_id=run_id, spec=spec, state=RunState.FINISHED, folds=folds, created_at=began, **more
     )
 
 
 @st.composite
-def runs(draw, rule: str, split: str, task: Task) -> Run:
+def runs(draw, rule: str, split: str, task: Task) -> RunRecord:
     """A run as it ends: what its rule said after every fold, and its folds up to the stop."""
     spec = draw(specs(rule, split, task))
     size = draw(st.sampled_from([1.0, 1e-6, AMOUNT]))
@@ -228,7 +228,7 @@ def test_export_then_import_gives_the_same_run(rule, split, data):
     assert run_document(read.run) == document
 
 
-def spoilt(change) -> Run:
+def spoilt(change) -> RunRecord:
     """A run with something in it that no e-fold would read."""
     fold = fold_result(0, 0.3)
     spec = make_spec(dataset="synthetic", algorithm="popular", rule="never")

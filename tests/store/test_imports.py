@@ -8,7 +8,7 @@ import pytest
 
 from ecv_core import stopping
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, origins, read_run
 from ecv_core.store.ownership import active_owners
@@ -21,7 +21,7 @@ def elsewhere():
     spec = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
     folds = tuple(fold_result(index, score) for index, score in enumerate(SCORES))
     moments = tuple(stopping.moments(stopping.rule_for(spec), folds, spec.confidence))
-    return Run(
+    return RunRecord(
         run_id="from-elsewhere",
         spec=spec,
         state=RunState.FINISHED,

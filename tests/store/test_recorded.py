@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.recorded import recorded_runs
@@ -14,7 +14,7 @@ from tests.fake_folds import fold_result
 
 
 def a_run(algorithm):
-    return Run(
+    return RunRecord(
         run_id=f"id-{algorithm}",
         spec=RunSpec(dataset="synthetic", algorithm=algorithm, k=3, params=(("x", 1),)),
         state=RunState.FINISHED,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ecv_core import stopping
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import IntervalKind, Run, RunState
+from ecv_core.records.run import IntervalKind, RunRecord, RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import read_run
 from ecv_core.untrusted import limits
@@ -30,7 +30,7 @@ def finished(scores, **settings):
     )
     folds = tuple(fold_result(index, score) for index, score in enumerate(scores))
     moments = tuple(stopping.moments(stopping.rule_for(spec), folds, spec.confidence))
-    return Run(
+    return RunRecord(
         run_id="0123456789ab",
         spec=spec,
         state=RunState.FINISHED,

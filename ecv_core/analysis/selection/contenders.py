@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ecv_core import models
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.run import Run, Scores
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
@@ -103,7 +103,7 @@ def check_contenders(contenders: Sequence[Scores]) -> None:
             )
 
 
-def contenders_of(runs: Sequence[Run], results: Results) -> list[Scores]:
+def contenders_of(runs: Sequence[RunRecord], results: Results) -> list[Scores]:
     """Runs of one dataset, split and metric, as contenders named by their algorithm.
 
     Args:
@@ -118,7 +118,7 @@ def recorded_contenders() -> dict[str, list[Scores]]:
 
     Raises: InputError for a damaged file.
     """
-    by_dataset: defaultdict[str, list[Run]] = defaultdict(list)
+    by_dataset: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in recorded_runs():
         by_dataset[run.spec.dataset].append(run)
     results = Results(None)

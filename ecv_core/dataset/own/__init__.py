@@ -41,7 +41,7 @@ from ecv_core.dataset._catalogue import About as About  # also for those who tak
 from ecv_core.dataset.layout import NONE, Layout, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, recognise, with_unit
 from ecv_core.dataset.plain import Plain, Report, plain_file
-from ecv_core.dataset.reading import Reading, loss, read_rows, read_samples
+from ecv_core.dataset.reading import FileContent, loss, read_rows, read_samples
 from ecv_core.dataset.ready import CORE, core_rows
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
@@ -154,7 +154,7 @@ def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abo
     return about
 
 
-def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:
+def _about(reading: FileContent, plain: Plain, layout: Layout, sha256: str) -> About:
     data = reading.interactions
     rows = core_rows(data, CORE)
     return About(

@@ -53,7 +53,7 @@ from ecv_core.figures.words import (
     watt_hours_range,
 )
 from ecv_core.records.parameters import listed
-from ecv_core.records.run import Moment, Run, Scores
+from ecv_core.records.run import Moment, RunRecord, Scores
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES, usual_kind
@@ -246,7 +246,7 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
     return " ".join(distinct(specs, words))
 
 
-def energy_sentence(runs: Sequence[Run]) -> str:
+def energy_sentence(runs: Sequence[RunRecord]) -> str:
     """What the folds cost, what was saved, and how both are known."""
     every = [run for run in runs if run.folds]
     ran = with_own_joules(every) or every
@@ -352,7 +352,7 @@ class Description:
     """An entry of everything to be cited."""
 
 
-def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Description:
+def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> Description:
     """One run, or several that are compared.
 
     Args:
@@ -375,7 +375,7 @@ def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Descript
 
 
 def describe_study(
-    cells: pd.DataFrame, runs: Sequence[Run], made_with: Mapping[str, Any], *, alpha: float
+    cells: pd.DataFrame, runs: Sequence[RunRecord], made_with: Mapping[str, Any], *, alpha: float
 ) -> Description:
     """Datasets x algorithms under the paper's rule at one alpha, over every order of the folds.
 
@@ -415,7 +415,11 @@ def describe_study(
 
 
 def describe_advice(
-    found: FoldsAdvice, runs: Sequence[Run], made_with: Mapping[str, Any], *, cost: str = "energy"
+    found: FoldsAdvice,
+    runs: Sequence[RunRecord],
+    made_with: Mapping[str, Any],
+    *,
+    cost: str = "energy",
 ) -> Description:
     """How many folds are enough.
 
@@ -559,7 +563,7 @@ def _orders_sentence(specs: Sequence[RunSpec]) -> str:
     )
 
 
-def _complete_energy_sentence(runs: Sequence[Run]) -> str:
+def _complete_energy_sentence(runs: Sequence[RunRecord]) -> str:
     """Of runs whose stop is imagined, what all folds cost."""
     sentence = energy_sentence(runs)
     return sentence.partition(" Stopping saves ")[0]
@@ -572,7 +576,7 @@ def moment_numbers(moment: Moment) -> list[str]:
     return texts if ends else [*texts, "", ""]
 
 
-def _fold_table(run: Run) -> str:
+def _fold_table(run: RunRecord) -> str:
     if not run.moments:
         return ""
     rows = [[str(moment.n), *moment_numbers(moment)] for moment in run.moments]
@@ -587,7 +591,7 @@ def _fold_table(run: Run) -> str:
     )
 
 
-def _runs_table(runs: Sequence[Run]) -> str:
+def _runs_table(runs: Sequence[RunRecord]) -> str:
     rows = []
     for run in runs:
         at, interval = run.at_stop, uncertainty_after_stop(run) or uncertainty(run)

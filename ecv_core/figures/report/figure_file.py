@@ -45,7 +45,7 @@ from ecv_core.figures.words import (
     run_title,
 )
 from ecv_core.records.errors import InputError, RunError, UnknownName
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.recorded import (
@@ -66,7 +66,7 @@ CURVES = ("p-values", "dimensions", "steps", "board", "spaces")
 
 
 def write_figure(
-    run: str | Run, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
+    run: str | RunRecord, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
 ) -> str:
     """Draw it and write the file, in the form that its name says.
 
@@ -156,7 +156,7 @@ def _curves(name: str, kind: str) -> Make:
     return lambda: curves_figure(steps, across="step")
 
 
-def _recorded(folder: Path) -> list[Run]:
+def _recorded(folder: Path) -> list[RunRecord]:
     """The complete runs of the study, as rows and columns are to come."""
     runs = recorded_study(folder)
     rows = in_order(run.spec.dataset for run in runs)
@@ -166,7 +166,7 @@ def _recorded(folder: Path) -> list[Run]:
     )
 
 
-def _efold(run: Run) -> tuple[Make, str]:
+def _efold(run: RunRecord) -> tuple[Make, str]:
     if not run.folds:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
     make = partial(
@@ -181,7 +181,7 @@ def _efold(run: Run) -> tuple[Make, str]:
 
 
 def _over_orders(
-    kind: str, runs: Sequence[Run], wanted: float, folder: Path, one: Run | None
+    kind: str, runs: Sequence[RunRecord], wanted: float, folder: Path, one: RunRecord | None
 ) -> tuple[Make, str]:
     """What every order of the folds says, at one alpha."""
     if one is not None and not one.whole:
@@ -217,7 +217,7 @@ def _over_orders(
     return partial(heatmap_at, cells, alpha, value=value, scale=scale), title
 
 
-def _others(runs: Sequence[Run], folder: Path) -> list[RuleCurve]:
+def _others(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     """The rules that need users' scores, over the same runs; those without for any left out."""
     own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
     results = Results(own, folder=folder)

@@ -36,7 +36,7 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.records.errors import UnknownName
-from ecv_core.records.run import IntervalKind, Moment, Run, RunState
+from ecv_core.records.run import IntervalKind, Moment, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import command_for
 from ecv_core.store.environment import environment
@@ -48,7 +48,9 @@ MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
 
 
-def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: str = "") -> str:
+def run_report(
+    run: RunRecord, made_with: Mapping[str, Any] | None = None, *, origin: str = ""
+) -> str:
     """One HTML page about a run, finished or not.
 
     Args:
@@ -90,7 +92,7 @@ def run_report(run: Run, made_with: Mapping[str, Any] | None = None, *, origin: 
     )
 
 
-def conclusion(run: Run) -> str:
+def conclusion(run: RunRecord) -> str:
     """What came out, in one or two sentences with their numbers."""
     if not run.folds:
         return f"No fold of {run.k} is finished: the run is {run.state.value}."
@@ -99,7 +101,7 @@ def conclusion(run: Run) -> str:
 
 
 def _numbers(
-    run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
+    run: RunRecord, moments: Sequence[Moment], energy: EnergyFacts, k: int
 ) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
     interval, wherever = interval_said(run)
@@ -141,7 +143,7 @@ def _processor(energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
     ]
 
 
-def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
+def _picture(run: RunRecord, moments: Sequence[Moment], k: int, label: str) -> str:
     """Figure 1 as markup; empty while there is no fold."""
     frame = efold_frame(moments, run.stopped_at)
     if frame.empty:
@@ -162,7 +164,7 @@ Table = tuple[list[str], list[list[str]], str]
 """Headers, rows, caption."""
 
 
-def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
+def _folds(run: RunRecord, moments: Sequence[Moment], label: str) -> Table:
     metered = any(fold.energy.source != "none" for fold in run.folds)
     rows = []
     for moment, fold in list(zip(moments, run.folds, strict=True))[:MOST_ROWS]:
@@ -200,7 +202,7 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
     return headers, rows, caption
 
 
-def _energy(run: Run, energy: EnergyFacts) -> str:
+def _energy(run: RunRecord, energy: EnergyFacts) -> str:
     """How the energy is known, beside what the methods say of it."""
     if energy.source == "none":
         return f"Not known: {SOURCES['none']}."

@@ -31,7 +31,7 @@ from ecv_core.jobs.cluster.node import (
     versions,
 )
 from ecv_core.jobs.executors import Begun, Compute, Computed, Ended, Finished, compute
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError, RunError
 from ecv_core.records.run import Progress
@@ -141,7 +141,7 @@ IDLE_SECONDS = 30.0
 class _UnderWay:
     """A task, from its submission to its end."""
 
-    task: Task
+    task: FoldTask
     progress: Progress
     name: str
     content: Content
@@ -184,7 +184,7 @@ class DaskExecutor:
         self._compute, self._run = compute, run
         self._scope, self._topic = scope, f"ecv-{scope}"
         self._outlives = cluster is None  # the scheduler, and so what it computes for us
-        self._tasks: dict[Task, _UnderWay] = {}
+        self._tasks: dict[FoldTask, _UnderWay] = {}
         self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
         self._sent: set[str] = set()
         self._takers: Mapping[str, Any] = {}
@@ -201,7 +201,7 @@ class DaskExecutor:
 
     # -- what the driver asks -----------------------------------------------------------------
 
-    def submit(self, task: Task, progress: Progress) -> None:
+    def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give it to the scheduler. Raises: InputError where a node lacks the data for good."""
         told = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
         name = hashlib.sha256(f"{told} {task.fold}".encode()).hexdigest()[:32]
@@ -233,7 +233,7 @@ class DaskExecutor:
                 yield from self._outcome(under_way, future)
                 end = time.monotonic()  # only for the first
 
-    def cancel(self, task: Task) -> None:
+    def cancel(self, task: FoldTask) -> None:
         under_way = self._tasks.pop(task, None)
         if under_way is not None and under_way.future is not None and self._answers:
             with suppress(OSError):

@@ -30,7 +30,7 @@ from ecv_core.jobs.executors import (
     node_here,
 )
 from ecv_core.jobs.metering import slurm_joules
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.records import __version__
 from ecv_core.records.errors import Cancelled, EcvError, RunError
 from ecv_core.records.run import FoldResult, Progress
@@ -178,7 +178,7 @@ class Call:
     key: str
     topic: str
     """Under which the node says how far it is."""
-    task: Task
+    task: FoldTask
     compute: Compute
     content: Content
     """The data that it needs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ecv_core.jobs.plan import ScoresKnown, Task, folds_of, next_fold
+from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of, next_fold
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_models, folds_planned
 from ecv_core.store.results import aid_spec
@@ -28,7 +28,7 @@ class RunPlan:
         self._speculate = speculate
         self._has_aids = False  # to see that they are there takes long, and is done once
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
         """The folds before which the rule cannot stop, then so many more as bets."""
         if known.ended(self.spec):
             return []
@@ -46,20 +46,20 @@ class RunPlan:
         least, most = folds_planned(spec)
         sure = max(least, turn + 1)
         tasks = [
-            Task(specs=(self.spec,), fold=fold, bet=at >= sure)
+            FoldTask(specs=(self.spec,), fold=fold, bet=at >= sure)
             for at, fold in enumerate(spec.fold_order[: min(sure + self._speculate, most)])
             if fold not in done
         ]
         return not_yet(tasks, under_way)
 
 
-def not_yet(tasks: Sequence[Task], under_way: Collection[Task]) -> Sequence[Task]:
+def not_yet(tasks: Sequence[FoldTask], under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
     """Those of the tasks whose folds are not computed yet."""
     going = folds_of(under_way)
     return [task for task in tasks if going.isdisjoint(task.folds)] if going else tasks
 
 
-def tasks_of_aids(spec: RunSpec, known: ScoresKnown) -> list[Task]:
+def tasks_of_aids(spec: RunSpec, known: ScoresKnown) -> list[FoldTask]:
     """The folds that a cheap model lacks, the first that lacks some; none where all are there."""
     for name in cheap_models(spec):
         aid = aid_spec(spec, name)
@@ -67,5 +67,5 @@ def tasks_of_aids(spec: RunSpec, known: ScoresKnown) -> list[Task]:
         there = {result.fold for result in folds if result.user_scores}
         if missing := tuple(fold for fold in aid.fold_order if fold not in there):
             asked = replace(aid, only_folds=missing) if there else aid
-            return [Task(specs=(asked,), fold=fold) for fold in missing]
+            return [FoldTask(specs=(asked,), fold=fold) for fold in missing]
     return []

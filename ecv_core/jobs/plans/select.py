@@ -27,7 +27,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.plan import ScoresKnown, Task, folds_of
+from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
@@ -203,7 +203,7 @@ class SelectPlan:
         named = [(run.name, run.spec) for run in record.content.runs]
         return cls(named, _terms(record), speculate=speculate)
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """The first is sure, the others are bets; contenders that share work are in one task.
 
         Raises: InputError where the sure one is of a tracked contender, with how it gets there.
@@ -226,7 +226,7 @@ class SelectPlan:
                 name, spec = self.named[tracked[0]]
                 raise missing(name, spec, index, known.folds(spec))
             asked = tuple(self._asked(each, index, known) for each in places)
-            task = Task(specs=asked, fold=index, bet=not sure)
+            task = FoldTask(specs=asked, fold=index, bet=not sure)
             if asked and not tracked and going.isdisjoint(task.folds):
                 going |= task.folds
                 yield task

@@ -19,10 +19,10 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import ScoresKnown, Task, folds_of, next_fold
+from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of, next_fold
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.records.errors import DatasetError, InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.plans import STUDY, PlannedRun, PlanRecord, keep_plan, stored_plan
@@ -46,7 +46,7 @@ class Cell:
     """One run that a study asks for, and the run that fills its place."""
 
     spec: RunSpec
-    run: Run | None = None
+    run: RunRecord | None = None
     """As it was when it was looked up; None where there is none, or it has been deleted."""
     borrowed: bool = False
     """Whether the run was not started for this study."""
@@ -88,13 +88,13 @@ class StudyPlan:
         """Of runs with these specs; `speculate` as of RunPlan."""
         self._runs = [RunPlan(spec, speculate=speculate) for spec in specs]
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """What the first run is sure to need, then the second, and so on; then what are bets."""
-        going: dict[RunSpec, list[Task]] = {}
+        going: dict[RunSpec, list[FoldTask]] = {}
         for task in under_way:
             going.setdefault(task.specs[0], []).append(task)
         given = folds_of(under_way)  # two may ask for a fold of the same cheap model
-        bets: list[Task] = []
+        bets: list[FoldTask] = []
         for run in list(self._runs):
             tasks = run.next(known, going.get(run.spec, ()))
             if not (tasks or run.spec in going or known.ended(run.spec)):
@@ -169,13 +169,13 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
         yield cell, why
 
 
-def reusable(spec: RunSpec, runs: Iterable[Run]) -> Run | None:
+def reusable(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
     """The first of these runs that answers for this spec; None if there is none."""
     return next((run for run in runs if answers(run, spec)), None)
 
 
 def filled(
-    cells: Iterable[Cell], store: Store, may_go_on: Callable[[Run], bool] = lambda run: True
+    cells: Iterable[Cell], store: Store, may_go_on: Callable[[RunRecord], bool] = lambda run: True
 ) -> list[Cell]:
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
@@ -195,12 +195,12 @@ def filled(
     return found
 
 
-def begun_runs(store: Store, spec: RunSpec) -> list[Run]:
+def begun_runs(store: Store, spec: RunSpec) -> list[RunRecord]:
     """The runs of the database that ask for the same, with or without folds."""
     return [run for run in store.runs_like(spec) if run.spec.same_run(spec)]
 
 
-def answers(run: Run, spec: RunSpec) -> bool:
+def answers(run: RunRecord, spec: RunSpec) -> bool:
     """Whether a run has every score that the spec asks for."""
     if not run.spec.same_scores(spec):
         return False
@@ -231,7 +231,7 @@ def begin(
     cells: Sequence[Cell],
     *,
     started_by: str = "",
-    may_go_on: Callable[[Run], bool] = lambda run: True,
+    may_go_on: Callable[[RunRecord], bool] = lambda run: True,
     place: str = "",
 ) -> str:
     """Keep a study and queue what is missing; gives its id.
@@ -331,13 +331,13 @@ def compute(
     """
     recover(store)
     todo = [cell for cell in cells if not cell.recorded]
-    begun: list[tuple[Cell, Run]] = []
+    begun: list[tuple[Cell, RunRecord]] = []
     done: list[Cell] = []
     for cell in todo:
         same = [run for run in begun_runs(store, cell.spec) if not run.state.active]
         begun += [(cell, max(same, key=lambda run: len(run.folds)))] if same else []
 
-    def ended(run: Run) -> None:
+    def ended(run: RunRecord) -> None:
         for cell in todo:
             if cell.spec.same_run(run.spec):  # and not a cheap model that one is adjusted by
                 if run.state is RunState.FINISHED and cell.path is not None:

@@ -23,11 +23,11 @@ from ecv_core.energy.meter import country
 from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import Task, next_fold
+from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.tracking import Handed, Measured, measure
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
-from ecv_core.records.run import AMOUNT, Energy, FoldResult, Run, RunState
+from ecv_core.records.run import AMOUNT, Energy, FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import begins, expire, lease, leases, one_at_a_time, owner_of
 from ecv_core.store.rows import OUTSIDE
@@ -77,7 +77,7 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     return run_id
 
 
-def go_on(store: Store, run: Run, *, owner: str, full: bool = False) -> str:
+def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> str:
     """Have a run that was cut off go on under this owner; gives its id.
 
     Raises: InputError where somebody was quicker.
@@ -205,7 +205,7 @@ def tell(
     *,
     seconds: float | None = None,
     joules: float | None = None,
-) -> tuple[Run, Measured]:
+) -> tuple[RunRecord, Measured]:
     """Keep a fold that was asked for, with what the rule makes of it.
 
     Args:
@@ -245,7 +245,7 @@ def tell(
         run = store.run(run_id)
         _asked_at(store, run, index)  # somebody else may have told it meanwhile
         book = Book(store, runs=[run], owner=OUTSIDE, says=Says(trouble=refuse))
-        if book.commit(Task(specs=(run.spec,), fold=index), 0, result):
+        if book.commit(FoldTask(specs=(run.spec,), fold=index), 0, result):
             book.finish_whole()
     run = store.run(run_id)
     _forget_files(run, index)
@@ -277,7 +277,7 @@ def _read_table(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
 
 
-def _tracked(store: Store, run_id: str) -> Run:
+def _tracked(store: Store, run_id: str) -> RunRecord:
     run = store.run(run_id)
     if not run.spec.tracked:
         raise InputError(
@@ -287,14 +287,14 @@ def _tracked(store: Store, run_id: str) -> Run:
     return run
 
 
-def _check_not_in_a_loop(run: Run) -> None:
+def _check_not_in_a_loop(run: RunRecord) -> None:
     if run.state.active and not run.outside:
         raise InputError(
             f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
         )
 
 
-def _asked_at(store: Store, run: Run, index: int) -> datetime:
+def _asked_at(store: Store, run: RunRecord, index: int) -> datetime:
     """When a fold was asked for that is to be told now. Raises: InputError where it cannot be."""
     _check_missing(run, index)
     _check_not_in_a_loop(run)
@@ -312,7 +312,7 @@ def _asked_at(store: Store, run: Run, index: int) -> datetime:
     )
 
 
-def _check_missing(run: Run, index: int) -> None:
+def _check_missing(run: RunRecord, index: int) -> None:
     """Refuse a fold that the run does not have, or that is there. Raises: InputError."""
     if index in {fold.fold for fold in (*run.folds, *run.ahead)}:
         raise InputError(f"fold {index} of run {run.run_id} was told before; its scores are kept")
@@ -321,7 +321,7 @@ def _check_missing(run: Run, index: int) -> None:
         raise InputError(f"run {run.run_id} has no fold {index}; its folds are {which}")
 
 
-def _forget_files(run: Run, index: int) -> None:
+def _forget_files(run: RunRecord, index: int) -> None:
     """Delete what was handed out of a fold; after the end of the run, its folder too."""
     folder = folder_of(run.run_id)
     with suppress(OSError):

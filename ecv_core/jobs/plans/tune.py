@@ -27,7 +27,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.plan import ScoresKnown, Task, folds_of
+from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.jobs.plans.select import Standing, compute
 from ecv_core.records.errors import InputError
@@ -50,13 +50,13 @@ class FoldsPlan:
         """Nothing is computed yet.
 
         Args:
-            specs: with a rule that never stops; those of one group must be alike but for parameters.
+            specs: without a stop; those of one group must be alike but for parameters.
             folds: which folds each is to have.
         """
         self._folds = folds
         self._groups = groups(specs)
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """Each fold that somebody of a group lacks, of all of the group who lack it.
 
         Nothing any more once a run has ended without its folds.
@@ -71,7 +71,7 @@ class FoldsPlan:
             for index in self._folds:
                 wanted = [spec for spec in group if index in lacks[spec]]
                 asked = [replace(spec, only_folds=tuple(lacks[spec])) for spec in wanted]
-                task = Task(specs=tuple(asked), fold=index)
+                task = FoldTask(specs=tuple(asked), fold=index)
                 if asked and going.isdisjoint(task.folds):
                     yield task
 
@@ -205,7 +205,7 @@ class DrawPlan:
             higher_is_better=tuning.terms.higher_is_better,
         )
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
         """What the newest configuration lacks; else the next is drawn."""
         self._known = known
         while True:

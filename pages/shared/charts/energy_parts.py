@@ -33,13 +33,6 @@ _COLOURS = {
     WHOLE["plugin"]: _RED,
     MEMORY: _ORANGE,
 }
-_STYLE = """
-<style>
-.ecv-parts { display: flex; height: 10px; border-radius: 5px; overflow: hidden; gap: 1px; }
-.ecv-parts-key { display: flex; flex-wrap: wrap; gap: 0 0.9em; font-size: 0.8rem; margin-top: 3px; }
-.ecv-parts-key i { display: inline-block; width: 0.7em; height: 0.7em; border-radius: 2px; }
-</style>
-"""
 
 
 def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
@@ -77,6 +70,6 @@ def bar_html(parts: Iterable[EnergyPart]) -> str:
         for part, text in told
     )
     return (
-        f'{_STYLE}<div class="ecv-parts" role="img" aria-label="{said}">{bars}</div>'
+        f'<div class="ecv-parts" role="img" aria-label="{said}">{bars}</div>'
         f'<div class="ecv-parts-key">{key}</div>'
     )

@@ -88,7 +88,7 @@ def topic(kind: str, ids: Sequence[str] = ()) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class Feed:
     """What all who watch are shown alike."""
 
     name: str
@@ -103,7 +103,7 @@ class Shared:
 class Grant:
     """That a session is told a content. The session alone keeps it, so that it ends with that."""
 
-    content: Shared
+    content: Feed
     token: str = field(default_factory=lambda: token_urlsafe(16))
 
 
@@ -136,9 +136,9 @@ class Events:
     _seldom: Going | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
-    _made: Mapping[Shared, _Made] = field(default_factory=dict)
+    _made: Mapping[Feed, _Made] = field(default_factory=dict)
 
-    def grant(self, content: Shared) -> Grant:
+    def grant(self, content: Feed) -> Grant:
         """A token of the content, for the session of somebody who may see it."""
         grant = Grant(content)
         self._grants[grant.token] = grant
@@ -191,11 +191,11 @@ class Events:
         """Its tokens that have not ended."""
         return [grant for one in page.tokens if (grant := self._grants.get(one)) is not None]
 
-    def _look(self, contents: Collection[Shared]) -> tuple[Going, dict[Shared, _Made]]:
+    def _look(self, contents: Collection[Feed]) -> tuple[Going, dict[Feed, _Made]]:
         now = going_on(store())
         return now, {content: self._make(content, now) for content in contents}
 
-    def _make(self, content: Shared, now: Going) -> _Made:
+    def _make(self, content: Feed, now: Going) -> _Made:
         last = self._made.get(content)
         versions = [self.version(topic, now) for topic in content.topics]
         if last is not None and last.versions == versions:

@@ -11,7 +11,7 @@ import streamlit as st
 from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
@@ -73,7 +73,7 @@ def just_arrived() -> bool:
     return bool(st.session_state.pop(_ARRIVED, False))
 
 
-def progress_of(run: Run) -> tuple[float, str]:
+def progress_of(run: RunRecord) -> tuple[float, str]:
     """How far an active run is, as a share of its folds and in words."""
     k, done = run.k, len(run.folds)
     if run.state is RunState.QUEUED:
@@ -141,7 +141,7 @@ def _first() -> dict[str, object] | None:
     )
 
 
-def _data(run: Run, part: float, words: str) -> dict[str, object]:
+def _data(run: RunRecord, part: float, words: str) -> dict[str, object]:
     computes = run.state is RunState.RUNNING
     remaining = remaining_seconds(run) if computes else None
     return {
@@ -154,7 +154,7 @@ def _data(run: Run, part: float, words: str) -> dict[str, object]:
     }
 
 
-def _tab_title(run: Run) -> str:
+def _tab_title(run: RunRecord) -> str:
     at = f"{min(len(run.folds) + 1, run.k)}/{run.k}"
     return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)}"
 
@@ -165,9 +165,9 @@ def _row() -> DeltaGenerator:
     )
 
 
-def _kept() -> Run | None:
+def _kept() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
-    kept: Run | None = st.session_state.get(_KEPT)
+    kept: RunRecord | None = st.session_state.get(_KEPT)
     if kept and st.query_params.get("run") in (kept.run_id, kept.group):
         return kept
     st.session_state.pop(_KEPT, None)
@@ -187,7 +187,7 @@ def _over() -> None:
         _progress_bar("", _data(run, part, " · ".join(words)))
 
 
-def _queue(waiting: list[Run]) -> None:
+def _queue(waiting: list[RunRecord]) -> None:
     with st.popover(f"{len(waiting)} waiting", icon=":material/hourglass_empty:", key="queue"):
         for run in waiting[:_LISTED]:
             with st.container(
@@ -200,7 +200,7 @@ def _queue(waiting: list[Run]) -> None:
             st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
 
 
-def _mine(run: Run) -> bool:
+def _mine(run: RunRecord) -> bool:
     """Whether whoever looks may cancel it."""
     return acting().may(Action.CANCEL, run.started_by)
 

@@ -11,7 +11,7 @@ import streamlit as st
 from ecv_core.energy.meter import SOURCES
 from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import ListedRun
 from pages.shared.address.navigation import COMPARE, VIEW
@@ -24,11 +24,11 @@ from pages.shared.widgets.glossary import glossary_link
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
 
-Known = ListedRun | Run
+Known = ListedRun | RunRecord
 """What one chooses from: own runs as rows of the list, recorded ones whole."""
 
 
-def opened_runs() -> list[Run]:
+def opened_runs() -> list[RunRecord]:
     """The runs that the address names, in the order of their start; none without a name.
 
     `?run=` holds a group's id, or any run's.
@@ -50,14 +50,14 @@ def opened_runs() -> list[Run]:
     return runs
 
 
-def whole(run: Known) -> Run:
+def whole(run: Known) -> RunRecord:
     """The run with its folds. Raises: InputError if it was deleted meanwhile; StoreError."""
-    return run if isinstance(run, Run) else store().run(run.run_id)
+    return run if isinstance(run, RunRecord) else store().run(run.run_id)
 
 
 def folds_done(run: Known) -> int:
     """How many folds it has so far."""
-    return len(run.folds if isinstance(run, Run) else run.scores)
+    return len(run.folds if isinstance(run, RunRecord) else run.scores)
 
 
 def comparison_of(keys: Sequence[str]) -> dict[str, str]:
@@ -65,7 +65,7 @@ def comparison_of(keys: Sequence[str]) -> dict[str, str]:
     return {VIEW: COMPARE, COMPARED: ",".join(keys)}
 
 
-def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
+def elapsed_seconds(run: RunRecord, at: datetime | None = None) -> float:
     """Computing time: that of the finished folds and of the one that is running."""
     done = run.seconds
     if run.progress is not None:
@@ -73,7 +73,7 @@ def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
     return done
 
 
-def remaining_seconds(run: Run) -> float | None:
+def remaining_seconds(run: RunRecord) -> float | None:
     """At most this long to the last fold, at the mean pace so far.
 
     None before the first fold, and while it waits: for a fold of others, a quiet machine, a node.

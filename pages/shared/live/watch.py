@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.store.engine import database_url
 from ecv_core.store.going import Going, going_on
 from ecv_core.store.store import Store
-from pages.shared.live.events import SERVER, Grant, Shared, events
+from pages.shared.live.events import SERVER, Feed, Grant, events
 from pages.shared.live.state import made_once, sentences, store
 from pages.shared.widgets.component import component
 
@@ -82,7 +82,7 @@ def shared(
 
     grants = _grants()
     if name not in grants:
-        grants[name] = events.grant(Shared(name, tuple(of), made))
+        grants[name] = events.grant(Feed(name, tuple(of), made))
     if (tokens := _tokens.get()) is not None:
         tokens.append(grants[name].token)
     return {"shared": name, "moment": watch().now().moment, **(make() or {})}
@@ -147,7 +147,7 @@ class Watch:
 
     _store: Store
     _stages: object = None
-    _runs: list[Run] = field(default_factory=list)
+    _runs: list[RunRecord] = field(default_factory=list)
 
     def page_begins(self) -> Going:
         """What goes on now: all that the page which begins here is drawn from. Raises: StoreError.
@@ -168,7 +168,7 @@ class Watch:
         now = _drawn_from.get()
         return self.look() if now is None else now
 
-    def active(self) -> list[Run]:
+    def active(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
         now = self.now()
         if now.stages != self._stages:
@@ -176,7 +176,7 @@ class Watch:
         at = {run.run_id: run.progress for run in now.runs}
         return [replace(run, progress=at.get(run.run_id)) for run in self._runs]
 
-    def group(self, group_id: str) -> list[Run]:
+    def group(self, group_id: str) -> list[RunRecord]:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
         of_group = [run for run in self.now().runs if run.group == group_id]
         runs = [run for run in self.active() if run.group == group_id]

@@ -10,7 +10,7 @@ from streamlit.typing import UploadedFile
 
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, in_order, titles_of
 from ecv_core.jobs.rights import Action
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
@@ -105,8 +105,8 @@ def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator
 
 
 def pick_runs(
-    runs: Sequence[Run], offered: Sequence[RunSpec] = (), *, prefix: str = ""
-) -> list[Run]:
+    runs: Sequence[RunRecord], offered: Sequence[RunSpec] = (), *, prefix: str = ""
+) -> list[RunRecord]:
     """The runs of the datasets and algorithms that are picked, in the order of both; all at first.
 
     Args:
@@ -127,7 +127,7 @@ def pick_runs(
     )
 
 
-def ordered(runs: Iterable[Run]) -> list[Run]:
+def ordered(runs: Iterable[RunRecord]) -> list[RunRecord]:
     """By dataset and then by algorithm, in the order of both."""
     found = list(runs)
     names = in_order(name for run in found for name in (run.spec.dataset, run.spec.algorithm))
@@ -136,7 +136,7 @@ def ordered(runs: Iterable[Run]) -> list[Run]:
     )
 
 
-def runs_words(runs: Sequence[Run]) -> str:
+def runs_words(runs: Sequence[RunRecord]) -> str:
     """'**46 runs**: 6 datasets, 8 algorithms, seed 42', as Markdown."""
     rows = len({run.spec.dataset for run in runs})
     columns = len({run.spec.algorithm for run in runs})

@@ -12,7 +12,7 @@ import ecv_core.dataset as datasets
 from ecv_core.figures.report.describe import Description
 from ecv_core.figures.report.latex import PAPER_NAMES, PAPER_URL
 from ecv_core.figures.words import dataset_title
-from ecv_core.records.run import Run
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import Role, RunSpec
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
@@ -82,7 +82,7 @@ def _folds(specs: Iterable[RunSpec], key: str) -> None:
             st.caption(escaped(f"{title} is not on this machine, so its folds are not either."))
 
 
-def made_with(runs: Sequence[Run]) -> Mapping[str, Any]:
+def made_with(runs: Sequence[RunRecord]) -> Mapping[str, Any]:
     """The environment that all these runs share; where they differ it says so instead."""
     imported = origins(store())
     found: list[Mapping[str, Any]] = []

@@ -8,7 +8,6 @@ import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
-from ecv_core.figures.palette import OVER_A_PAGE
 from ecv_core.figures.words import alpha_text
 from pages.shared.address.link import step_from_link
 from pages.shared.live.state import KEPT
@@ -66,15 +65,6 @@ def numbers(
 KEY = "explore_alpha"
 SLIDER = "alpha"
 USUAL_ALPHA = 1e-4
-_BOX = "explore-slider"
-_STICKY = f"""
-<style>
-[data-testid="stLayoutWrapper"]:has(> .st-key-{_BOX}) {{
-  position: sticky; top: 3.25rem; z-index: 20; padding: 0.25rem 0 0.75rem;
-  background: {OVER_A_PAGE};
-}}
-</style>
-"""
 
 
 def alpha_slider(
@@ -94,8 +84,6 @@ def alpha_slider(
         key: of the widget, and in the address.
         name: what figures and numbers know it by.
     """
-    if key == KEY:
-        st.html(_STICKY)
     step_from_link(key, alphas, alpha_text)
     _slider(alphas, usual, key, name, below)
 
@@ -120,7 +108,7 @@ def _slider(
         before = float(st.session_state[key])
         same_scale = alphas[0] <= before <= alphas[-1]
         st.session_state[key] = nearest(alphas, before) if same_scale else usual
-    box = _BOX if key == KEY else f"{name}-box"
+    box = "explore-slider" if key == KEY else f"{name}-box"
     with st.container(key=box):
         alpha = st.select_slider(
             "alpha: left spends more and is more certain, right saves more",

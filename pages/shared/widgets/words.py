@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from ecv_core.figures.words import metric_label, run_title
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
 
 STATES: dict[RunState, tuple[str, str]] = {
@@ -40,7 +40,7 @@ def ago(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
 
 
-def run_label(run: Run | ListedRun) -> str:
+def run_label(run: RunRecord | ListedRun) -> str:
     """How a choice of own runs, and so the address, names a run.
 
     Never changes and is never another run's: Streamlit knows a choice by its label.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Run, RunState, UserScores
+from ecv_core.records.run import RunRecord, RunState, UserScores
 from tests.fake_folds import fold_result
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ def a_run():
     def make(split, algorithm, metrics, *, dataset="synthetic", **settings):
         spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, full=True, **settings)
         folds = [replace(fold_result(fold, 0.0), metrics=metrics) for fold in range(spec.k)]
-        return Run(
+        return RunRecord(
             run_id=f"{dataset}-{algorithm}-{split}-{spec.k}",
             spec=spec,
             state=RunState.FINISHED,

@@ -8,10 +8,10 @@ from ecv_core.dataset.layout import Layout, TimeUnit
 from ecv_core.dataset.own import recognised
 from ecv_core.dataset.own.recognise import look_again
 from ecv_core.dataset.plain import no_report, plain_file
-from ecv_core.dataset.reading import Reading, read_rows
+from ecv_core.dataset.reading import FileContent, read_rows
 from ecv_core.untrusted import bounded
 
-Read = Callable[..., tuple[Layout, Reading]]
+Read = Callable[..., tuple[Layout, FileContent]]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def read_path(
     columns: Mapping[str, str] | None = None,
     unit: TimeUnit | None = None,
     **corrected: object,
-) -> tuple[Layout, Reading]:
+) -> tuple[Layout, FileContent]:
     plain = plain_file(source, source.name, source.parent, no_report)
     layout = recognised(plain, columns or {}, unit).layout
     if corrected and {name: getattr(layout, name) for name in corrected} != corrected:
@@ -51,7 +51,7 @@ def read_path(
     return layout, read_rows(plain, layout, "mine", no_report)
 
 
-def rows_of(reading: Reading) -> list[tuple[object, ...]]:
+def rows_of(reading: FileContent) -> list[tuple[object, ...]]:
     """(user, item[, rating][, timestamp][, basket]) of each interaction, in the file's order."""
     data = reading.interactions
     columns: list[list[object]] = [

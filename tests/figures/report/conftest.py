@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 from ecv_core.stopping import MomentsAgain
 
 
@@ -32,7 +32,7 @@ def a_run():
             **{"dataset": "synthetic", "algorithm": "item-knn", "alpha": 1e-4, "k": 10} | settings
         )
         folds = tuple(fold_result(i, score, source) for i, score in enumerate(scores))
-        return Run(
+        return RunRecord(
             run_id="0123456789ab",
             spec=spec,
             state=RunState.FINISHED,

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from ecv_core.figures.report.describe import describe_runs, energy_sentence
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 from ecv_core.stopping import Never, moments
 
 
-def a_tracked_run() -> Run:
+def a_tracked_run() -> RunRecord:
     spec = make_spec(dataset="synthetic", algorithm="my model", tracked=True, k=3, rule="never")
     folds = tuple(
         FoldResult(
@@ -27,7 +27,7 @@ def a_tracked_run() -> Run:
         )
         for fold in range(3)
     )
-    return Run(
+    return RunRecord(
         run_id="abc",
         spec=spec,
         state=RunState.FINISHED,

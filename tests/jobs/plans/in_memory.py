@@ -9,8 +9,8 @@ from itertools import islice
 from random import Random
 
 from ecv_core import stopping
-from ecv_core.jobs.plan import Plan, Task
-from ecv_core.records.run import FoldResult, Run, RunState
+from ecv_core.jobs.plan import FoldTask, Plan
+from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -21,12 +21,12 @@ class InMemory:
     """What a plan looks at."""
 
     def __init__(self) -> None:
-        self.runs: dict[RunSpec, Run] = {}
+        self.runs: dict[RunSpec, RunRecord] = {}
         self.failed: set[RunSpec] = set()
         self.elsewhere: dict[tuple[RunSpec, int], FoldResult] = {}
         """Folds that no run of the plan has."""
 
-    def run(self, spec: RunSpec) -> Run | None:
+    def run(self, spec: RunSpec) -> RunRecord | None:
         return self.runs.get(_bare(spec))
 
     def ended(self, spec: RunSpec) -> bool:
@@ -39,7 +39,7 @@ class InMemory:
 
     def put(self, spec: RunSpec, result: FoldResult) -> None:
         """Keep a fold of a run, and where its rule has stopped it."""
-        run = self.runs.get(_bare(spec)) or Run(
+        run = self.runs.get(_bare(spec)) or RunRecord(
             run_id=str(len(self.runs)), spec=spec, state=RunState.RUNNING, folds=(), created_at=NOW
         )
         folds = (*run.folds, result)
@@ -70,7 +70,7 @@ def played(
         random: which of them is finished next.
     """
     known, random = known or InMemory(), random or Random(0)
-    under_way: list[Task] = []
+    under_way: list[FoldTask] = []
     done: list[tuple[RunSpec, int]] = []
     while True:
         while free := places - len(under_way):
@@ -88,6 +88,6 @@ def played(
             done.append((_bare(spec), task.fold))
 
 
-def sure(tasks: Iterable[Task]) -> list[Task]:
+def sure(tasks: Iterable[FoldTask]) -> list[FoldTask]:
     """Those of what a plan gives that are no bet."""
     return [task for task in tasks if not task.bet]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
@@ -52,7 +52,7 @@ def test_it_waits_for_the_folds_that_are_under_way() -> None:
     plan = RunPlan(SPEC)
     tasks = sure(plan.next(InMemory(), ()))
     # the rule cannot stop before its third fold, so these are sure to be needed
-    assert tasks == [Task(specs=(SPEC,), fold=index) for index in range(SPEC.min_folds)]
+    assert tasks == [FoldTask(specs=(SPEC,), fold=index) for index in range(SPEC.min_folds)]
     assert sure(plan.next(InMemory(), tuple(tasks))) == []
 
 

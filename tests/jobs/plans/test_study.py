@@ -19,7 +19,7 @@ from ecv_core.jobs.manager import Queue
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
 from ecv_core.records.errors import InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, Run, RunState, UserScores
+from ecv_core.records.run import FoldResult, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import interrupt
 from ecv_core.store.recorded import (
@@ -53,7 +53,7 @@ def two_cells(folder: Path) -> list[Cell]:
     return planned(["synthetic"], ["popular", "item-knn"], folder=folder, seed=42, full=True)
 
 
-def runs_of(computed: Iterable[Cell]) -> list[Run]:
+def runs_of(computed: Iterable[Cell]) -> list[RunRecord]:
     return [cell.run for cell in computed if cell.run is not None]
 
 

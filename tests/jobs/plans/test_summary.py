@@ -9,7 +9,7 @@ from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS
 from ecv_core.figures.study_summary import scores_frame, summary, systems_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.study import PAPER_DATASETS, of_the_paper
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.store import open_store
 from tests.fake_folds import fold_result
 
@@ -19,7 +19,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 SCORE = 0.041
 
 
-def a_run(algorithm: str, scores: Sequence[float], stopped_at: int | None = None) -> Run:
+def a_run(algorithm: str, scores: Sequence[float], stopped_at: int | None = None) -> RunRecord:
     store = open_store()
     spec = make_spec(dataset="synthetic", algorithm=algorithm, k=5, full=stopped_at is None)
     run_id = store.create([spec], owner="me")[0]

@@ -6,7 +6,7 @@ import pytest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import Queue
-from ecv_core.jobs.rights import Acting, Actor, Handling, Limits, Mode, PersonRole, Settings
+from ecv_core.jobs.rights import AccessSettings, Acting, Actor, Handling, Limits, Mode, PersonRole
 from ecv_core.records.run import RunState
 from ecv_core.store.engine import database_url
 from ecv_core.store.quota import Quota
@@ -36,7 +36,7 @@ def store() -> Store:
 
 @pytest.fixture
 def act(store: Store) -> Callable[[Actor], Acting]:
-    known = Settings(mode=Mode.PUBLIC, limits=LIMITS)
+    known = AccessSettings(mode=Mode.PUBLIC, limits=LIMITS)
     return lambda actor: Acting(store, lambda: Waiting(store), actor, known)
 
 

@@ -10,7 +10,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.study import Cell, look
 from ecv_core.jobs.rights import OWNER
 from ecv_core.records.errors import RightsError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import moments, rule_for
 from ecv_core.store.imports import RunFile
 from ecv_core.store.listing import Label, label_runs
@@ -25,7 +25,7 @@ TERMS = Terms(k=5, confidence=0.95, indifference=0.0, until="winner", higher_is_
 
 
 def an_imported_run():
-    run = Run(
+    run = RunRecord(
         run_id="elsewhere",
         spec=SPEC,
         state=RunState.FINISHED,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core.jobs.rights import OWNER, Mode, PersonRole, Settings, member, settings, visitor
+from ecv_core.jobs.rights import OWNER, AccessSettings, Mode, PersonRole, member, settings, visitor
 from ecv_core.records.errors import InputError
 
 ISSUER = "https://id.example.org"
@@ -18,7 +18,7 @@ def nothing_set(monkeypatch):
 
 
 def test_nothing_set_is_one_person_without_a_limit():
-    assert settings() == Settings()
+    assert settings() == AccessSettings()
     assert settings().mode is Mode.PRIVATE
     assert settings().seconds_per_run is None
     assert OWNER.role is PersonRole.OWNER
