@@ -3,6 +3,7 @@
 python -m benchmarks.growth [--sizes 1e5,1e6,1e7] [--models popular,item-knn,implicit-mf]
 python -m benchmarks.growth --plot
 python -m benchmarks.growth --others [--millions 1,2,4,8] [--rows 5000000] [--runs 2000]
+python -m benchmarks.growth --users 1000000
 
 Every model on `synthetic-large` of each size, in a fresh process: wall seconds to make the data,
 prune, split, fit, rank and store one fold of ten, all seconds of the processor, and peak memory;
@@ -16,6 +17,10 @@ the least of three, and the peak of what is allocated beyond the interactions (t
 made ones. A CSV of so many rows: what `add` takes in a fresh process; of 5 million at most 30 s and
 3 GB. So many runs of ten folds of ml-100k with scores per user: MB of the SQLite file, of 2,000
 at most 250, and milliseconds to commit a fold and to read its scores.
+
+`--users`: a selection of five made contenders over ten folds with eight scores of each of so many
+users, until their order is certain: seconds of each round, most of all asked 5, and peak memory, of
+which at most 2 GB.
 """
 
 from __future__ import annotations
@@ -43,8 +48,11 @@ from ecv_core.dataset import available, entry, synthetic
 from ecv_core.dataset.ready import prepare
 from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.executors import Here, Results
+from ecv_core.jobs.plans import select
 from ecv_core.records.interactions import Interactions
-from ecv_core.records.run import RunState
+from ecv_core.records.run import Energy, FoldResult, Progress, RunState, UserScores
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import open_store
 
 REPEATS, FOLDS = 3, 10
@@ -170,6 +178,59 @@ def print_runs(many: int) -> None:
     )
 
 
+def print_selection(users: int) -> None:
+    """Seconds of each round of a selection where computing costs nothing, and the peak memory."""
+    names = ("popular", "item-knn", "user-knn", "ease", "rp3beta")
+    levels = dict(zip(names, 0.3 + 1e-5 * np.arange(5), strict=True))  # users tell 3e-5 in a fold
+    tastes = np.random.default_rng(0).normal(0, 0.1, users).astype(np.float32)
+    metrics = tuple(f"{name}@10" for name in ("ndcg", "recall", "precision", "hit", "mrr", "map"))
+    metrics += ("ndcg@5", "ndcg@20")
+
+    def made_up(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+        for place, spec in enumerate(specs):
+            rng = np.random.default_rng([index, list(levels).index(spec.algorithm)])
+            drawn = (tastes + rng.normal(levels[spec.algorithm], 0.02, users)).astype(np.float32)
+            values = np.repeat(np.clip(drawn, 0, 1)[:, None], len(metrics), axis=1)
+            means = dict(zip(metrics, values.mean(axis=0).astype(float), strict=True))
+            yield (
+                place,
+                FoldResult(
+                    fold=index,
+                    score=means["ndcg@10"],
+                    metrics=means,
+                    users=users,
+                    fit_seconds=0,
+                    evaluate_seconds=0,
+                    total_seconds=0,
+                    energy=Energy.none(),
+                    user_scores=UserScores(
+                        users=np.arange(users, dtype=np.int32), metrics=metrics, values=values
+                    ),
+                ),
+            )
+
+    rounds = [time.perf_counter()]
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{Path(folder) / 'runs.sqlite'}")
+        named = select.named_contenders("synthetic", list(levels), k=FOLDS)
+        terms = select.terms_for(named[0][1], until="order")
+        executor = Here(made_up)
+        select.compute(
+            store,
+            named,
+            terms,
+            executor=executor,
+            on_fold=lambda standing: rounds.append(time.perf_counter()),
+        )
+    took = np.diff(rounds)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{users:,} users, five contenders: {len(took)} folds in {took.sum():.0f} s, a fold "
+        f"{np.median(took):.1f} s (median), at most {took.max():.1f} s; {memory:,.0f} MB at most"
+    )
+    print("seconds of each:", " ".join(f"{one:.1f}" for one in took))
+
+
 MODELS = "popular,item-knn,implicit-mf"
 STAGES = ("make", "prune", "split", "fit", "rank", "store")
 
@@ -289,11 +350,14 @@ def main() -> None:
     parser.add_argument("--millions", default="1,2,4,8")
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--users", type=int)
     asked = parser.parse_args()
     if asked.one:
         return print_model(int(asked.one[0]), asked.one[1])
     if asked.plot:
         return draw()
+    if asked.users:
+        return print_selection(asked.users)
     if not asked.others:
         sizes = [int(float(size)) for size in asked.sizes.split(",")]
         return print_models(sizes, asked.models.split(","))

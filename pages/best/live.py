@@ -16,6 +16,7 @@ from ecv_core.jobs.rights import Action
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
+from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection
 from pages.best.show import Shown, show, space
 from pages.folds.choice import OWN
@@ -42,8 +43,8 @@ def live(selection_id: str) -> None:
     manager()  # marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
     where = _where(_runs(selection_id))  # first, so that what comes after it is seen to be newer
-    scores = results_of(store(), record)
-    now = SelectPlan.of(record).standing(scores)
+    plan, scores = _plan_and_scores(selection_id)
+    now = plan.standing(scores)
     titles = [contender_title(one.name) for one in now.contenders]
     if not now.decided:
         follow(
@@ -143,6 +144,13 @@ def _doing(title: str, run: RunRecord) -> str:
     return f"{what}: {escaped(run.progress.phase)}{part}"
 
 
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _plan_and_scores(selection_id: str) -> tuple[SelectPlan, Results]:
+    """Both keep what they have read and compared: after a fold only what is new of it is."""
+    record = stored_plan(store(), SELECTION, selection_id)
+    return SelectPlan.of(record), results_of(store(), record)
+
+
 def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
     """Why nothing is computed, and how it goes on."""
     said = "Nothing has been computed yet."
@@ -152,8 +160,8 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
         said += f": {escaped(run.error)}" if run.error else ". Finished folds are kept."
     st.markdown(said, width="content")
     record = stored_plan(store(), SELECTION, selection_id)
-    scores = results_of(store(), record)
-    now = SelectPlan.of(record).standing(scores)
+    plan, scores = _plan_and_scores(selection_id)
+    now = plan.standing(scores)
     if now.needed is not None and now.named[now.needed[0]][1].tracked:
         name, spec = now.named[now.needed[0]]
         said = sentence(missing(name, spec, now.needed[1], scores.folds(spec)))

@@ -246,8 +246,8 @@ class SelectPlan:
         """
         contenders = tuple(self._contenders(known))
         check_contenders(contenders)
-        self._paired = PairedScores(contenders, before=self._paired)
-        followed = follow(contenders, range(self.terms.k), self.terms, self._paired)
+        self._paired = paired = PairedScores(contenders, before=self._paired)
+        followed = follow(contenders, range(self.terms.k), self.terms, paired)
         spent = joules_of(contenders, followed.ran)
         played = None
         if followed.verdict is not None:
