@@ -125,7 +125,11 @@ def _said(run: RunRecord, at: Moment, half: str) -> str:
     if run.stopped_early:
         rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
         meaning = rule.meaning if rule else ""
-        meaning = meaning or f"satisfies the rule {rule.title if rule else run.spec.rule}"
+        interval, _ = interval_said(run)
+        wide = interval is not None and interval.width > 0.2 * abs(at.mean)  # ± a tenth of it
+        if not meaning or (wide and meaning.startswith("has settled")):
+            meaning = f"satisfies the rule {rule.title if rule else run.spec.rule}"
+            meaning += ", yet is uncertain" if wide else ""
         text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
         if run.doubt:
             text = f"Stopped after {at.n} of {k} folds: the mean is {at.mean:.4f}."
