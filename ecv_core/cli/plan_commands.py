@@ -154,8 +154,8 @@ def study_command(options: argparse.Namespace) -> None:
 def _result(run: RunRecord) -> str:
     """What a run found, as a line."""
     at = run.at_stop
-    mean = "" if at is None else f": {metric_label(run.spec)} {at.mean:.4f}"
-    return f"{run.run_id} {_name(run.spec)}{mean}, {run.folds_used} of {run.k} folds"
+    mean = "" if at is None else f": {metric_label(run.spec)} {at.mean:.4f} over {at.n} of {run.k}"
+    return f"{run.run_id} {_name(run.spec)}{mean} folds, {len(run.folds)} run"
 
 
 def _stopping(options: argparse.Namespace) -> dict[str, Any]:

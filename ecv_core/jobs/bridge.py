@@ -155,7 +155,7 @@ def fit(
 
 def _last_line(said: str) -> str:
     lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it ended without a word"
+    return lines[-1].strip() if lines else "it was killed, perhaps for want of memory"
 
 
 def _value(given: ParamValue) -> object:

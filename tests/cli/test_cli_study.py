@@ -57,7 +57,9 @@ def test_a_study_is_in_the_database_and_changes_no_recorded_run(capsys):
     assert "2 runs, 2 to compute" in captured.err
     runs = open_store().runs()
     assert {run.spec.algorithm: len(run.folds) for run in runs} == {"popular": 10, "item-knn": 10}
-    assert {line.split()[0] for line in captured.out.splitlines()} == {run.run_id for run in runs}
+    lines = captured.out.splitlines()
+    assert {line.split()[0] for line in lines} == {run.run_id for run in runs}
+    assert all(line.endswith(" of 10 folds, 10 run") for line in lines)  # not only to the stop
     assert main(asked) == 0
     captured = capsys.readouterr()
     assert "2 runs, 0 to compute" in captured.err

@@ -33,6 +33,8 @@ if job["model"] == "Nobody":
     sys.exit(2)
 if job["model"] == "Broken":
     raise ValueError("singular matrix")
+if job["model"] == "Large":
+    os.kill(os.getpid(), 9)
 def end():
     sys.stdin.read()
     os._exit(1)
@@ -118,6 +120,8 @@ def test_what_the_library_refuses_is_bad_input_and_leaves_no_run(log, capsys):
 def test_what_fails_in_the_library_says_its_last_line(log, capsys):
     code, _, err = said_of(capsys, "cornac", "Broken", *SMALL)
     assert (code, err) == (1, "error: Cornac Broken: ValueError: singular matrix\n")
+    code, _, err = said_of(capsys, "cornac", "Large", *SMALL)  # as out of memory
+    assert (code, err) == (1, "error: Cornac Large: it was killed, perhaps for want of memory\n")
 
 
 @pytest.mark.parametrize(
