@@ -13,11 +13,20 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.figures.papers import _OURS, NOT_HERE, _power, markdown, papers, reproduced, tables
+from ecv_core.figures.papers import (
+    _OURS,
+    NOT_HERE,
+    _power,
+    _splits,
+    markdown,
+    papers,
+    reproduced,
+    tables,
+)
 from ecv_core.records.interactions import Part
 from ecv_core.records.places import SHIPPED
 from ecv_core.splits import SPLITS, fold_parts, split
-from ecv_core.store.recorded import FOLDER
+from ecv_core.store.recorded import FOLDER, recorded_runs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 FILE = tomllib.loads((SHIPPED / "papers.toml").read_text("utf-8"))
@@ -175,6 +184,17 @@ def test_places_moved_are_those_of_the_scores_that_the_paper_prints():
                     f"{data} places moved by {metric.rstrip(';')} against leave-last-item"
                 ]
                 assert up == int(moved[name].split(" | ")[at - 1]), (title, name, at)
+
+
+def test_a_place_is_one_of_all_seven_models(monkeypatch):
+    assert len(_splits()["ta-feng, ndcg@10, places"]) == 7
+    six = [
+        run for run in recorded_runs(FOLDER / "sampled" / "splits") if run.spec.algorithm != "ngcf"
+    ]
+    monkeypatch.setattr("ecv_core.figures.papers.recorded_runs", lambda _: six)
+    frames = _splits()
+    assert len(frames["ta-feng, ndcg@10"]) == 6
+    assert frames["ta-feng, ndcg@10, places"].empty
 
 
 def test_two_of_17_papers_split_at_one_point_in_time():
