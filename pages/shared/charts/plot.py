@@ -1,7 +1,7 @@
 """A Plotly figure on a page, drawn in place: no flicker when a fold arrives, zoom kept.
 
 `st.plotly_chart` makes a new node for every change of its data (Streamlit issue 8782), so this is
-a small component that calls `Plotly.react`, of a plotly.js with the traces that pages draw.
+a small component that calls `Plotly.react` with the plotly.js of the installed plotly package.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit as st
@@ -33,8 +35,8 @@ from pages.shared.live.tabs import tabs
 
 log = logging.getLogger(__name__)
 
-PLOTLY = "plotly-cartesian-4.1.1.min.js"
-"""plotly.js without maps and 3D, a third of it all; a newer one has another name, as it is kept."""
+PLOTLY = f"plotly-{version('plotly')}.min.js"
+"""Address of plotly.js: browsers keep it, and a newer one has another."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -162,5 +164,9 @@ def _end_with_the_terminal() -> Iterator[None]:
 
 
 async def _plotly(_request: Request) -> Response:
-    file = Path(__file__).parents[1] / "charts" / PLOTLY
+    """plotly.js as the installed plotly package has it."""
+    spec = find_spec("plotly")  # where it is, without the time that importing it takes
+    assert spec is not None
+    assert spec.origin is not None
+    file = Path(spec.origin).parent / "package_data" / "plotly.min.js"
     return FileResponse(file, media_type="text/javascript", headers={"Cache-Control": _FOREVER})
