@@ -1,7 +1,7 @@
 """What a wheel holds: the package, the dashboard as ecv_core/dashboard, what is small of data/.
 
-Recorded tunings stay in the project, three quarters of its data, and so does what only scripts and
-tests read.
+Recorded tunings stay in the project, three quarters of its data, and so does what no page or command
+reads.
 """
 
 import re
@@ -11,14 +11,16 @@ from pathlib import Path
 from setuptools import find_namespace_packages, find_packages, setup
 
 DATA = Path("data")
-LEFT_OUT = {"tunings", "protocols", "unstable"}
-"""Folders of data/recorded."""
+LEFT_OUT = [
+    DATA / "recorded" / name
+    for name in ("tunings", "unstable", "sampled/protocols", "sampled/splits/users")
+]
 SHIPPED = ["catalogue.toml", "papers.toml"]
 SHIPPED += [
     str(path.relative_to(DATA))
     for folder in ("energy", "lessons", "published", "recorded")
     for path in (DATA / folder).rglob("*")
-    if path.is_file() and LEFT_OUT.isdisjoint(path.parts)
+    if path.is_file() and not any(path.is_relative_to(one) for one in LEFT_OUT)
 ]
 KINDS = ("html", "jinja", "j2", "css", "js", "svg", "tex", "toml")
 BESIDE_CODE = [f"**/*.{kind}" for kind in KINDS]
