@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,11 @@ ELSEWHERE = {
 """What an id of a rule means in another subject."""
 
 
+@cache
+def _tree(name: str) -> ast.AST:
+    return ast.parse(MODULES[name].read_text("utf-8"))
+
+
 def _named(tree: ast.AST) -> Iterator[str]:
     """Classes and modules of rules that are imported or looked up, and ids that are written."""
     own = [rule for rule in RULES.values() if rule.kind.__module__.startswith("ecv_core.stopping.")]
@@ -73,9 +79,9 @@ def _named(tree: ast.AST) -> Iterator[str]:
 
 def test_no_module_outside_the_rules_names_one_but_those_that_teach_the_papers() -> None:
     found = defaultdict(set)
-    for name, path in MODULES.items():
+    for name in MODULES:
         if not name.startswith("ecv_core/stopping/"):
-            for word in _named(ast.parse(path.read_text("utf-8"))):
+            for word in _named(_tree(name)):
                 if name not in MAY_NAME | ELSEWHERE.get(word, set()):
                     found[name].add(word)
     assert not found, "ask ecv_core.stopping what you want to know of the rule, not which it is"
@@ -97,8 +103,8 @@ def test_each_way_to_name_a_rule_is_seen(written: str) -> None:
 
 def test_no_two_public_classes_have_the_same_name() -> None:
     homes = defaultdict(list)
-    for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for name in MODULES:
+        for node in ast.walk(_tree(name)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(name)
     assert {one: where for one, where in homes.items() if len(where) > 1} == {}

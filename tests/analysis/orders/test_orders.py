@@ -54,14 +54,14 @@ def test_the_walk_is_brute_force_over_every_order(brute_force, scores, alpha, mi
     same(outcome, expected)
 
 
-@pytest.mark.parametrize(("k", "alpha"), [(6, 1e-5), (6, 3e-4), (7, 1e-4)])
+@pytest.mark.parametrize(("k", "alpha"), [(6, 1e-5), (6, 3e-4)])
 def test_the_walk_is_brute_force_on_scores_as_they_come(brute_force, k, alpha):
     scores = np.random.default_rng(k).normal(0.3, 0.01, k)
     outcome = explore(Scores(folds=scores)).at(alpha, within_percent=2.0)
     same(outcome, brute_force(scores, EFold(alpha=alpha)))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 999),
     k=st.integers(2, 5),
