@@ -223,11 +223,12 @@ def print_selection(users: int) -> None:
             on_fold=lambda standing: rounds.append(time.perf_counter()),
         )
     took = np.diff(rounds)
+    processor = (time.process_time() - used) / len(took)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{users:,} users, five contenders: {len(took)} folds in {took.sum():.0f} s, a fold "
         f"{np.median(took):.1f} s (median), at most {took.max():.1f} s; "
-        f"{(time.process_time() - used) / len(took):.1f} s of the processor; {memory:,.0f} MB at most"
+        f"{processor:.1f} s of the processor; {memory:,.0f} MB at most"
     )
     print("seconds of each:", " ".join(f"{one:.1f}" for one in took))
 
