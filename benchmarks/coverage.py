@@ -30,7 +30,7 @@ import ecv_core.stopping.fold_variance as variance
 from ecv_core.analysis.exploration import explore
 from ecv_core.lessons.stops import at_the_stop
 from ecv_core.models import ALGORITHMS
-from ecv_core.records.run import Scores
+from ecv_core.records.run import Scores, by_cluster
 from ecv_core.stopping.doubts import FALSE_ALARM, drift, far_off
 from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
 from ecv_core.store.recorded import FOLDER, recorded_runs
@@ -44,6 +44,7 @@ KEPT = 0.93
 """Less than this is bold: there the promise breaks."""
 _AT_ONCE = 250
 Floats = NDArray[np.float64]
+Maker = Callable[[np.random.Generator, int, float], Floats]
 
 
 # Adversaries: scores of users in folds, shape (runs, K, users), with a mean of about 1 except where
@@ -82,6 +83,16 @@ def _clusters(rng: np.random.Generator, runs: int, spread: float) -> Floats:
     return values
 
 
+def _named(
+    make: Maker, sizes: Sequence[int], rng: np.random.Generator, runs: int, spread: float
+) -> Floats:
+    """The same runs, where the data name the clusters: of these sizes, one after the other."""
+    values = make(rng, runs, spread)
+    rows = values.reshape(runs * K, -1)
+    _, told = by_cluster(rows, np.arange(len(sizes), dtype=np.int32).repeat(sizes))
+    return told.reshape(runs, K, -1)
+
+
 def _rare(rng: np.random.Generator, runs: int, _spread: float) -> Floats:
     """A hit for one user in 25, of 50 users."""
     return (rng.random((runs, K, 50)) < 0.04).astype(np.float64)
@@ -105,7 +116,6 @@ def _broken(rng: np.random.Generator, runs: int, spread: float) -> Floats:
     return values
 
 
-Maker = Callable[[np.random.Generator, int, float], Floats]
 SIZES = (0.25, 0.4, 0.5, 0.7, 1.0, 1.5)
 """Standard deviations of the users' part, in the tolerance."""
 ADVERSARIES: dict[str, tuple[Maker, Sequence[float]]] = {
@@ -113,6 +123,7 @@ ADVERSARIES: dict[str, tuple[Maker, Sequence[float]]] = {
     **{f"fold effect x{times}": (partial(_common, times), SIZES) for times in (1, 3, 10, 30)},
     "heavy-tailed users": (_heavy, SIZES),
     "20 clusters of users": (_clusters, SIZES),
+    "20 clusters, named": (partial(_named, _clusters, [50] * 20), SIZES),
     "rare 0/1 metric, 50 users": (_rare, (1.0,)),
     "ties: users score alike": (_ties, (1.0,)),
     "drift in the order of folds": (_drifting, (0.25, 0.5)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_users
 from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import RunRecord, UserScores
+from ecv_core.records.run import RunRecord, UserScores, user_table
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Task
 from ecv_core.stopping import RULES
 
@@ -90,8 +90,6 @@ class Comparison:
     test: PairedTest
     p_holm: float
     """Corrected for all comparisons that were made together."""
-    unit: str = "user"
-    """What is paired where scores are known of each."""
 
     @property
     def found(self) -> bool:
@@ -152,18 +150,17 @@ def common_folds(one: RunRecord, other: RunRecord) -> tuple[int, ...]:
 
 
 def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: str) -> _UserMeans:
-    """Each user's mean over those of the folds in which the user has a score.
+    """Each user's, or cluster's, mean over those of the folds in which there is a score.
 
     A user has none where nothing is held out, or where the metric is not defined (NaN).
 
     Returns: users, ascending, and their means; both of shape (users seen,).
     """
-    values = np.concatenate([scores[f].of(metric) for f in folds]).astype(np.float64)
+    users, values = user_table([scores[f] for f in folds], metric)
     known = np.isfinite(values)
-    users = np.concatenate([scores[f].users for f in folds])[known]
-    users, at = np.unique(users, return_inverse=True)
-    values = values[known]
-    return users, np.bincount(at, weights=values) / np.bincount(at)
+    seen = known.any(axis=0)
+    sums = np.where(known, values, 0).sum(axis=0, dtype=np.float64)
+    return users[seen], sums[seen] / known.sum(axis=0)[seen]
 
 
 _Means = Callable[[RunRecord, tuple[int, ...]], _UserMeans]
@@ -248,6 +245,8 @@ def _over_users(
     ]
     places = [(rows[one.run_id], rows[other.run_id]) for one, other in ordered]
     tests = over_users(scores, places)
+    if all(one.clusters is not None for run in runs for one in _users(run).values()):
+        tests = [replace(test, over="clusters of users") for test in tests]
     return [(*pair, folds, test) for pair, test in zip(ordered, tests, strict=True)]
 
 
@@ -264,7 +263,6 @@ def _corrected(
             folds=folds,
             test=test,
             p_holm=p_one,
-            unit=first.spec.task.unit,
         )
         for (first, second, folds, test), p_one in zip(tests, p, strict=True)
     ]

@@ -398,6 +398,11 @@ def _plain_file(name: str, form: str) -> SourceFile:
 
 def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
     added = _plain_file(f"{ADDED}/{dataset_id}/{INTERACTIONS}", "parquet")
+    added = replace(
+        added,
+        columns=(*added.columns, ("cluster", "cluster")),
+        optional=added.optional | {"cluster"},
+    )
     entry = replace(_own_entry(dataset_id), files=(added, *_plain_files(dataset_id)))
     if about is None:
         return entry

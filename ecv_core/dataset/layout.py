@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ecv_core.records.errors import InputError, UnknownName
 
-ROLES = ("user_id", "item_id", "rating", "timestamp", "basket", "target")
+ROLES = ("user_id", "item_id", "rating", "timestamp", "basket", "cluster", "target")
 """What a column can be: the first two are needed, or the last one alone, of a table of samples."""
 OPTIONS = {role: f"--{role.removesuffix('_id')}" for role in ROLES}
 """Of the command line, by role."""
@@ -104,7 +104,9 @@ class Layout:
         if "target" in asked:
             return replace(self, roles=(("target", asked["target"]),))
         if len(set(asked.values())) < len(asked):
-            raise InputError("a column can be only one of user, item, rating, timestamp and basket")
+            raise InputError(
+                "a column can be only one of user, item, rating, time, basket and cluster"
+            )
         kept = {
             role: place
             for role, place in self.roles

@@ -211,7 +211,7 @@ def _of_dates(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
 DATE = ("day", "month", "year")
 """Roles of columns that together tell a time, of files of the catalogue."""
 NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
-_NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
+_NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET, "cluster": "no cluster"}
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
@@ -427,6 +427,9 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     users, user_ids = _codes_and_ids([piece.pop("user_id") for piece in kept])
     items, item_ids = _codes_and_ids([piece.pop("item_id") for piece in kept])
     baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in kept[0] else None
+    clusters = None
+    if "cluster" in kept[0]:
+        clusters = _clusters([piece.pop("cluster") for piece in kept], users, user_ids)
     numbers = {role: np.concatenate([piece.pop(role) for piece in kept]) for role in [*kept[0]]}
     times = numbers.get("timestamp")
     if "year" in numbers:
@@ -442,6 +445,7 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
         ratings=numbers.get("rating"),
         timestamps=times,
         baskets=baskets,
+        clusters=clusters,
     )
     return whole if len(rows) == len(users) else whole.take(rows), len(users) - len(rows)
 
@@ -452,6 +456,28 @@ def _codes_and_ids(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32],
     check_ids(together.dictionary)
     ids = np.array(together.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
     return together.indices.to_numpy().astype(np.int32, copy=False), ids
+
+
+def _clusters(
+    pieces: list[pa.DictionaryArray], users: NDArray[np.int32], user_ids: NDArray[np.str_]
+) -> NDArray[np.int32]:
+    """The cluster of each row's user. Raises: Unreadable."""
+    codes, names = _codes_and_ids(pieces)
+    way_out = "choose another column for the cluster, or none"
+    if len(names) == 1:
+        raise Unreadable(
+            f"every user is in the cluster '{names[0]}', and of one cluster nothing tells how "
+            f"clusters differ; {way_out}"
+        )
+    last = np.empty(len(user_ids), dtype=np.int32)
+    last[users] = codes
+    if len(wrong := np.flatnonzero(last[users] != codes)):
+        user, cluster = users[wrong[0]], names[codes[wrong[0]]]
+        raise Unreadable(
+            f"user '{user_ids[user]}' is in two clusters, '{cluster}' and '{names[last[user]]}', "
+            f"and can be in one; correct it, or {way_out}"
+        )
+    return codes
 
 
 def check_ids(texts: pa.StringArray) -> None:

@@ -16,7 +16,7 @@ from ecv_core.dataset._catalogue import cache_dir, entry, source_key
 from ecv_core.dataset._load import load
 from ecv_core.dataset.tables import table
 from ecv_core.records.errors import DatasetError
-from ecv_core.records.interactions import Interactions
+from ecv_core.records.interactions import SOMETIMES, Interactions
 from ecv_core.records.spec import Task
 from ecv_core.untrusted.files import replacing
 
@@ -30,7 +30,6 @@ _FORMAT = 3
 """Raised when `prepare` or the layout of the file changes, so that old files are not read."""
 
 _ALWAYS = ("users", "items", "user_ids", "item_ids")
-_SOMETIMES = ("ratings", "timestamps", "baskets", "sequence")
 
 
 def prepare(interactions: Interactions, core: int = 5) -> Interactions:
@@ -55,7 +54,7 @@ def prepare(interactions: Interactions, core: int = 5) -> Interactions:
     items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
     order = np.argsort(users.astype(np.int64) * len(item_ids) + items, kind="stable")
     kept = kept[order]
-    arrays = {name: getattr(interactions, name) for name in _SOMETIMES}
+    arrays = {name: getattr(interactions, name) for name in SOMETIMES}
     return replace(
         interactions,
         users=users[order],
@@ -121,7 +120,7 @@ _ALIGNED = 64
 
 def _write(path: Path, interactions: Interactions) -> None:
     """Write it in one step. Raises: OSError."""
-    arrays = {name: getattr(interactions, name) for name in (*_ALWAYS, *_SOMETIMES)}
+    arrays = {name: getattr(interactions, name) for name in (*_ALWAYS, *SOMETIMES)}
     arrays = {name: array for name, array in arrays.items() if array is not None}
     with replacing(path) as part:
         with part.open("wb") as stream:

@@ -78,13 +78,17 @@ class Evaluation:
         """One metric's values; shape (evaluated users,)."""
         return self.values[:, self.metrics.index(metric)]
 
-    def kept_per_user(self, n: int) -> UserScores:
-        """What a run keeps of each user: every metric at its n, and those without a cut-off."""
+    def kept_per_user(self, n: int, clusters: NDArray[np.int32] | None = None) -> UserScores:
+        """What a run keeps of each user: every metric at its n, and those without a cut-off.
+
+        Args: clusters: of every user of the dataset, where they are named.
+        """
         columns = [name for name in self.metrics if name.partition("@")[2] in ("", str(n))]
         return UserScores(
             users=self.users,
             metrics=tuple(columns),
             values=np.stack([self.of(name) for name in columns], axis=1).astype(np.float32),
+            clusters=None if clusters is None else clusters[self.users],
         )
 
 

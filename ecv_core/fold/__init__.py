@@ -225,7 +225,7 @@ def _result(spec: RunSpec, index: int, found: evaluation.Evaluation, **spent: An
         score=found.means[spec.metric_name],
         metrics=found.means,
         users=len(found.users),
-        user_scores=found.kept_per_user(spec.n),
+        user_scores=found.kept_per_user(spec.n, data_of(spec).cluster_of),
         **spent,
     )
 

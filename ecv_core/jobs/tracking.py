@@ -503,11 +503,12 @@ def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured
 
 
 def _measured(spec: RunSpec, result: Evaluation, note: str = "") -> Measured:
+    clusters = data_of(spec).cluster_of
     return Measured(
         score=result.means[spec.metric_name],
         metrics=result.means,
         users=len(result.users),
-        user_scores=result.kept_per_user(spec.n) if result.metrics else None,
+        user_scores=result.kept_per_user(spec.n, clusters) if result.metrics else None,
         note=note,
     )
 

@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from ecv_core.records.spec import RunSpec
 
 
-ROLES = ("user_id", "item_id", "rating", "timestamp")
+ROLES = ("user_id", "item_id", "rating", "timestamp", "cluster")
+_TEXTS = ("user_id", "item_id", "cluster")
 _DATA = (
     "give a dataset's id, a pandas or polars frame, a scipy sparse matrix (users x items), a "
-    "LensKit Dataset, or arrays (users, items[, ratings[, timestamps]])"
+    "LensKit Dataset, or arrays (users, items[, ratings[, timestamps[, clusters]]])"
 )
 
 
@@ -48,7 +49,7 @@ class Data:
     """Interactions that are in memory; welcome wherever a dataset is named."""
 
     frame: pd.DataFrame
-    """`user_id` and `item_id`, and where they are known `rating` and `timestamp`; a row each."""
+    """`user_id` and `item_id`, and where they are known `rating`, `timestamp` and `cluster`."""
 
     @classmethod
     def from_frame(
@@ -59,6 +60,7 @@ class Data:
         item: str | None = None,
         rating: str | None = None,
         timestamp: str | None = None,
+        cluster: str | None = None,
     ) -> Data:
         """A table, with the columns that cannot be recognised by their names.
 
@@ -66,6 +68,8 @@ class Data:
             frame: a pandas or polars frame.
             user, item, rating, timestamp: names of columns; what is not named is recognised, as
                 'userId' is, and rating and timestamp may be missing.
+            cluster: the column that says which users belong together, as a household does; by
+                default none.
         Raises: InputError for what is no table, or a column that it does not have.
         """
         from ecv_core.dataset.own.recognise import roles_by_names
@@ -73,7 +77,7 @@ class Data:
         table = _pandas(frame)
         names = [str(name) for name in table.columns]
         places = roles_by_names(names)
-        for role, name in zip(ROLES, (user, item, rating, timestamp), strict=True):
+        for role, name in zip(ROLES, (user, item, rating, timestamp, cluster), strict=True):
             if name is not None and name not in names:
                 raise InputError(f"the table has no column '{name}'; it has {_some(names)}")
             places |= {} if name is None else {role: names.index(name)}
@@ -97,7 +101,7 @@ def as_data(given: object) -> Data:
         return given
     if isinstance(given, Interactions):
         ids = given.user_ids[given.users], given.item_ids[given.items]
-        known = zip(ROLES, (*ids, given.ratings, given.timestamps), strict=True)
+        known = zip(ROLES, (*ids, given.ratings, given.timestamps, given.clusters), strict=True)
         return Data(pd.DataFrame({role: one for role, one in known if one is not None}))
     if isinstance(given, pd.DataFrame) or hasattr(given, "to_pandas"):
         return Data.from_frame(given)
@@ -135,9 +139,9 @@ def dataset_id(given: object) -> str:
     digest = hashlib.sha256()
     for role, column in columns.items():
         digest.update(role.encode())
-        for value in column.to_pylist() if role in ROLES[:2] else ():
+        for value in column.to_pylist() if role in _TEXTS else ():
             digest.update(f"{len(value)}:{value}".encode())
-        if role not in ROLES[:2]:
+        if role not in _TEXTS:
             digest.update(column.to_numpy().tobytes())
     return hold(interactions, digest.hexdigest())
 
@@ -197,7 +201,7 @@ def _checked(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
         raise DatasetError("the data have no rows, so there is nothing to learn from; give some")
     columns = {}
     for role in data.frame.columns:
-        text = role in ROLES[:2]
+        text = role in _TEXTS
         values = _text(data.frame[role]) if text else _numbers(data.frame[role], role)
         kind = pa.string() if text else pa.float64()
         columns[role] = pa.array(values, type=kind, from_pandas=True)

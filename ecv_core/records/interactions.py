@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.parameters import ParamValue
 
+SOMETIMES = ("ratings", "timestamps", "baskets", "sequence", "clusters")
+"""What interactions may have beside who and what."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Interactions:
     """Who interacted with what: one entry per (user, item), users and items as codes from 0.
 
     Arrays `users`, `items`, and where there are any `ratings`, `timestamps` (Unix seconds),
-    `baskets` and `sequence` all have shape (interactions,). `user_ids[code]` and `item_ids[code]`
-    give the dataset's own ids as text.
+    `baskets`, `sequence` and `clusters` all have shape (interactions,). `user_ids[code]` and
+    `item_ids[code]` give the dataset's own ids as text.
     """
 
     dataset: str
@@ -34,6 +37,8 @@ class Interactions:
     """What was bought together: within one user equal numbers are one basket, larger is later."""
     sequence: NDArray[np.int32] | None = None
     """Where neither times nor baskets are known: the place within the user's history."""
+    clusters: NDArray[np.int32] | None = None
+    """Who belongs together, such as a household: the code of the user's cluster."""
 
     def __len__(self) -> int:
         return len(self.users)
@@ -62,6 +67,15 @@ class Interactions:
         return next((array for array in known if array is not None), None)
 
     @property
+    def cluster_of(self) -> NDArray[np.int32] | None:
+        """Of each user; None where no clusters are named, or everybody is one."""
+        if self.clusters is None:
+            return None
+        found = np.zeros(self.n_users, dtype=np.int32)
+        found[self.users] = self.clusters
+        return found if len(np.unique(found)) < self.n_users else None
+
+    @property
     def density(self) -> float:
         """Share of the user x item matrix that is filled, in [0, 1]."""
         cells = self.n_users * self.n_items
@@ -71,7 +85,7 @@ class Interactions:
         """These interactions, in this order; users and items keep their codes and ids."""
         arrays: dict[str, Any] = {
             name: None if (array := getattr(self, name)) is None else array[rows]
-            for name in ("users", "items", "ratings", "timestamps", "baskets", "sequence")
+            for name in ("users", "items", *SOMETIMES)
         }
         return replace(self, **arrays)
 

@@ -177,6 +177,8 @@ class UserScores:
     users: NDArray[np.int32]
     metrics: tuple[str, ...]
     values: NDArray[np.float32]
+    clusters: NDArray[np.int32] | None = None
+    """Who of them belong together, where the data name it: a code each, shape as `users`."""
 
     def of(self, metric: str) -> NDArray[np.float32]:
         """One metric's scores; shape (evaluated users,)."""
@@ -191,14 +193,15 @@ class UserScores:
 
 def user_table(
     scores: Sequence[UserScores], metric: str
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
     """One metric's per-user scores of several folds side by side.
 
     Args:
         scores: of at least one fold, each with this metric.
         metric: as in UserScores.metrics.
     Returns: the users seen, ascending, of shape (users,); and their scores, of shape (folds,
-        users), NaN where a user has nothing held out in a fold.
+        users), NaN where a user has nothing held out in a fold. Where all folds name clusters,
+        these take the place of users: see `by_cluster`.
     """
     # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
     users = np.sort(np.concatenate([one.users for one in scores]), kind="stable")
@@ -206,7 +209,38 @@ def user_table(
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
     for row, one in zip(values, scores, strict=True):
         row[np.searchsorted(users, one.users)] = one.of(metric)
-    return users, values
+    whose = np.empty(len(users), dtype=np.int32)
+    for one in scores:
+        if one.clusters is None:
+            return users, values
+        whose[np.searchsorted(users, one.users)] = one.clusters
+    return by_cluster(values, whose)
+
+
+def by_cluster(
+    values: NDArray[np.floating], clusters: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Scores of users -> of clusters of them, with the same mean in every fold.
+
+    A fold with C clusters of N users: mean + C / N * the sum of their deviations from the mean, so
+    that the variance of the mean is the one that is robust to clusters.
+
+    Args:
+        values: shape (folds, users); NaN where a user has nothing held out.
+        clusters: a code for each user.
+    Returns: the clusters, ascending, and their scores, shape (folds, clusters).
+    Source: Liang, Zeger (1986).
+    """
+    names, which = np.unique(clusters, return_inverse=True)
+    found = np.full((len(values), len(names)), np.nan)
+    for row, scores in zip(found, values.astype(np.float64), strict=True):
+        known = ~np.isnan(scores)
+        people = np.bincount(which[known], minlength=len(names))
+        mean = scores[known].sum() / max(people.sum(), 1)
+        apart = np.bincount(which[known], scores[known] - mean, minlength=len(names))
+        there = people > 0
+        row[there] = mean + np.count_nonzero(there) / people.sum() * apart[there]
+    return names, found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import UserScores
+from ecv_core.records.run import UserScores, user_table
 from ecv_core.stopping.fold_variance import FoldVariance, user_moments
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,6 @@ class Aids:
         self.names = tuple(models)
         first = models[self.names[0]]
         self.folds = sorted(first)
-        self.users = np.unique(np.concatenate([one.users for one in first.values()]))
         for name, scores in models.items():
             if sorted(scores) != self.folds or any(
                 metric not in one.metrics for one in scores.values()
@@ -54,6 +53,7 @@ class Aids:
                     f"to adjust by '{name}' every user's {metric} in the folds {self.folds} is "
                     f"needed, but it has {sorted(scores)}; run it with the rule 'never'"
                 )
+        self.users = user_table(list(first.values()), metric)[0]
         self._there = ~np.isnan(self._filled(first, metric))
         self.values = np.stack([self.matrix(scores, metric) for scores in models.values()])
 
@@ -73,10 +73,10 @@ class Aids:
     def _filled(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
         values = np.full((len(self.folds), len(self.users)), np.nan)
         for fold, one in scores.items():
-            if fold not in self.folds or not np.isin(one.users, self.users).all():
+            users, [told] = user_table([one], metric)
+            if fold not in self.folds or not np.isin(users, self.users).all():
                 raise InputError(self._other_users(fold))
-            row = values[self.folds.index(fold)]
-            row[np.searchsorted(self.users, one.users)] = one.of(metric)
+            values[self.folds.index(fold), np.searchsorted(self.users, users)] = told
         return values
 
     def _other_users(self, fold: int, how: str = "") -> str:

@@ -42,12 +42,15 @@ def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], 
     from pyarrow import parquet
 
     folds = sorted(scores)
+    whose = [scores[fold].clusters for fold in folds]
+    clusters = [one for one in whose if one is not None]
     sizes = [len(scores[fold].users) for fold in folds]
     table = pa.table(
         {
             "fold": np.repeat(np.array(folds, dtype=np.int16), sizes),
             "user": np.concatenate([scores[fold].users for fold in folds]).astype(np.int32),
         }
+        | ({"cluster": np.concatenate(clusters)} if len(clusters) == len(folds) else {})
         | {
             metric: np.concatenate([scores[fold].of(metric) for fold in folds]).astype(np.float16)
             for metric in metrics
@@ -77,7 +80,9 @@ def read_user_scores(path: Path) -> dict[int, UserScores]:
     try:
         table = parquet.read_table(path)
         fold, user = (table[name].to_numpy() for name in ("fold", "user"))
-        metrics = tuple(name for name in table.column_names if name not in ("fold", "user"))
+        others = [name for name in table.column_names if name not in ("fold", "user")]
+        metrics = tuple(name for name in others if name != "cluster")
+        cluster = table["cluster"].to_numpy() if "cluster" in others else None
         columns = [table[metric].to_numpy().astype(np.float32) for metric in metrics]
         values = np.stack(columns, axis=1)
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
@@ -86,7 +91,12 @@ def read_user_scores(path: Path) -> dict[int, UserScores]:
             "file from the project, or record the run again"
         ) from error
     return {
-        int(one): UserScores(users=user[fold == one], metrics=metrics, values=values[fold == one])
+        int(one): UserScores(
+            users=user[fold == one],
+            metrics=metrics,
+            values=values[fold == one],
+            clusters=None if cluster is None else cluster[fold == one],
+        )
         for one in np.unique(fold)
     }
 

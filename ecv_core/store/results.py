@@ -46,7 +46,7 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
     ids = values = None
     if users and len(users) == len(by_fold) and all(spec.metric_name in u.metrics for u in users):
         ids, table = user_table(users, spec.metric_name)
-        values = np.full((spec.k, len(ids)), np.nan, dtype=np.float32)
+        values = np.full((spec.k, len(ids)), np.nan, dtype=table.dtype)
         values[[result.fold for result in by_fold]] = table
     scores = Scores(
         folds=folds,

@@ -296,9 +296,12 @@ _DAMAGED = (lzma.LZMAError, ArithmeticError, LookupError, TypeError, ValueError,
 @lru_cache(maxsize=1)  # a fold is kept in the database and by its book, one after the other
 def user_scores_row(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
-    steps = np.diff(np.ascontiguousarray(scores.users, "<i4"), prepend=np.int32(0))
+    named = scores.clusters is not None
+    codes = np.concatenate([scores.users, scores.clusters]) if named else scores.users
+    steps = np.diff(np.ascontiguousarray(codes, "<i4"), prepend=np.int32(0))
+    described = {"metrics": scores.metrics, "packed": "lzma"} | ({"clusters": 1} if named else {})
     return {
-        "metrics": json.dumps({"metrics": scores.metrics, "packed": "lzma"}),
+        "metrics": json.dumps(described),
         "users": _packed(steps.tobytes()),
         "scores": _packed(np.ascontiguousarray(scores.values, "<f4").tobytes()),
     }
@@ -313,13 +316,16 @@ def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
         metrics, users, scores = json.loads(row.metrics), row.users, row.scores
         if "hits" in metrics:
             return scores_of_schema_4(metrics, users, scores)
+        clusters = None
         if isinstance(metrics, dict):
-            metrics, scores = metrics["metrics"], _unpacked(scores)
+            named, metrics = "clusters" in metrics, metrics["metrics"]
+            scores = _unpacked(scores)
             codes = np.cumsum(np.frombuffer(_unpacked(users), "<i4"), dtype="<i4")
+            codes, clusters = np.split(codes, 2) if named else (codes, None)
         else:
             codes = np.frombuffer(users, "<i4")
         values = np.frombuffer(scores, "<f4").reshape(len(codes), len(metrics))
-        return UserScores(users=codes, metrics=tuple(metrics), values=values)
+        return UserScores(users=codes, metrics=tuple(metrics), values=values, clusters=clusters)
     except _DAMAGED as error:
         raise DamagedRun(
             f"the per-user scores of fold {row.fold} of run {row.run_id} in the database are "

@@ -45,6 +45,7 @@ LABELS = {
     "rating": "Rating",
     "timestamp": "Time",
     "basket": "Basket",
+    "cluster": "Cluster",
     "target": "Target",
 }
 _HELP = {
@@ -55,6 +56,8 @@ _HELP = {
     "timestamp": "When. Splits by time need it.",
     "basket": "What was bought together, such as the number of an order. Algorithms for baskets "
     "need it.",
+    "cluster": "Which users belong together and may score alike, such as a household, a class or a "
+    "company: then clusters, not users, tell how certain a score is.",
     "target": "Of a table, what is to be told of a row: a class, or a number. Then every other "
     "column is learnt from, and there is no user and no item.",
 }

@@ -63,8 +63,9 @@ def _drop() -> None:
     )
     st.caption(
         "CSV, TSV, JSON lines or Parquet, or a ZIP or GZ of one; one row for each interaction, "
-        "with a user and an item, and if you have them a rating, a time or a basket (what was "
-        "bought together); or one row for each sample, with the target that is to be told. "
+        "with a user and an item, and if you have them a rating, a time, a basket (what was bought "
+        "together) or a cluster (users who belong together); or one row for each sample, with the "
+        "target that is to be told. "
         f"Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
         "dashboard."
     )

@@ -218,6 +218,7 @@ def _write(data: Interactions, path: Path) -> None:
         "rating": data.ratings,
         "timestamp": data.timestamps,
         "basket": data.baskets,
+        "cluster": data.clusters,
     }
     table = pa.table({role: values for role, values in columns.items() if values is not None})
     with replacing(path) as part:

@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ecv_core.dataset as datasets
@@ -274,3 +275,19 @@ def test_the_description_is_plain_json(data_folder: Path, source: Path):
         "rating": "stars",
         "timestamp": "when",
     }
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_the_cluster_of_each_user_is_kept_where_a_column_is_named(tmp_path: Path):
+    rows = [f"u{user},i{item},{'ab'[user % 2]}" for user in range(6) for item in range(6)]
+    path = tmp_path / "classes.csv"
+    path.write_text("\n".join(["user,item,cluster", *rows, "u0,i9,"]))
+    own.add_file("plain", path, NOTHING, no_report)
+    own.add_file("classes", path, {"cluster": "cluster"}, no_report)
+    assert datasets.load("plain").clusters is None
+    assert prepared("plain").cluster_of is None
+    about = datasets.entry("classes").about
+    assert (about.columns["cluster"], about.unused) == ("cluster", {"no cluster": 1})
+    found = prepared("classes")
+    whose = found.cluster_of[np.argsort(found.user_ids)]
+    assert [one == whose[0] for one in whose] == [True, False] * 3
