@@ -3,6 +3,7 @@
 python -m benchmarks.selection             prints the tables, from what is recorded
 python -m benchmarks.selection --adversaries   equal contenders, unstable folds: 2,000 each
 python -m benchmarks.selection --left-out  constants chosen without one dataset, played on it
+python -m benchmarks.selection --budgets   a budget beside as many folds for everybody
 python -m benchmarks.selection --screening what evaluating fewer users can save, and what it loses
 python -m benchmarks.selection --size      100 contenders x 10 folds x 100,000 users: time, memory
 
@@ -21,7 +22,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -32,6 +33,7 @@ from scipy import stats
 from ecv_core.analysis.selection import rounds
 from ecv_core.analysis.selection.contenders import recorded_contenders
 from ecv_core.analysis.selection.evidence import (
+    Difference,
     EverySubset,
     PairedScores,
     Prior,
@@ -40,7 +42,7 @@ from ecv_core.analysis.selection.evidence import (
 )
 from ecv_core.analysis.selection.pruner import FoldPruner
 from ecv_core.analysis.selection.replay import follow, joules_of
-from ecv_core.analysis.selection.rounds import Selection, Terms
+from ecv_core.analysis.selection.rounds import Budget, Selection, Terms
 from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
@@ -506,6 +508,54 @@ def screening(draws: int = 300) -> None:
     sys.stdout.write(f"\nFitting takes {total[0] / total[1]:.1%} of all joules.\n")
 
 
+class _SameUsers(PairedScores):
+    """Made folds, of whose differences users tell as much as of the recorded ones."""
+
+    def __init__(self, made: Sequence[Scores], known: EverySubset) -> None:
+        super().__init__(made)
+        self._known = known
+
+    def _computed(self, one: int, other: int, folds: int) -> Difference:
+        users = self._known.between(one, other, 2**K - 1).users
+        return replace(super()._computed(one, other, folds), users=users)
+
+
+def budgets(orders: int, dataset: str = "hetrec-lastfm") -> None:
+    """The loss within a budget, beside as many folds for everybody, pair by pair.
+
+    Over orders of the recorded ten folds, and over made studies: ten new folds each, normal with
+    the recorded means and the recorded covariances of the contenders' folds.
+    """
+    some = recorded_contenders()[dataset]
+    known = EverySubset(some)
+    recorded = np.array([one.folds for one in some])
+    middle = recorded.mean(axis=1, keepdims=True)
+    about = (recorded - middle) / np.sqrt(K - 1)  # its square is their covariance
+    bare = [replace(one, users=None, user_ids=None) for one in some]
+    sys.stdout.write("| folds | of | budget | fixed | difference |\n|---|---|---|---|---|\n")
+    for amount, of in itertools.product((24, 36, 48), ("recorded folds", "new folds")):
+        rng = np.random.default_rng(0)
+        terms = Terms(k=K, budget=Budget(amount=amount, unit="folds"))
+        lost = np.empty((orders, 2))
+        for row in lost:
+            order = rng.permutation(K).tolist()
+            folds, made = recorded, some
+            differences: PairedScores = known
+            if of == "new folds":
+                folds = middle + about @ rng.standard_normal((K, K))
+                made = [replace(one, folds=new) for one, new in zip(bare, folds, strict=True)]
+                differences = _SameUsers(made, known)
+            found = follow(made, order, terms, differences).verdict
+            assert found is not None  # made folds are all there
+            fixed = folds[:, order[: amount // len(some)]].mean(axis=1).argmax()
+            means = folds.mean(axis=1)
+            row[:] = 100 * (1 - means[[found.winner, fixed]] / means.max())
+        cells = [*lost.T, lost[:, 0] - lost[:, 1]]
+        said = [f"{one.mean():.3f} % ({one.std(ddof=1) / orders**0.5:.3f})" for one in cells]
+        sys.stdout.write(f"| {amount} | {of} | {' | '.join(said)} |\n")
+        sys.stdout.flush()
+
+
 def size(contenders: int = 100, users: int = 100_000) -> None:
     """The statistics of a large selection, round by round, where nobody can be dropped."""
     rng = np.random.default_rng(0)
@@ -540,6 +590,7 @@ def main() -> None:
     parser.add_argument("--adversaries", action="store_true")
     parser.add_argument("--left-out", action="store_true")
     parser.add_argument("--screening", action="store_true")
+    parser.add_argument("--budgets", action="store_true")
     parser.add_argument("--size", action="store_true")
     parser.add_argument("--orders", type=int, default=5000)
     options = parser.parse_args()
@@ -552,6 +603,8 @@ def main() -> None:
         left_out()
     elif options.screening:
         screening()
+    elif options.budgets:
+        budgets(min(options.orders, 500))
     elif options.size:
         size()
     else:
