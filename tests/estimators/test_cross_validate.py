@@ -155,6 +155,7 @@ def test_several_jobs_find_the_same():
     assert one.sentence == two.sentence
 
 
+@pytest.mark.slow
 def test_samples_tell_as_much_on_dasks_workers():
     distributed = pytest.importorskip("distributed")
     usual = ecv.cross_validate(PIPELINE, *CANCER, rule=ecv.Precision(0.03))

@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -32,29 +32,24 @@ from ecv_core.jobs.plans.select import (
     selection_book,
 )
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
+from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, fold_result
+from tests.fake_folds import ASLEEP, computing, fold_result
+from tests.jobs.plans.contenders import (
+    USERS,
+    apart,
+    apart_in_a_worker,
+    close,
+    close_in_a_worker,
+    grid_in_a_worker,
+    of_users,
+)
 from tests.jobs.plans.in_memory import InMemory, played, sure
 
-MEANS = {"popular": 0.1, "item-knn": 0.5, "user-knn": 0.45, "ease": 0.9}
-USERS = np.arange(40, dtype=np.int32)
 TERMS = Terms(k=10)
-
-
-def of_users(index: int, values: np.ndarray) -> FoldResult:
-    values = values.astype(np.float32)
-    scores = UserScores(users=USERS, metrics=("ndcg@10",), values=values[:, None])
-    return replace(fold_result(index, float(values.mean())), user_scores=scores)
-
-
-def apart(spec: RunSpec, index: int) -> FoldResult:
-    """The mean that the algorithm has here, with a spread over users that all share."""
-    noise = np.random.default_rng([index, len(spec.algorithm)]).normal(0, 0.002, len(USERS))
-    return of_users(index, MEANS[spec.algorithm] + np.sin(USERS) / 10 + noise)
 
 
 def duel(spec: RunSpec, index: int) -> FoldResult:
@@ -69,33 +64,6 @@ def of_a_ladder(spec: RunSpec, index: int, seed: int) -> FoldResult:
     size = dict(spec.params)["factors"]
     own = np.random.default_rng([seed, index, size]).normal(0, 0.05, len(USERS))
     return of_users(index, 0.3 + 0.006 * size + np.sin(USERS) / 10 + own)
-
-
-def close(spec: RunSpec, index: int) -> FoldResult:
-    """Nobody is better than another."""
-    return of_users(index, np.random.default_rng([index, len(spec.algorithm)]).random(40))
-
-
-def apart_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    yield from computing(apart)(specs, index, progress)
-
-
-def close_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    """From fold 2 on it takes far longer than any test waits."""
-    if index == 2:
-        progress(ASLEEP, 0, 0)
-        time.sleep(FAR_TOO_LONG)
-    yield from computing(close)(specs, index, progress)
-
-
-def grid_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    """In fold 1 all but the first result take far longer than any test waits."""
-    for place, spec in enumerate(specs):
-        draw = np.random.default_rng([index, dict(spec.params)["neighbours"]])
-        yield place, of_users(index, draw.random(40))
-        if index == 1:
-            progress(ASLEEP, 0, 0)
-            time.sleep(FAR_TOO_LONG)
 
 
 @pytest.fixture
