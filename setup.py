@@ -1,7 +1,7 @@
 """What a wheel holds: the package, the dashboard as ecv_core/dashboard, what is small of data/.
 
-Recorded tunings stay in the project, three quarters of its data, and so does what no page or command
-reads.
+Recorded tunings stay in the project, three quarters of its data, and so does what no page or
+command reads.
 """
 
 import re
