@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import watched_tab
+from tests.browser.tab import followed, watched_tab
 
 pytestmark = pytest.mark.browser
 
@@ -156,3 +156,16 @@ def test_a_words_link_leads_to_its_entry(tab: Page, warm: Dashboard) -> None:
         link.click()
     there(opened.value.locator("#order.ecv-here"))
     expect(opened.value.locator("#order")).to_be_in_viewport()
+
+
+def test_present_leaves_a_run_its_title_its_sentence_and_its_figure(
+    tab: Page, warm: Dashboard, run_id: str
+) -> None:
+    tab.goto(f"{warm.url}/run?run={run_id}")
+    there(tab.locator(FIGURE))
+    there(tab.get_by_role("button", name="Present")).click()
+    expect(tab.get_by_test_id("stHeader")).to_be_hidden(timeout=PATIENT)
+    followed(tab)
+    expect(tab.get_by_role("button", name="New run")).to_be_hidden()
+    expect(tab.get_by_role("heading", name="Popularity on Synthetic")).to_be_visible()
+    there(tab.locator(FIGURE))

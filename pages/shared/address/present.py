@@ -44,17 +44,14 @@ def presenting() -> bool:
 
 def present_button() -> None:
     """Leads to the presentation of this page."""
-
-    def present() -> None:
-        st.query_params["present"] = "1"
-
-    st.button(
+    if st.button(
         "Present",
         icon=":material/present_to_all:",
         key="present",
-        on_click=present,
         help="The picture and its sentence on the whole screen; F and Esc lead back.",
-    )
+    ):
+        st.query_params["present"] = "1"
+        st.rerun()  # all of it: the button may stand in a part that is drawn by itself
 
 
 def presentation() -> None:
