@@ -148,17 +148,17 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
     figure.add_scatter(
         x=fixed["energy_percent"],
         y=fixed["difference_percent"],
-        text=[f"{e:.0f}" for e in fixed["setting"]],
+        text=[f"always {e:.0f} folds" if e == 2 else f"{e:.0f}" for e in fixed["setting"]],
         mode="lines+markers+text",
-        textposition="bottom left",
+        textposition=["top right" if e == 2 else "bottom left" for e in fixed["setting"]],
         textfont={"size": 15, "color": colours.muted},
         line={"color": colours.muted, "width": 2, "dash": "dot"},
         marker={"size": 9, "symbol": "square", "color": colours.muted},
         zorder=3,
         name=legend(BASELINE),
-        visible=True if len(fixed) else "legendonly",
-        showlegend=bool(len(fixed)),
-        hovertemplate="always %{text} folds: %{x:.1f} % spent, "
+        showlegend=False,
+        customdata=fixed["setting"],
+        hovertemplate="always %{customdata:.0f} folds: %{x:.1f} % spent, "
         "difference %{y:.2f} %<extra></extra>",
     )
 
@@ -188,7 +188,11 @@ def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     figure.add_scatter(
         x=rows["energy_percent"],
         y=rows["difference_percent"],
-        mode="markers",
+        text=["the paper's average"] * len(rows),
+        mode="markers+text",
+        textposition="top center",
+        textfont={"size": 15, "color": colours.ink},
+        showlegend=False,
         marker={
             "size": 19,
             "symbol": "star",

@@ -56,7 +56,14 @@ def test_the_moving_point_is_the_average_at_that_alpha():
 def test_one_system_is_its_own_average_and_is_drawn_once():
     alone = FRAME[FRAME["system"] != "b"]
     figure = tradeoff_figure(alone)
-    assert names(figure) == ["always e folds", "paper's rule", "the paper's average"]
+    assert names(figure) == ["paper's rule"]
+
+
+def test_the_papers_average_and_the_baseline_are_named_where_they_stand():
+    frame = FRAME.replace({"setting": {1.0: 2.0}})
+    texts = [text for trace in tradeoff_figure(frame).data for text in trace.text or ()]
+    assert "the paper's average" in texts
+    assert "always 2 folds" in texts
 
 
 def test_several_systems_share_one_legend_entry_and_the_precision_rule_has_its_own():
