@@ -49,14 +49,14 @@ def judged(scores, **settings) -> tuple[str, str]:
             THREE,
             "Stopped after 3 of 10 folds: the mean, 0.3000, satisfies the rule e-fold, yet is "
             "uncertain (interval ± 0.0522, wherever the rule stops).",
-            "is at most alpha = 1, so it has settled: stop.",
+            "is at most alpha = 1, so it is steady enough: stop.",
         ),
         (
             {"rule": "e-fold", "alpha": 1.0},
             (0.299, 0.300, 0.301),  # a tenth as far apart, so the interval is a tenth as wide
             "Stopped after 3 of 10 folds: the mean, 0.3000, has settled (interval ± 0.0052, "
             "wherever the rule stops).",
-            "is at most alpha = 1, so it has settled: stop.",
+            "is at most alpha = 1, so it is steady enough: stop.",
         ),
         (
             {"rule": "std-stagnation"},

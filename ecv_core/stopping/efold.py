@@ -92,7 +92,7 @@ class EFold:
         stop = product <= self.alpha
         said = scientific(float(f"{product:.2e}"))  # written like alpha, to be compared with it
         verdict = (
-            f"is at most alpha = {scientific(self.alpha)}, so it has settled: stop."
+            f"is at most alpha = {scientific(self.alpha)}, so it is steady enough: stop."
             if stop
             else f"is above alpha = {scientific(self.alpha)}, so it is still moving: go on."
         )

@@ -47,7 +47,7 @@ def test_there_is_one_sentence_per_moment_and_one_before_the_first():
     assert len(said) == 6
     assert said[0] == "Before the first fold: nothing is known yet, and up to 5 folds may run."
     assert said[1].startswith("After 1 fold: one score has no interval yet")
-    assert said[3].endswith("so it has settled: stop.")
+    assert said[3].endswith("so it is steady enough: stop.")
     # |0.31667 - 0.32| / 0.318333 = 1.05 %
     assert said[4] == (
         "After 4 folds, the last run only to check: the mean is 0.3200, "

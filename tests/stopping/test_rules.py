@@ -149,12 +149,12 @@ def test_e_fold_agrees_with_an_independent_working_of_the_paper(fold_results):
         (
             [0.30, 0.32, 0.31, 0.31],
             "After 4 folds: the interval is 0.026 wide, 0.0497 before; width x change = 6.16e-4 "
-            "is at most alpha = 1e-3, so it has settled: stop.",
+            "is at most alpha = 1e-3, so it is steady enough: stop.",
         ),
         (
             [0.25, 0.25, 0.25],
             "After 3 folds: the interval is 0 wide, 0 before; width x change = 0 is at most "
-            "alpha = 1e-3, so it has settled: stop.",
+            "alpha = 1e-3, so it is steady enough: stop.",
         ),
     ],
 )
