@@ -3,18 +3,19 @@
 import streamlit as st
 
 from pages.best.choice import FILE, choose, is_own
-from pages.best.show import how_many_recorded, recorded, scores_file, show, space
+from pages.best.show import how_many_recorded, recorded, scores_file, show
 from pages.best.start import start
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link
 
 with page():
-    st.title("Which is best?", anchor=False)
-    st.markdown(
-        f"All contenders meet on the same {glossary_link('fold', 'folds')} and users, or samples; "
-        "whoever cannot win any more is evaluated no further, which "
-        f"{glossary_link('energy-saved', 'saves energy')}."
+    st.title(
+        "Which is best?",
+        anchor=False,
+        help=f"All contenders meet on the same {glossary_link('fold', 'folds')} and users, or "
+        "samples; whoever cannot win any more is evaluated no further, which "
+        f"{glossary_link('energy-saved', 'saves energy')}.",
     )
     preload_plots()
     asked, claim = choose()
@@ -28,4 +29,3 @@ with page():
     elif asked:
         shown = recorded(asked, terms)
         show(shown, autoplay=True, then=lambda: how_many_recorded(shown))
-        space(shown)

@@ -18,7 +18,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection
-from pages.best.show import Shown, show, space
+from pages.best.show import Shown, show
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting
@@ -77,7 +77,6 @@ def live(selection_id: str) -> None:
             ),
         )
         show(shown, then=lambda: _how_many(shown.specs, used))
-        space(shown)
     _below(record, now)
 
 
@@ -87,23 +86,19 @@ def _how_many(specs: Sequence[RunSpec], runs: Sequence[RunRecord]) -> None:
         return
     whole = {run.spec.score_key: run for run in runs if run.whole}
     left = [spec for spec in specs if spec.score_key not in whole]
-    seconds = missing_folds = 0.0
+    seconds, missing_folds = 0.0, 0
     for spec in left:
         folds = results().folds(spec, own=True).values()
         missing_folds += spec.k - len(folds)
         seconds += (spec.k - len(folds)) * fmean(fold.seconds_alone for fold in folds)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("How many folds, at what risk?", icon=":material/tune:", key="how-many"):
-            with sentences():
-                started = store().group(acting().start(left)) if left else []
-                every = whole | {run.spec.score_key: run for run in started}
-                labels = [run_label(every[spec.score_key]) for spec in specs]
-                go("folds/folds.py", {"source": OWN, "runs": labels})
-        if left:
-            st.caption(
-                f"First computes the {missing_folds:.0f} folds that were not needed here: "
-                f"about {duration(seconds)}."
-            )
+    first = f" ({counted(missing_folds, 'fold')} first, about {duration(seconds)})" if left else ""
+    label = f"How many folds, at what risk?{first}"
+    if st.button(label, icon=":material/tune:", key="how-many"):
+        with sentences():
+            started = store().group(acting().start(left)) if left else []
+            every = whole | {run.spec.score_key: run for run in started}
+            labels = [run_label(every[spec.score_key]) for spec in specs]
+            go("folds/folds.py", {"source": OWN, "runs": labels})
 
 
 def _follow(selection_id: str, titles: Sequence[str], before: _Where, drawn: float) -> None:

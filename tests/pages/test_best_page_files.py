@@ -66,19 +66,26 @@ def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:
     assert "more than one row for contender 'A', fold 0, user 0" in error.value
 
 
-def test_a_recorded_grid_shows_its_parameter(app: AppTest) -> None:
-    open_best(app, "ml-100k--ease--regularization")
-    assert "Parameters" in [one.value for one in app.header]
-    said = "\n".join(one.value for one in app.caption)
-    assert "configurations, " in said
-    assert "the best so far is that of regularization " in said
-
-
 def test_a_best_value_at_the_edge_of_the_grid_asks_for_a_wider_one() -> None:
     tried = [{"factors": n, "kind": kind} for n in (8, 16, 32) for kind in ("a", "b")]
     assert edge_words(tried, {"factors": 16, "kind": "a"}) == ""
     beyond = edge_words(tried, {"factors": 32, "kind": "a"})
-    assert beyond == " It is at the edge of the grid: try larger values of factors too."
+    assert beyond == " The best is at the edge of the grid: try larger values of factors too."
+
+
+def test_the_answer_says_that_the_best_is_at_the_edge(app: AppTest) -> None:
+    rows = [
+        f"item-knn:neighbours={n},{fold},{n / 100 + fold / 1e4}"
+        for n in (10, 20, 40)
+        for fold in range(5)
+    ]
+    content = "\n".join(["contender,fold,score", *rows]).encode()
+    open_best(app, "file")
+    app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
+    (answer,) = (one.value for one in app.markdown if one.value.startswith("**"))
+    assert answer.endswith(
+        "The best is at the edge of the grid\\: try larger values of neighbours too."
+    )
 
 
 def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> None:
