@@ -211,6 +211,7 @@ class CodeCarbonMeter:
         self._memory_watts, self._memory_basis = memory_power(memory_watts)
         self._tracker: Any = None
         self._task = ""
+        self._missing = False
 
     def start(self) -> None:
         """Begin a task; a failure is logged and the fold goes on unmetered."""
@@ -220,8 +221,9 @@ class CodeCarbonMeter:
             self._task = uuid4().hex  # a name used twice would count twice
             tracker.start_task(self._task)
         except ModuleNotFoundError as error:
-            log.warning("this fold goes unmetered: %s", what_to_install(error) or error)
-            self._task = ""
+            if not self._missing:
+                log.warning("folds go unmetered: %s", what_to_install(error) or error)
+            self._missing, self._task = True, ""
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
             self._task = ""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -88,6 +89,18 @@ def test_a_broken_meter_gives_none_and_a_warning(
         meter.start()
         assert meter.stop() == Energy.none()
     assert "unmetered" in caplog.text
+
+
+def test_that_codecarbon_is_not_installed_is_said_once_for_all_folds(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "codecarbon", None)
+    meter = CodeCarbonMeter("DEU")
+    for _ in range(3):
+        meter.start()
+        assert meter.stop() == Energy.none()
+    (said,) = caplog.messages
+    assert "pip install 'e-fold[energy]'" in said
 
 
 def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
