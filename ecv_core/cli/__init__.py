@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +36,10 @@ COMMANDS = {
     "delete": ("runs_commands", "delete runs"),
     "study": ("plan_commands", "datasets x algorithms x splits, recorded; resumable"),
     "orders": ("orders_command", "what a rule does over every order of the folds"),
-    "select": ("plan_commands", "which of several contenders is best, in as few folds as it takes"),
+    "select": (
+        "select_command",
+        "which of several contenders is best, in as few folds as it takes",
+    ),
     "tune": ("plan_commands", "the best parameters of an algorithm, in as few folds as it takes"),
     "power": ("plan_commands", "which metric tells configurations apart, which parameter matters"),
     "track": ("track_commands", "evaluate a model of your own, with ask and tell"),
@@ -60,6 +63,8 @@ and `NAME_command` carries them out; what fails raises EcvError."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input."""
+    # Else it looks for plug-ins of its own in every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         with _told_to_end(), _warnings_shown():
             options = parse(arguments)
@@ -151,7 +156,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         raise UnknownName("command", words[0], COMMANDS)
-    parser, _ = parsers()
+    parser, _ = parsers([word for word in words[:1] if word in COMMANDS] or COMMANDS)
     options = parser.parse_args(words)
     number = re.fullmatch("[0-9]{1,6}", str(getattr(options, "folds", None)))
     if number and not os.path.exists(options.folds):
@@ -161,14 +166,14 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def parsers() -> tuple[argparse.ArgumentParser, dict[str, _Lazy]]:
-    """The parser of the command line, and that of each command, which knows its options later."""
+def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, _Lazy]]:
+    """The parser of a command line with these commands, and that of each, which knows its options
+    later."""
     parser = _Parser(prog=program(), description="e-fold cross-validation", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
     return parser, {
-        name: commands.add_parser(name, help=help, command=name)
-        for name, (_, help) in COMMANDS.items()
+        name: commands.add_parser(name, help=COMMANDS[name][1], command=name) for name in names
     }
 
 

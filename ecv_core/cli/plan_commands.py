@@ -1,4 +1,4 @@
-"""`study`, `select`, `tune` and `power`: many runs at once, and which of several is best."""
+"""`study`, `tune` and `power`: many runs at once, and which parameters are best."""
 
 from __future__ import annotations
 
@@ -12,16 +12,6 @@ from tqdm import tqdm
 
 import ecv_core.dataset as datasets
 from ecv_core import models, splits, stopping
-from ecv_core.analysis.score_files import read_contenders
-from ecv_core.analysis.selection.contenders import check_contenders, recorded_contenders
-from ecv_core.analysis.selection.document import (
-    orders_document,
-    selection_document,
-    verdict_sentence,
-    winner_mean,
-)
-from ecv_core.analysis.selection.replay import play, play_orders
-from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.analysis.tuning.metrics_study import (
     dominance_frame,
     find_tuning,
@@ -37,8 +27,6 @@ from ecv_core.cli.options import (
     add_rule_params,
     add_setting,
     add_settings,
-    add_split_options,
-    asked_folds,
     asked_rule_params,
     gives_up,
     machine_settings,
@@ -46,19 +34,16 @@ from ecv_core.cli.options import (
     place_of,
     showing_phase,
 )
-from ecv_core.energy.parts import left_in_words
+from ecv_core.cli.select_command import add_comparison, compared
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.book import Says
-from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
-from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.study import Cell
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
-from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.store import open_store
 
 # `study`: datasets x algorithms x splits as runs, whole or up to a rule's stop. They are in the
@@ -192,193 +177,6 @@ def _name(spec: RunSpec) -> str:
     return " ".join(words if spec.split == spec.task.usual_split else [*words, spec.split])
 
 
-# What `select` and `tune` have in common: how contenders are compared, on which folds.
-
-
-def _add_comparison(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # noqa: ANN401
-    parser.add_argument(
-        "--indifference",
-        type=float,
-        default=0.0,
-        metavar="0.01",
-        help="those closer than this share of the best mean are as good as each other",
-    )
-    add_setting(parser, "confidence")
-    add_setting(parser, "metric")
-    parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
-    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
-    add_split_options(parser, **of_seed)
-    add_place(parser)
-    add_settings(parser, OF_MACHINE)
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-
-
-def _compared(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
-    """The settings that all contenders share, for `make_spec`."""
-    return {
-        "split": options.split,
-        "split_params": named_values(options.split_param, "--split-param"),
-        "seed": 42 if options.seed is None else options.seed,
-        "metric": options.metric,
-        "n": options.n,
-        **asked_folds(options, dataset, task),
-        **machine_settings(options),
-    }
-
-
-def select_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="DATASET CONTENDER CONTENDER",
-        help="a contender is ALGORITHM[:name=value[,name=value]...]",
-    )
-    parser.add_argument(
-        "--scores",
-        metavar="FILE",
-        help="CSV or Parquet with contender,fold,score, and user if known",
-    )
-    parser.add_argument(
-        "--recorded", action="store_true", help="play the recorded study, per dataset and in all"
-    )
-    parser.add_argument(
-        "--until", choices=("winner", "order"), default="winner", help="what is to be found out"
-    )
-    parser.add_argument(
-        "--expected-loss",
-        type=float,
-        metavar="0.001",
-        help="which one to use: stop once at most this share of the score is expected to be lost",
-    )
-    parser.add_argument(
-        "--budget",
-        metavar="30folds",
-        help="the best that is found within '50 Wh', '20 min' or '30 folds'",
-    )
-    parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
-    parser.add_argument("--lower-is-better", action="store_true", help="of the scores in FILE")
-    _add_comparison(parser, default=None, metavar="SEED", help="fixes every random choice")
-
-
-def select_command(options: argparse.Namespace) -> None:
-    if [bool(options.words), options.scores is not None, options.recorded].count(True) != 1:
-        raise InputError(
-            "select takes a dataset with its contenders, or --scores FILE, or --recorded; give one "
-            "of them"
-        )
-    way = _live if options.words else _of_scores if options.scores else _recorded
-    answer(options, *way(options))
-
-
-def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """The folds that it takes, in this very process."""
-    dataset, words = options.words[0], options.words[1:]
-    if options.orders is not None:
-        raise InputError("--orders plays scores that are there; give --scores FILE or --recorded")
-    if options.lower_is_better:
-        raise InputError("--lower-is-better belongs to --scores; a metric knows its direction")
-    store = open_store()
-    named = selections.named_contenders(
-        dataset,
-        words,
-        tracked=selections.tracked_names(store, dataset),
-        **_compared(options, dataset, Task.TOP_N),
-    )
-    spec, told = named[0][1], 0
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def on_fold(now: Standing) -> None:
-            nonlocal told
-            bar.update(1)
-            rounds = now.played.rounds if now.played else ()
-            names = [contender.name for contender in now.contenders]
-            for one in rounds[told:]:
-                gone = ", ".join(names[place] for place in one.dropped)
-                out = f"; out: {gone}" if gone else ""
-                leads = f"after fold {one.fold}: {names[one.leader]} leads{out}"
-                tqdm.write(leads, file=sys.stderr)
-            told = len(rounds)
-
-        with place_of(options, no_energy=options.no_energy) as executor:
-            selection_id, found = selections.compute(
-                store,
-                named,
-                selections.terms_for(spec, **_asked(options)),
-                executor=executor,
-                speculate=options.speculate,
-                on_fold=on_fold,
-                says=Says(trouble=gives_up(), progress=showing_phase(bar)),
-            )
-    selected = Selected(found, dataset, spec.metric_name)
-    return selected.document(), f"{selected.sentence}\nselection {selection_id}"
-
-
-def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """The recorded study: what each dataset and all of them take over many orders of the folds."""
-    found: dict[str, dict[str, Any]] = {}
-    lines = []
-    for dataset, contenders in recorded_contenders().items():
-        terms = Terms(k=contenders[0].k, **_asked(options))
-        orders = 1000 if options.orders is None else options.orders
-        over = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
-        joules = sum(float(one.fold_joules.sum()) for one in contenders)
-        found[dataset] = orders_document(over) | {"contenders": len(contenders), "joules": joules}
-        lines.append(
-            f"{dataset}: {len(contenders)} contenders, {100 * over.folds_share:.3g} % of the "
-            f"folds, {100 * (over.joules_share or 0):.3g} % of the energy, the right winner in "
-            f"{100 * over.right:.4g} % of {orders} orders"
-        )
-    if not found:
-        raise InputError("there are no recorded runs to select from; record a study first")
-    whole = sum(one["joules"] for one in found.values())
-    share = sum((one["joules_share"] or 0) * one["joules"] for one in found.values()) / whole
-    right = sum(one["right"] for one in found.values()) / len(found)
-    lines.append(
-        f"in all: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % of "
-        "orders"
-    )
-    if note := left_in_words(run for run in recorded_runs() if run.spec.dataset in found):
-        lines.append(note)
-    return {"datasets": found, "joules_share": share, "right": right}, "\n".join(lines)
-
-
-def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """Played on a file: once, or over many orders of its folds."""
-    contenders, _ = read_contenders(Path(options.scores))
-    check_contenders(contenders)
-    terms = Terms(
-        k=contenders[0].k, higher_is_better=not options.lower_is_better, **_asked(options)
-    )
-    if options.orders is not None:
-        over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
-        return orders_document(over), (
-            f"over {over.orders} orders of the folds of {options.scores}: "
-            f"{100 * over.folds_share:.3g} % of the folds, the right winner in "
-            f"{100 * over.right:.4g} % of orders; {over.mean_loss_percent:.2g} % lost on average, "
-            f"at most {over.p95_loss_percent:.2g} % in 95 % of orders"
-        )
-    played = play(contenders, terms, range(terms.k))
-    winner = played.verdict.winner
-    return selection_document(contenders, terms, options.metric, played), verdict_sentence(
-        [one.name for one in contenders],
-        terms,
-        played.verdict,
-        played.rounds,
-        played.folds_used,
-        mean=winner_mean(contenders[winner], played.rounds, winner),
-    )
-
-
-def _asked(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "confidence": options.confidence,
-        "indifference": options.indifference,
-        "until": options.until,
-        "expected_loss": options.expected_loss,
-        "budget": None if options.budget is None else Budget.parse(options.budget),
-    }
-
-
 def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
@@ -407,14 +205,14 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-folds", action="store_true", help="run every fold of every configuration"
     )
-    _add_comparison(parser)
+    add_comparison(parser)
 
 
 def tune_command(options: argparse.Namespace) -> None:
     """Say how much it is, run it, and say what was found."""
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
-    settings = _compared(options, options.dataset, models.algorithm(options.algorithm).task)
+    settings = compared(options, options.dataset, models.algorithm(options.algorithm).task)
     plan = make_tuning(
         dataset=options.dataset,
         algorithm=options.algorithm,

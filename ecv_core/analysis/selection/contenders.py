@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,6 @@ from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
-
-if TYPE_CHECKING:
-    pass
 
 
 def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
@@ -74,33 +70,6 @@ def _over(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
     users = np.full((scores.k, len(everybody)), np.nan, dtype=scores.users.dtype)
     users[:, np.searchsorted(everybody, scores.user_ids)] = scores.users
     return replace(scores, users=users, user_ids=everybody)
-
-
-def check_contenders(contenders: Sequence[Scores]) -> None:
-    """Refuse contenders that cannot be told apart or were not scored on the same users.
-
-    Raises: InputError with which, and the way out.
-    """
-    names = [one.name for one in contenders]
-    if len(set(names)) < 2:
-        raise InputError(
-            f"a selection needs at least two contenders, but has {len(set(names))}; name another"
-        )
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(f"the contender '{twice[0]}' is there twice; leave one out")
-    first = contenders[0]
-    for one in contenders[1:]:
-        if first.users is None or one.users is None:
-            continue
-        both = np.flatnonzero(~np.isnan(first.folds) & ~np.isnan(one.folds))
-        apart = np.isnan(first.users[both]) != np.isnan(one.users[both])
-        if apart.any():
-            fold = int(both[np.flatnonzero(apart.any(axis=1))[0]])
-            raise InputError(
-                f"fold {fold} of '{one.name}' has other users, or samples, than that of "
-                f"'{first.name}' ({int(apart.sum()):,} differ); contenders must be scored on the "
-                "same ones, so run both on the same folds"
-            )
 
 
 def contenders_of(runs: Sequence[RunRecord], results: Results) -> list[Scores]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.selection.contenders import check_contenders
 from ecv_core.analysis.selection.evidence import Difference, Differences, EverySubset, PairedScores
 from ecv_core.analysis.selection.rounds import Budget, Round, Selection, Terms, Verdict
 from ecv_core.records.errors import InputError
@@ -59,6 +58,33 @@ class OverOrders:
     def p95_loss_percent(self) -> float:
         """Not more than this is lost in 95 % of orders."""
         return float(np.quantile(self.losses_percent, 0.95, method="inverted_cdf"))
+
+
+def check_contenders(contenders: Sequence[Scores]) -> None:
+    """Refuse contenders that cannot be told apart or were not scored on the same users.
+
+    Raises: InputError with which, and the way out.
+    """
+    names = [one.name for one in contenders]
+    if len(set(names)) < 2:
+        raise InputError(
+            f"a selection needs at least two contenders, but has {len(set(names))}; name another"
+        )
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"the contender '{twice[0]}' is there twice; leave one out")
+    first = contenders[0]
+    for one in contenders[1:]:
+        if first.users is None or one.users is None:
+            continue
+        both = np.flatnonzero(~np.isnan(first.folds) & ~np.isnan(one.folds))
+        apart = np.isnan(first.users[both]) != np.isnan(one.users[both])
+        if apart.any():
+            fold = int(both[np.flatnonzero(apart.any(axis=1))[0]])
+            raise InputError(
+                f"fold {fold} of '{one.name}' has other users, or samples, than that of "
+                f"'{first.name}' ({int(apart.sum()):,} differ); contenders must be scored on the "
+                "same ones, so run both on the same folds"
+            )
 
 
 def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Played:

@@ -16,10 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecv_core import fold, models
-from ecv_core.analysis.selection.contenders import aligned, check_contenders, parse_contender
+from ecv_core.analysis.selection.contenders import aligned, parse_contender
 from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
 from ecv_core.analysis.selection.evidence import PairedScores
-from ecv_core.analysis.selection.replay import Played, follow, joules_of, likely_folds
+from ecv_core.analysis.selection.replay import (
+    Played,
+    check_contenders,
+    follow,
+    joules_of,
+    likely_folds,
+)
 from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
 from ecv_core.fold import shares_with
