@@ -374,7 +374,7 @@ def _handed_in() -> tuple[str, str]:
     from ecv_core.fold import run_fold
     from ecv_core.fold.spec import make_spec
     from ecv_core.jobs.board import folds_sha256
-    from ecv_core.jobs.tracking import Handed
+    from ecv_core.jobs.handed import Handed
     from ecv_core.records.run import RunState
     from ecv_core.store.document import run_document
     from ecv_core.store.store import open_store

@@ -158,7 +158,7 @@ def test_the_example_setting_takes_two_files() -> None:
     text = EXTENDING.read_text("utf-8").split("## A setting of a run")[1]
     assert [found["path"] for found in _BLOCK.finditer(text) if found["path"]] == [
         "ecv_core/records/spec.py",
-        "ecv_core/fold/__init__.py",
+        "ecv_core/fold/computing.py",
     ]
 
 

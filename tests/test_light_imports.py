@@ -77,7 +77,8 @@ def test_scores_of_a_file_are_read_without_pandas(tmp_path: Path) -> None:
     for words in (["orders", str(wide), "--alpha", "1e-4"], ["select", "--scores", str(long)]):
         loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
         assert ended == 0
-        assert loaded & {"pandas", "torch"} == set()
+        unused = {"pandas", "torch", "sqlalchemy", "pydantic", "tqdm", "psutil"}
+        assert loaded & {*unused, "ecv_core.models", "ecv_core.store", "ecv_core.fold"} == set()
 
 
 def test_a_quick_run_loads_neither_torch_nor_pandas(tmp_path: Path) -> None:
@@ -110,6 +111,8 @@ def test_ask_loads_the_database_and_no_model(
     assert ended == 0
     assert len(list(tmp_path.glob("fold-0-*.csv"))) == 2
     assert loaded & {"pandas", "tqdm", "pyarrow", "scipy.sparse", "torch", "plotly"} == set()
+    ours = {"models", "evaluation", "energy", "fold.computing", "jobs.book", "jobs.tracking"}
+    assert loaded & {f"ecv_core.{name}" for name in ours} == set()
 
 
 @pytest.mark.parametrize("words", [["man"], ["completion", "bash"], ["figure", "--help"]])

@@ -12,7 +12,6 @@ from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
 from ecv_core.jobs.plans.track import NoFold, begin, read_table
 from ecv_core.jobs.plans.track import ask as asked_of
 from ecv_core.jobs.plans.track import tell as told_to
-from ecv_core.jobs.tracking import known_columns
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import SETTINGS
@@ -143,6 +142,8 @@ def tell_command(options: argparse.Namespace) -> None:
     """Keep what a fold gave, and say what the rule makes of it."""
     reported: object = options.score
     if options.score is None:
+        from ecv_core.jobs.tracking import known_columns
+
         path = options.scores or options.recommendations or options.predictions
         table = read_table(path)
         needed = ("score",) if options.scores else ("item_id",)

@@ -18,7 +18,8 @@ from ecv_core.analysis.comparison import compare_runs, fair_key
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import dataset_title, interval_said, metric_label, used_words
-from ecv_core.jobs.tracking import Handed, Measured, finite, known_columns, measure
+from ecv_core.jobs.handed import Handed
+from ecv_core.jobs.tracking import Measured, finite, known_columns, measure
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from filelock import FileLock
 
-from ecv_core.jobs.tracking import Handed
+from ecv_core.jobs.handed import Handed
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import ParamValue

@@ -16,12 +16,13 @@ from typing import Unpack
 from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter
 from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.handed import Handed
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
-from ecv_core.jobs.tracking import Handed, measure
+from ecv_core.jobs.tracking import measure
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.arguments import kinds_checked

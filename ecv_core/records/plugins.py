@@ -47,7 +47,7 @@ class Registry(MutableMapping[str, T]):
         """Id -> the package that it is of, of those that packages added."""
 
     def __getitem__(self, name: str) -> T:
-        return self._all()[name]
+        return self._known[name] if name in self._known else self._all()[name]
 
     def __setitem__(self, name: str, entry: T) -> None:
         self._all()[name] = entry

@@ -16,7 +16,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ecv_core.records.errors import StoreError
 from ecv_core.records.places import OWN
-from ecv_core.store.older_versions import take_over
 from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 
 _SCHEME = re.compile(r"[\w+]+://")
@@ -165,6 +164,8 @@ def _make_tables(engine: sa.Engine) -> None:
             connection.execute(schema.update().values(version=schema.c.version))
             version = connection.scalar(newest)
             if version < SCHEMA_VERSION:
+                from ecv_core.store.older_versions import take_over
+
                 take_over(connection, version)
         metadata.create_all(connection)
         if version is None or version < SCHEMA_VERSION:

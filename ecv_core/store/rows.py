@@ -29,7 +29,6 @@ from ecv_core.records.run import (
 )
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
-from ecv_core.store.older_versions import scores_of_schema_4
 from ecv_core.store.schema import folds, now, progress, runs
 
 # Whether a process still has the run that it computes.
@@ -315,6 +314,8 @@ def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
     try:
         metrics, users, scores = json.loads(row.metrics), row.users, row.scores
         if "hits" in metrics:
+            from ecv_core.store.older_versions import scores_of_schema_4
+
             return scores_of_schema_4(metrics, users, scores)
         clusters = None
         if isinstance(metrics, dict):

@@ -15,7 +15,7 @@ from scipy.stats import ttest_rel
 import ecv_core as ecv
 from ecv_core import cli, stopping
 from ecv_core.jobs.board import FOLDS, RUN, TABLE, check_result, folds_sha256
-from ecv_core.jobs.tracking import Handed
+from ecv_core.jobs.handed import Handed
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Part
 from ecv_core.store.document import run_document

@@ -16,15 +16,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy.meter import country
-from ecv_core.energy.savings import JOULES_PER_KWH
-from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.handed import Handed
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import FoldTask, next_fold
-from ecv_core.jobs.tracking import Handed, Measured, measure
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, RunRecord, RunState
@@ -36,6 +36,8 @@ from ecv_core.untrusted.files import DAMAGED, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ecv_core.jobs.tracking import Measured
 
 LEFT = "the loop was left before its fold was reported"
 CANCELLED = "cancelled; finished folds are kept, and the same track goes on there"
@@ -166,9 +168,8 @@ def ask(
     try:
         for name, part in parts.items():
             columns = handed.columns(part)
-            values = (  # csv writes Python's values fast, but would give a rating too many digits
-                (one.astype(str) if one.dtype.kind == "f" else one).tolist()
-                for one in columns.values()
+            values = (  # csv would give a rating too many digits
+                (_texts(one) if one.dtype.kind == "f" else one).tolist() for one in columns.values()
             )
             with replacing(files[name]) as path, path.open("w", encoding="utf-8", newline="") as to:
                 rows = csv.writer(to, lineterminator="\n")
@@ -182,6 +183,11 @@ def ask(
         store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
     files = {name: path.absolute() for name, path in files.items()}
     return Asked(fold=index, until=until, files=files)
+
+
+def _texts(ratings: NDArray[np.floating]) -> NDArray[np.object_]:
+    different, which = np.unique(ratings, return_inverse=True)
+    return different.astype(str).astype(object)[which]
 
 
 def _all_asked(store: Store, run_id: str) -> NoFold:
@@ -215,6 +221,11 @@ def tell(
     Returns: the run after it, and the fold's scores.
     Raises: InputError for a fold that was told before or not asked for, or what was reported of it.
     """
+    from ecv_core.energy.meter import country
+    from ecv_core.energy.savings import JOULES_PER_KWH
+    from ecv_core.jobs.book import Book, Says, refuse
+    from ecv_core.jobs.tracking import measure
+
     for what, given in (("seconds", seconds), ("joules", joules)):
         if given is not None and not 0 <= given <= AMOUNT:
             raise InputError(
