@@ -376,9 +376,6 @@ class HereThenWorkers(Workers):
 
     def __init__(self, compute: Compute = compute) -> None:
         super().__init__(compute, most=os.cpu_count() or 1, niceness=0)
-        # As many threads as in a worker, where one more or less changes the last bit of a score.
-        self._told = [name for name in self.surroundings if name not in os.environ]
-        os.environ.update(self.surroundings)
         self._here, self._waiting = Here(compute), list[tuple[FoldTask, Progress]]()
         self._turn = threading.Lock()
         self._clock = threading.Timer(START_SECONDS, self._hand_over)
@@ -406,8 +403,6 @@ class HereThenWorkers(Workers):
     def close(self) -> None:
         self._clock.cancel()
         super().close()
-        for name in self._told:
-            os.environ.pop(name, None)
 
     def _next(self) -> tuple[FoldTask, Progress] | None:
         with self._turn:
