@@ -14,7 +14,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from ecv_core.jobs.executors import Executor, Here, HereThenWorkers
+from ecv_core.jobs.executors import Executor, Here, unmetered
 from ecv_core.jobs.plans import study
 from ecv_core.store.store import open_store
 
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--only", default=TWELVE)
     asked = parser.parse_args()
     names = asked.only.split(",")
-    together, found = _computed(asked.dataset, names, asked.folds, HereThenWorkers())
+    together, found = _computed(asked.dataset, names, asked.folds, unmetered())
     alone, same = _computed(asked.dataset, names, asked.folds, Here())
     print(f"{len(names)} models, {asked.folds} folds each, {asked.dataset}")
     print(f"one at a time {alone:.1f} s, together {together:.1f} s: {together / alone:.2f}")

@@ -250,9 +250,9 @@ def place_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Execut
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
-    from ecv_core.jobs.executors import HereThenWorkers
+    from ecv_core.jobs.executors import unmetered
 
-    otherwise = HereThenWorkers if no_energy else None
+    otherwise = unmetered if no_energy else None
     asked = executor_on(options.on, nodes=options.nodes, site=options.site, otherwise=otherwise)
     with closing(asked) as one:
         yield one

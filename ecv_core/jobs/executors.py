@@ -363,58 +363,9 @@ class Workers:
         process.popen.wait()
 
 
-START_SECONDS = 1.0
-"""About what it takes to start a worker."""
-
-
-class HereThenWorkers(Workers):
-    """For folds that no meter looks at: as many at once as there are cores.
-
-    Until the first of them have taken as long as a worker takes to start, in this process, so that
-    what is done by then starts none.
-    """
-
-    def __init__(self, compute: Compute = compute) -> None:
-        super().__init__(compute, most=os.cpu_count() or 1, niceness=0)
-        self._here, self._waiting = Here(compute), list[tuple[FoldTask, Progress]]()
-        self._turn = threading.Lock()
-        self._clock = threading.Timer(START_SECONDS, self._hand_over)
-        self._handed_over = False
-
-    def submit(self, task: FoldTask, progress: Progress) -> None:
-        with self._turn:
-            if self._handed_over:
-                return super().submit(task, progress)
-            self._waiting.append((task, progress))
-        if self._clock.ident is None:
-            self._clock.start()
-
-    def finished(self, seconds: float) -> Finished:
-        while (first := self._next()) is not None:
-            self._here.submit(*first)
-            yield from self._here.finished(seconds)
-        yield from super().finished(seconds)
-
-    def cancel(self, task: FoldTask) -> None:
-        with self._turn:
-            self._waiting = [one for one in self._waiting if one[0] != task]
-        super().cancel(task)
-
-    def close(self) -> None:
-        self._clock.cancel()
-        super().close()
-
-    def _next(self) -> tuple[FoldTask, Progress] | None:
-        with self._turn:
-            return self._waiting.pop(0) if self._waiting else None
-
-    def _hand_over(self) -> None:
-        """Give what waits to workers, and all that comes later."""
-        with self._turn:
-            self._handed_over = True
-            while self._waiting:
-                super().submit(*self._waiting[0])
-                del self._waiting[0]
+def unmetered(compute: Compute = compute, *, niceness: int = 0) -> Workers:
+    """For folds that no meter looks at: as many at once as there are cores."""
+    return Workers(compute, most=os.cpu_count() or 1, niceness=niceness)
 
 
 def work(niceness: int = NICENESS) -> None:

@@ -6,7 +6,6 @@ The manager is one thread, with worker processes or a cluster.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,15 @@ from ecv_core import models
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Compute, Executor, Workers, compute, failure
+from ecv_core.jobs.executors import (
+    NICENESS,
+    Compute,
+    Executor,
+    Workers,
+    compute,
+    failure,
+    unmetered,
+)
 from ecv_core.jobs.owner import Heart, recover
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
@@ -273,7 +280,7 @@ class RunManager(Queue):
         if place == HERE and not run.spec.no_energy:
             return self._worker
         if place not in self._executors:
-            several = partial(Workers, self._calls, most=os.cpu_count() or 1)
+            several = partial(unmetered, self._calls, niceness=NICENESS)
             self._executors[place] = executor_on(place, otherwise=several, compute=self._calls)
         return self._executors[place]
 

@@ -12,16 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ecv_core.jobs import executors
-from ecv_core.jobs.executors import (
-    Compute,
-    Computed,
-    Ended,
-    Here,
-    HereThenWorkers,
-    Results,
-    Workers,
-)
+from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Progress, no_progress
@@ -223,55 +214,3 @@ def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypa
     assert "was killed (SIGKILL)" in str(end.error)
     assert workers.places == 1
     workers.close()
-
-
-def whose(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    """The score says which process has computed it; the first fold takes its time."""
-    if index == 0 and (wait := os.environ.get("FIRST_WAITS_FOR")):
-        while not Path(wait).exists():
-            time.sleep(0.01)
-    if index == 1 and (wait := os.environ.get("FIRST_WAITS_FOR")):
-        Path(wait).touch()
-    yield 0, fold_result(index, float(os.getpid()))
-
-
-def processes_of(executor: HereThenWorkers, folds: Sequence[int]) -> dict[int, float]:
-    """Fold -> the process that has computed it, of tasks given at once."""
-    for fold in folds:
-        executor.submit(FoldTask(specs=(SPEC,), fold=fold), no_progress)
-    said: list[Computed | Ended] = []
-    while sum(isinstance(one, Ended) for one in said) < len(folds):
-        said += executor.finished(0.2)
-    assert [one.error for one in said if isinstance(one, Ended)] == [None] * len(folds)
-    return {one.task.fold: one.result.score for one in said if isinstance(one, Computed)}
-
-
-def test_folds_that_are_done_before_a_worker_could_start_are_computed_here(monkeypatch) -> None:
-    monkeypatch.setattr(executors, "START_SECONDS", 3600.0)
-    before = psutil.Process().children()
-    executor = HereThenWorkers(whose)
-    assert processes_of(executor, [0, 1, 2]) == dict.fromkeys([0, 1, 2], os.getpid())
-    assert psutil.Process().children() == before
-    executor.close()
-
-
-def test_while_a_long_fold_is_computed_here_workers_begin_with_those_that_wait(
-    tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(executors, "START_SECONDS", 0.05)
-    monkeypatch.setenv("FIRST_WAITS_FOR", str(tmp_path / "second-has-begun"))
-    executor = HereThenWorkers(whose)
-    found = processes_of(executor, [0, 1])
-    assert found[0] == os.getpid() != found[1]
-    assert processes_of(executor, [2])[2] != os.getpid()  # and all that comes later
-    executor.close()
-
-
-def test_a_fold_that_waits_and_is_cancelled_is_computed_nowhere(monkeypatch) -> None:
-    monkeypatch.setattr(executors, "START_SECONDS", 3600.0)
-    executor = HereThenWorkers(whose)
-    for fold in range(2):
-        executor.submit(FoldTask(specs=(SPEC,), fold=fold), no_progress)
-    executor.cancel(FoldTask(specs=(SPEC,), fold=1))
-    assert {one.task.fold for one in executor.finished(0)} == {0}
-    executor.close()
