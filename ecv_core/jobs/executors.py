@@ -7,6 +7,7 @@ class with these four methods.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import pickle
 import queue
@@ -121,6 +122,8 @@ THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "MKL", "OPENBLAS", "RA
 """What the libraries of the models take their number of threads from."""
 
 
+START_SECONDS = 2.0
+"""What is done within this time is done by one process: each loads models for itself."""
 _PROGRAM = "from ecv_core.jobs.executors import work; work({})"
 _WARM_UP = None
 """To a worker, instead of a task."""
@@ -255,14 +258,15 @@ class Workers:
             self.surroundings = {name: os.environ.get(name, share) for name in THREADS}
         self._most, self._niceness = most, niceness
         self._largest = 0
+        self._begun: float | None = None
         self._lock = threading.Lock()
         self._processes: list[_Process] = []
         self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
 
     @property
     def places(self) -> int:
-        """As many as processes; no more than are busy where memory might not do for another."""
-        if self._most == 1:
+        """One at first, then as many as processes; no more than are busy where memory is short."""
+        if self._most == 1 or time.monotonic() < (self._begun or math.inf) + START_SECONDS:
             return 1
         busy = [one.popen.pid for one in self._processes if one.task is not None]
         for pid in busy:
@@ -278,6 +282,7 @@ class Workers:
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give a process something to do; a new one if none is free, or the last one is gone."""
+        self._begun = self._begun or time.monotonic()
         try:
             self._idle().begin(self.compute, task, progress)
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already

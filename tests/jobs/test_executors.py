@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ecv_core.jobs import executors
 from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import InputError, RunError, UnknownName
@@ -183,9 +184,12 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     workers = Workers(waits_for_the_other, most=2)
     tasks = [FoldTask(specs=(SPEC,), fold=fold) for fold in range(2)]
-    for task in tasks:
-        assert workers.places == 2
-        workers.submit(task, no_progress)
+    workers.submit(tasks[0], no_progress)
+    monkeypatch.setattr(executors, "START_SECONDS", 3600.0)
+    assert workers.places == 1  # what is soon done starts no second one
+    monkeypatch.setattr(executors, "START_SECONDS", 0.0)
+    assert workers.places == 2
+    workers.submit(tasks[1], no_progress)
     said: list[Computed | Ended] = []
     while sum(isinstance(one, Ended) for one in said) < 2:
         said += said_of(workers)
@@ -201,6 +205,7 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
 
 
 def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypatch) -> None:
+    monkeypatch.setattr(executors, "START_SECONDS", 0.0)
     workers = Workers(with_a_child, most=2)
     workers.submit(TASK, no_progress)
     assert workers.places == 2
