@@ -228,7 +228,7 @@ def _sentence(say: Phrases) -> str:
     k, tolerance = say.values["k"], say.values["tolerance"]
     return (
         f"Evaluation stopped, after {say.least} at the earliest, as soon as the {say.level} "
-        f"confidence interval of the mean of all {k} folds, estimated from the scores of single "
+        f"confidence interval of the mean of all {k} folds, estimated from the scores of "
         f"{say.unit}s and the fold means with the {k} folds as a finite population and for all "
         f"looks at once, reached at most {100 * tolerance:.3g} % of the mean to either side: a "
         f"variant of e-fold cross-validation{say.paper}. The interval told is {say.interval}."

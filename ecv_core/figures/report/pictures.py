@@ -302,8 +302,10 @@ def _draw(axes: Axes, trace: Mapping[str, Any], before: Mapping[str, Any]) -> No
         axes.plot(x, y, **look)
     if "text" in mode:
         colour = trace.get("textfont", {}).get("color", LIGHT.ink)
-        upright, side = (trace.get("textposition", "top center") + " center").split()[:2]
-        for at, up, text in zip(x, y, trace["text"], strict=True):
+        places = trace.get("textposition", "top center")
+        places = [places] * len(x) if isinstance(places, str) else places
+        for at, up, text, place in zip(x, y, trace["text"], places, strict=True):
+            upright, side = f"{place} center".split()[:2]
             axes.annotate(
                 _plain(text),
                 (at, up),
