@@ -174,7 +174,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from ecv_core import fold
+from ecv_core.fold import computing
 from ecv_core.analysis.comparison import differences
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
@@ -210,10 +210,10 @@ def test_a_run_from_before_has_the_default_and_other_scores():
 
 def test_it_takes_effect():
     train = csr_array(np.ones((100, 100), dtype=np.float32))
-    assert (fold.thinned(train, 1.0, 3) != train).nnz == 0
-    assert 4700 < fold.thinned(train, 0.5, 3).nnz < 5300  # 5000, give or take six deviations
-    full = fold.run_fold(replace(HALF, training_share=1.0), 0)
-    assert fold.run_fold(HALF, 0).score != full.score
+    assert (computing.thinned(train, 1.0, 3) != train).nnz == 0
+    assert 4700 < computing.thinned(train, 0.5, 3).nnz < 5300  # 5000, give or take six deviations
+    full = computing.run_fold(replace(HALF, training_share=1.0), 0)
+    assert computing.run_fold(HALF, 0).score != full.score
 
 
 def test_the_form_asks_for_it_and_the_address_keeps_it(app, store):
