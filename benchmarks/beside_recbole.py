@@ -86,7 +86,7 @@ def _told(words: list[str], folder: str | None = None) -> Any:  # noqa: ANN401  
 
 def _ours(dataset: str, name: str, epochs: str) -> tuple[float, float]:
     from ecv_core.energy.meter import NoMeter
-    from ecv_core.fold import run_fold
+    from ecv_core.fold.computing import run_fold
     from ecv_core.fold.spec import make_spec
 
     params = {"epochs": int(epochs)} if int(epochs) else {}

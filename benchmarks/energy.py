@@ -1,16 +1,20 @@
-"""What the recorded energy figures are worth: their make-up, and forecasts of what is saved.
+"""What the recorded energy figures are worth: their make-up, forecasts of what is saved, and what
+metering itself costs here.
 
-python -m benchmarks.energy          from the recorded runs alone
+python -m benchmarks.energy          on an idle machine, for the cost of metering
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from statistics import fmean, median
 
+from ecv_core.energy.meter import CodeCarbonMeter, WatchedMeter
 from ecv_core.energy.parts import energy_parts
 from ecv_core.energy.savings import later_mean, later_range
+from ecv_core.jobs.metering import SampledMeter, Sampler
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 
@@ -33,6 +37,29 @@ def forecasts(runs: Sequence[RunRecord]) -> tuple[float, float, float]:
     return fmean(held), median(plain), median(later)
 
 
+class Plug:
+    """A meter that answers at once."""
+
+    source = "plug"
+
+    def read(self) -> tuple[float, str]:
+        """Watts."""
+        return 50.0, "W"
+
+
+def cost_of_metering() -> float:
+    """Seconds of processor of a metered fold of one second that only sleeps; median of nine."""
+    meter = WatchedMeter(SampledMeter([Sampler("a plug", Plug())], CodeCarbonMeter("DEU"), "DEU"))
+    spent = []
+    for _ in range(10):
+        begun = time.process_time()
+        meter.start()
+        time.sleep(1)
+        meter.stop()
+        spent.append(time.process_time() - begun)
+    return median(spent[1:])  # the first looks at the hardware
+
+
 def main() -> None:
     """Print all of it."""
     runs = recorded_runs()
@@ -48,6 +75,7 @@ def main() -> None:
         f"fold 0 over the others: {fmean(first):.2f} on average, up to {max(first):.2f}\n"
         f"ranges that held, stops after 3 to 9 folds: {100 * held:.1f} %; promised over real at "
         f"fold 3, median: {plain:.3f} with the first fold, {later:.3f} without\n"
+        f"metering: {1000 * cost_of_metering():.1f} ms of processor a fold of one second\n"
     )
 
 

@@ -19,7 +19,7 @@ import psutil
 
 from ecv_core import dataset as datasets
 from ecv_core.energy.savings import expected
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.store.recorded import recorded_runs
 
 

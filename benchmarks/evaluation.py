@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core import evaluation, fold, splits
+from ecv_core.dataset.ready import prepared
 from ecv_core.evaluation import Protocol
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import algorithm
@@ -35,7 +36,7 @@ ALGORITHMS = ("item-knn", "popular")
 def seconds(dataset: str, name: str) -> dict[str, float]:
     """Processor seconds of each case."""
     spec = make_spec(dataset=dataset, algorithm=name)
-    parts = splits.fold_matrices(fold.prepared(dataset), fold.folds_of(spec), 0)
+    parts = splits.fold_matrices(prepared(dataset), fold.folds_of(spec), 0)
     model = algorithm(name).build(dict(spec.params))
     model.fit(parts.train, seed=spec.seed)
     least = dict.fromkeys(CASES, float("inf"))

@@ -232,7 +232,8 @@ def own(random: Random, folder: Path) -> None:
 
 def folds(random: Random, folder: Path) -> None:
     """A fold file or split archive of the synthetic dataset."""
-    from ecv_core.fold import import_folds, prepared
+    from ecv_core.dataset.ready import prepared
+    from ecv_core.fold import import_folds
 
     data = prepared("synthetic")
     count = len(data) if random.random() < 0.1 else 200
@@ -371,7 +372,7 @@ def samples(random: Random, folder: Path) -> None:
 @cache
 def _handed_in() -> tuple[str, str]:
     """A run of the synthetic dataset as JSON, and the hash of its folds."""
-    from ecv_core.fold import run_fold
+    from ecv_core.fold.computing import run_fold
     from ecv_core.fold.spec import make_spec
     from ecv_core.jobs.board import folds_sha256
     from ecv_core.jobs.handed import Handed

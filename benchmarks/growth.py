@@ -43,10 +43,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ecv_core import evaluation, fold, models, splits
+from ecv_core import evaluation, models, splits
 from ecv_core.dataset import available, entry, synthetic
-from ecv_core.dataset.ready import prepare
+from ecv_core.dataset.ready import prepare, prepared
 from ecv_core.energy.meter import NoMeter
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.executors import Here, Results
 from ecv_core.jobs.plans import select
@@ -106,7 +107,7 @@ def peak_bytes(interactions: Interactions, name: str) -> int:
 
 def print_splits(millions: Sequence[int]) -> None:
     """A row for each strategy: seconds on ml-1m, then MB and bytes an interaction for each size."""
-    real = fold.prepared("ml-1m") if available(entry("ml-1m")) else None
+    real = prepared("ml-1m") if available(entry("ml-1m")) else None
     sizes = [made(million * 1_000_000) for million in millions]
     print("| strategy | ml-1m, s |", " | ".join(f"{million} M" for million in millions), "|")
     print("|---" * (2 + len(millions)) + "|")
@@ -149,7 +150,7 @@ def print_runs(many: int) -> None:
     """Room for the per-user scores of so many runs of three models in turns."""
     dataset = "ml-100k" if available(entry("ml-100k")) else "synthetic"
     specs = [make_spec(dataset=dataset, algorithm=name) for name in ("item-knn", "popular", "ease")]
-    results = [[fold.run_fold(spec, at, meter=NoMeter()) for at in range(FOLDS)] for spec in specs]
+    results = [[run_fold(spec, at, meter=NoMeter()) for at in range(FOLDS)] for spec in specs]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "runs.sqlite"
         store = open_store(f"sqlite:///{path}")

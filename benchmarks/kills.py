@@ -31,7 +31,7 @@ from typing import Any
 import psutil
 import sqlalchemy as sa
 
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import RunManager
 from ecv_core.records.errors import InputError

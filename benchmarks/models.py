@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecv_core import evaluation, fold, splits
+from ecv_core import evaluation, splits
+from ecv_core.dataset.ready import prepared
 from ecv_core.models import algorithm
 from ecv_core.splits.exchange import read_folds
 
@@ -55,7 +56,7 @@ TOO_SLOW_FOR_LENSKIT = {("amazon-apps", "item-knn"), ("amazon-apps", "implicit-m
 
 def parts_of(dataset: str) -> splits.FoldMatrices:
     """Fold 0."""
-    interactions = fold.prepared(dataset)
+    interactions = prepared(dataset)
     if dataset == "ml-100k" and RELEASED_FOLDS.exists():
         folds = read_folds(RELEASED_FOLDS, interactions)
     else:

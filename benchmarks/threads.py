@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 
 from ecv_core.energy.meter import NoMeter
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.spec import Task

@@ -11,8 +11,9 @@ from ecv_core import fold, stopping
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.dataset._load import read
-from ecv_core.dataset.ready import scale_of
+from ecv_core.dataset.ready import ratings, scale_of
 from ecv_core.fold import spec
+from ecv_core.fold.computing import run_fold
 from ecv_core.models import algorithm, serving
 from ecv_core.models.bayesian import blocks, import_myfm
 from ecv_core.records.errors import Cancelled, DatasetError, InputError
@@ -63,7 +64,7 @@ def test_the_command_of_a_run_says_it_again_and_leaves_out_what_is_usual():
 
 @pytest.mark.skipif(not HAVE_ML_100K, reason="needs ml-100k")
 def test_ratings_of_movielens_are_all_there_as_given():
-    data = fold.ratings("ml-100k")
+    data = ratings("ml-100k")
     assert (len(data), data.n_users, data.n_items) == (100_000, 943, 1682)
     # README of the dataset: 6,110 11,370 27,145 34,174 21,201 ratings of 1 to 5
     assert np.bincount(data.ratings.astype(int))[1:].tolist() == [6110, 11370, 27145, 34174, 21201]
@@ -85,7 +86,7 @@ def test_movielens_10m_is_read_in_its_own_format(tmp_path):
 
 def test_rmse_of_damped_means_agrees_with_the_formula_written_out():
     known = rating_spec()
-    data = fold.ratings("synthetic")
+    data = ratings("synthetic")
     held = fold.folds_of(known).assignment == 0
     users, items, given = data.users, data.items, data.ratings.astype(float)
     mean = given[~held].mean()
@@ -100,7 +101,7 @@ def test_rmse_of_damped_means_agrees_with_the_formula_written_out():
         user_count[user] += 1
     predicted = mean + of_item[items[held]] + (user_sum / user_count)[users[held]]
     error = predicted.clip(1, 5) - given[held]
-    result = fold.run_fold(known, 0)
+    result = run_fold(known, 0)
     assert result.score == pytest.approx(np.sqrt(np.mean(error**2)))
     assert result.metrics["mae"] == pytest.approx(np.abs(error).mean())
     assert result.user_scores.of("rmse").mean() == pytest.approx(result.score, abs=1e-6)
@@ -115,13 +116,13 @@ def test_one_fit_gives_the_rmse_after_every_step_and_the_last_is_the_score(algor
         if phase == "fit":
             steps.append(step)
 
-    result = fold.run_fold(known, 1, progress=progress)
+    result = run_fold(known, 1, progress=progress)
     assert len(result.inner_curve) == steps[-1]
     assert result.inner_curve[-1] == pytest.approx(result.score, abs=1e-6)
     # fewer steps are the beginning of the same fit
     name = "epochs" if algorithm == "sgd-mf" else "steps"
     params = dict(known.params) | {name: steps[-1] - 1}
-    fewer = fold.run_fold(replace(known, params=tuple(sorted(params.items()))), 1)
+    fewer = run_fold(replace(known, params=tuple(sorted(params.items()))), 1)
     assert fewer.inner_curve == result.inner_curve[:-1]
     assert fewer.score == pytest.approx(result.inner_curve[-2], abs=1e-6)
 
@@ -132,12 +133,12 @@ def test_a_cancel_takes_effect_in_the_middle_of_the_sampling():
             raise Cancelled("enough")
 
     with pytest.raises(Cancelled):
-        fold.run_fold(rating_spec("bayesian-mf"), 0, progress=progress)
+        run_fold(rating_spec("bayesian-mf"), 0, progress=progress)
 
 
 def test_the_precision_rule_stops_on_rmse_by_users_squared_errors():
     known = rating_spec(rule="precision", tolerance=0.01)
-    results = [fold.run_fold(known, index) for index in range(3)]
+    results = [run_fold(known, index) for index in range(3)]
     moments = stopping.moments(stopping.rule_for(known), results, 0.95)
     assert moments[2].interval.low < moments[2].mean < moments[2].interval.high
     # what users add has this spread, after three folds of ten of a model that folds tell little of
@@ -223,7 +224,7 @@ def test_bayesian_mf_is_as_good_as_myfm_called_directly():
     from scipy.sparse import csr_matrix
 
     known = rating_spec("bayesian-mf", "ml-100k", params={"dimension": 4, "steps": 25})
-    data = fold.ratings("ml-100k")
+    data = ratings("ml-100k")
     held = fold.folds_of(known).parts(0) == Part.TEST
     rows = np.repeat(np.arange(len(data)), 2)
     columns = np.stack([data.users, data.n_users + data.items], axis=1).ravel()
@@ -235,7 +236,7 @@ def test_bayesian_mf_is_as_good_as_myfm_called_directly():
     direct.fit(features[~held], given[~held], n_iter=25, n_kept_samples=20, group_shapes=sizes)
     predicted = direct.predict(features[held]).clip(1, 5)
     theirs = np.sqrt(np.mean((predicted - given[held]) ** 2))
-    assert fold.run_fold(known, 0).score <= theirs + 0.002
+    assert run_fold(known, 0).score <= theirs + 0.002
 
 
 def test_no_rating_model_is_asked_to_rank():

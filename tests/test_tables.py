@@ -8,7 +8,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from ecv_core import evaluation, models
 from ecv_core.dataset import catalogue, entry, own, tables
 from ecv_core.figures.estimators import estimators_frame
-from ecv_core.fold import check_needs, data_of, run_fold
+from ecv_core.fold import check_needs, data_of
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, EcvError, RunError
 from ecv_core.records.interactions import Table

@@ -1,6 +1,6 @@
 """The folds of a run: its data as its task needs them, how they are dealt, files of folds.
 
-What computes a fold is in `fold.computing`, which loads when it is first asked for.
+What computes a fold is in `fold.computing`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,28 +15,10 @@ import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import splits, stopping
 from ecv_core.dataset.ready import CORE, for_task
-from ecv_core.dataset.ready import prepared as prepared  # also for those who take it from here
-from ecv_core.dataset.ready import ratings as ratings
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need
 from ecv_core.records.parameters import Params
 from ecv_core.records.spec import RunSpec, Task
-
-if TYPE_CHECKING:
-    from ecv_core.fold.computing import Costs as Costs
-    from ecv_core.fold.computing import protocol_of as protocol_of
-    from ecv_core.fold.computing import ranked as ranked
-    from ecv_core.fold.computing import run_fold as run_fold
-    from ecv_core.fold.computing import run_shared_fold as run_shared_fold
-    from ecv_core.fold.computing import shares_with as shares_with
-
-
-def __getattr__(name: str) -> object:
-    if name not in ("Costs", "protocol_of", "ranked", "run_fold", "run_shared_fold", "shares_with"):
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from ecv_core.fold import computing
-
-    return getattr(computing, name)
 
 
 def data_of(spec: RunSpec) -> Interactions:

@@ -26,7 +26,7 @@ from typing import IO, Any, Protocol
 import psutil
 
 from ecv_core.energy.load import works_for
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import EcvError, RunError, what_to_install
@@ -51,7 +51,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
-    from ecv_core.fold import run_shared_fold
+    from ecv_core.fold.computing import run_shared_fold
     from ecv_core.jobs.metering import meter_for
 
     meter = meter_for(specs[0])

@@ -12,9 +12,10 @@ import streamlit as st
 import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables import ToySplit, parts_frame, toy_split
+from ecv_core.dataset.ready import prepared
 from ecv_core.figures.splits import timeline_figure, timeline_steps
 from ecv_core.figures.words import counted, dataset_title, titles_of
-from ecv_core.fold import folds_of, prepared
+from ecv_core.fold import folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ecv_core import cli
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import RunError
 from ecv_core.store.document import command_for

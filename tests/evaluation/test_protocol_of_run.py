@@ -7,7 +7,7 @@ from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.evaluation import METRICS, Kind
 from ecv_core.figures.words import metric_label
-from ecv_core.fold import protocol_of, run_fold
+from ecv_core.fold.computing import protocol_of, run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core import cli, fold
+from ecv_core import cli
 from ecv_core import dataset as datasets
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
+from ecv_core.dataset.ready import prepared
 from ecv_core.figures.papers import (
     _OURS,
     NOT_HERE,
@@ -281,7 +282,7 @@ def test_the_recorded_counts_of_parts_are_those_of_the_data(dataset):
     if dataset not in known or not datasets.available(known[dataset]):
         pytest.skip(f"{dataset} is not on disk")
     recorded = json.loads((FOLDER / "parts" / f"{dataset}.json").read_text("utf-8"))
-    data = fold.prepared(dataset)
+    data = prepared(dataset)
     for name, said in recorded.items():
         validation = 0.2 if name == "temporal-global" else True
         folds = split(data, name, 1, 42, {"validation": validation})

@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import json, resource, sys
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.jobs.executors import failure
 from ecv_core.fold.spec import make_spec
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.fold import run_fold
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, algorithm
 from ecv_core.records.errors import DatasetError, InputError, UnknownName

@@ -8,7 +8,8 @@ from html import unescape
 
 import pytest
 
-from ecv_core.fold import prepared, split_archive
+from ecv_core.dataset.ready import prepared
+from ecv_core.fold import split_archive
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive

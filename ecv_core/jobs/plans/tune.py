@@ -22,7 +22,7 @@ from ecv_core.analysis.tuning.spaces import (
     within,
 )
 from ecv_core.evaluation import metric_of
-from ecv_core.fold import shares_with
+from ecv_core.fold.computing import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive

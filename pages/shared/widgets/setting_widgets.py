@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ecv_core.fold import prepared, split_archive
+from ecv_core.dataset.ready import prepared
+from ecv_core.fold import split_archive
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import Parameter, ParamValue
 from ecv_core.records.spec import SETTINGS, Role, RunSpec, Setting

@@ -11,7 +11,9 @@ import ecv_core.dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.plain import no_report
-from ecv_core.fold import data_of, prepared, run_fold
+from ecv_core.dataset.ready import prepared
+from ecv_core.fold import data_of
+from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 

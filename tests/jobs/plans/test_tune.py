@@ -87,7 +87,7 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, made: Callable[[RunSpec, int],
     monkeypatch.setattr(
         "ecv_core.jobs.executors.run_fold", lambda spec, index, **_: made(spec, index)
     )
-    monkeypatch.setattr("ecv_core.fold.run_shared_fold", together)
+    monkeypatch.setattr("ecv_core.fold.computing.run_shared_fold", together)
     monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
 
 
