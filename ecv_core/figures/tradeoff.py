@@ -25,13 +25,15 @@ from ecv_core.stopping import BASELINE, PAPERS_RULE, RULES
 
 HERE = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
+_NAMED_FROM = 60.0
+"""Percent of the cost from which on the lines of runs are named."""
 FINE = 20
 """Settings of a rule from which on its line has no marks."""
 
 
-def legend(rule: str) -> str:
-    """What a rule's line is called in a chart."""
-    return (RULES[rule].legend if rule in RULES else "") or rule
+def _title(rule: str) -> str:
+    """Of a rule, as everywhere else; of one that is not known here its id."""
+    return RULES[rule].title if rule in RULES else rule
 
 
 def highest_difference(frame: pd.DataFrame) -> float:
@@ -58,7 +60,6 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
     colours = palette(dark)
     average, fixed = frame[frame["kind"] == AVERAGE], frame[frame["kind"] == FIXED]
     systems = frame[frame["kind"] == SYSTEM]
-    several = systems["system"].nunique() > 1
     figure = go.Figure()
     figure.add_scatter(  # HERE
         x=[],
@@ -74,7 +75,7 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
         showlegend=False,
         hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>alpha picked</extra>",
     )
-    if several:
+    if systems["system"].nunique() > 1:
         _systems(figure, systems, colours)
     _fixed(figure, fixed, colours)
     _others(figure, frame[frame["kind"] == RULE], colours)
@@ -85,7 +86,8 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
         mode="lines",
         line={"color": colours.mean, "width": 5},
         zorder=6,
-        name=legend(PAPERS_RULE) + (" (average)" if several else ""),
+        name=_title(PAPERS_RULE),
+        showlegend=False,  # the moving point names it
         hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, "
         "difference %{y:.2f} %<extra></extra>",
     )
@@ -114,7 +116,7 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence
     patches, alts = [], []
     for alpha, text in zip(alphas, texts, strict=True):
         x, y = average.loc[alpha].to_numpy(dtype="float64").tolist()
-        patches.append({HERE: {"x": [x], "y": [y], "text": [f"<b>alpha {text}</b>"]}})
+        patches.append({HERE: {"x": [x], "y": [y], "text": [f"<b>e-fold<br>alpha {text}</b>"]}})
         alts.append(
             f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
             f"{x:.1f} % of the cost, difference {y:.2f} %. The paper reports 41.5 % and 1.81 %."
@@ -129,7 +131,7 @@ def tradeoff_at(frame: pd.DataFrame, alpha: float, *, cost: str = "energy") -> g
 
 
 def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None:
-    for place, (name, rows) in enumerate(systems.groupby("system", sort=False)):
+    for name, rows in systems.groupby("system", sort=False):
         figure.add_scatter(
             x=rows["energy_percent"].round(3),
             y=rows["difference_percent"].round(4),
@@ -138,10 +140,21 @@ def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None
             opacity=0.4,
             zorder=1,
             name="each run",
-            legendgroup="systems",
-            showlegend=place == 0,
+            showlegend=False,
             hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>" + str(name) + "</extra>",
         )
+    right = systems[systems["energy_percent"] >= _NAMED_FROM]
+    highest = right.nlargest(1, "difference_percent")
+    figure.add_scatter(  # names them where nothing is above
+        x=highest["energy_percent"],
+        y=highest["difference_percent"],
+        text=["each run"] * len(highest),
+        mode="text",
+        textposition="top right",
+        textfont={"size": 15, "color": colours.muted},
+        showlegend=False,
+        hoverinfo="skip",
+    )
 
 
 def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
@@ -155,7 +168,7 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
         line={"color": colours.muted, "width": 2, "dash": "dot"},
         marker={"size": 9, "symbol": "square", "color": colours.muted},
         zorder=3,
-        name=legend(BASELINE),
+        name=_title(BASELINE),
         showlegend=False,
         customdata=fixed["setting"],
         hovertemplate="always %{customdata:.0f} folds: %{x:.1f} % spent, "
@@ -178,8 +191,8 @@ def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
             marker={"size": 8, "symbol": symbols[place % len(symbols)], "color": colours.ink},
             opacity=1 if fine else 0.75,
             zorder=5 if fine else 2,
-            name=legend(str(name)),
-            hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, "
+            name=_title(str(name)),
+            hovertemplate=f"{_title(str(name))}, %{{text}}: %{{x:.1f}} % spent, "
             "difference %{y:.2f} %<extra></extra>",
         )
 

@@ -239,8 +239,6 @@ class Rule:
     """Its parameters in a few words, beside its name: 'within 3.0%'; by default each in words."""
     alone: Callable[[Mapping[str, Any]], str] | None = None
     """The same where its name does not stand beside: 'precision 3 %'; by default `short`."""
-    legend: str = ""
-    """Of its line in a chart; by default its id."""
     sentence: Callable[[Phrases], str] | None = None
     """For the methods section of a paper; by default made of title, help and parameters."""
     watched: Watched | None = None

@@ -205,7 +205,6 @@ E_FOLD = Rule(
     least_folds=2,
     meaning="has settled",
     short=lambda values: f"alpha {scientific(values['alpha'])}",
-    legend="paper's rule",
     sentence=_sentence,
     watched=Watched(
         label="Width x change", help="The rule stops when this is at most alpha.", of=products
@@ -267,7 +266,6 @@ E_FOLD_RELATIVE = Rule(
     least_folds=2,
     meaning="has settled",
     short=lambda values: f"relative alpha {scientific(values['relative_alpha'])}",
-    legend="relative e-fold",
     sentence=_relative_sentence,
     watched=Watched(
         label="Relative width x change",

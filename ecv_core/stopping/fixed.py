@@ -66,7 +66,6 @@ FIXED = Rule(
     axis=replace(AT_LEAST, label="Number of folds", phrase="{}"),
     meaning="is that of the number of folds asked for",
     short=lambda values: f"fixed {values['min_folds']}",
-    legend="always e folds",
     sentence=lambda say: (
         f"The first {say.least} of {say.k} were evaluated, whatever the scores. The interval is "
         f"{say.interval}."

@@ -291,7 +291,6 @@ PRECISION = Rule(
     meaning="is as precise as asked for",
     short=lambda values: f"within {values['tolerance']:.1%}",
     alone=lambda values: f"precision {100 * values['tolerance']:g} %",
-    legend="precision rule",
     sentence=_sentence,
     watched=Watched(
         label="Known within",

@@ -289,7 +289,7 @@ def stops(explored: Explored) -> None:
 def _exactness(explored: Explored) -> str:
     """How the numbers are known, said honestly."""
     systems = explored.tradeoff.systems
-    drawn = [other.rule for other in explored.others if other.sampled]
+    drawn = [RULES[other.rule].title for other in explored.others if other.sampled]
     words = ["Exact over every order of the folds, none of it sampled"]
     if drawn:
         words = [f"Exact over every order of the folds; only {' and '.join(drawn)} sampled"]

@@ -48,15 +48,15 @@ def test_the_moving_point_is_the_average_at_that_alpha():
     steps = tradeoff_steps(FRAME, [1e-4, 1e-3], ["1e-4", "1e-3"])
     first, second = steps.patches
     assert (first[HERE]["x"], first[HERE]["y"]) == ([40.0], [1.0])
-    assert first[HERE]["text"] == ["<b>alpha 1e-4</b>"]
+    assert first[HERE]["text"] == ["<b>e-fold<br>alpha 1e-4</b>"]
     assert (second[HERE]["x"], second[HERE]["y"]) == ([30.0], [2.0])
     assert "At alpha 1e-3: 30.0 % of the cost, difference 2.00 %." in steps.alts[1]
 
 
-def test_one_system_is_its_own_average_and_is_drawn_once():
+def test_one_system_is_its_own_average_is_drawn_once_and_named_by_the_moving_point():
     alone = FRAME[FRAME["system"] != "b"]
     figure = tradeoff_figure(alone)
-    assert names(figure) == ["paper's rule"]
+    assert names(figure) == []
 
 
 def test_the_papers_average_and_the_baseline_are_named_where_they_stand():
@@ -66,11 +66,19 @@ def test_the_papers_average_and_the_baseline_are_named_where_they_stand():
     assert "always 2 folds" in texts
 
 
-def test_several_systems_share_one_legend_entry_and_the_precision_rule_has_its_own():
-    precision = pd.DataFrame([("rule", "precision", 0.03, 33.0, 0.9)], columns=FRAME.columns)
-    figure = tradeoff_figure(pd.concat([FRAME, precision]), cost="folds", dark=True)
-    assert names(figure).count("each run") == 1
-    assert "precision rule" in names(figure)
+def test_lines_of_runs_are_named_at_the_highest_and_each_rule_is_called_as_in_the_form():
+    rules = [
+        ("rule", rule, 0.03, 33.0, 0.9)
+        for rule in ("e-fold-relative", "precision", "std-stagnation")
+    ]
+    others = pd.DataFrame(rules, columns=FRAME.columns)
+    late = pd.DataFrame(
+        [("system", "a", 1e-6, 70.0, 0.2), ("system", "b", 1e-6, 75.0, 0.4)], columns=FRAME.columns
+    )
+    figure = tradeoff_figure(pd.concat([FRAME, late, others]), cost="folds", dark=True)
+    named = next(trace for trace in figure.data if list(trace.text or ()) == ["each run"])
+    assert (*named.x, *named.y) == (75.0, 0.4)
+    assert set(names(figure)) == {"e-fold, relative", "Precision", "Stagnating standard deviation"}
     assert figure.layout.xaxis.title.text == "folds used (% of all folds)"
 
 
