@@ -24,8 +24,8 @@ from ecv_core.figures.palette import (
 )
 from ecv_core.figures.words import counted
 
-ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
-"""Pixels per dataset, for the algorithms' names above them, and for the legend below."""
+ROW_HEIGHT, LOW_ROW, ABOVE, BELOW = 44, 24, 108, 46
+"""Pixels per dataset, per dataset of many, for the algorithms' names above them, and for the legend below."""
 
 _ROOMY = 6
 """Columns up to which their names need little tilt."""
@@ -91,8 +91,12 @@ def _heatmap(
     looks = legend(scale) | {"textfont": type_} | more
     figure = go.Figure(cells_trace(datasets, algorithms, values, scale, hover, dark, **looks))
     missing_cells(figure, datasets, algorithms, values, colours)
-    height = ABOVE + ROW_HEIGHT * len(datasets) + BELOW
-    return lay_out(figure, cells_layout(datasets, algorithms, colours, height))
+    return lay_out(figure, cells_layout(datasets, algorithms, colours, _height(len(datasets))))
+
+
+def _height(datasets: int) -> int:
+    """Of the figure: twenty datasets are seen at once too, in lower rows."""
+    return ABOVE + datasets * max(LOW_ROW, min(ROW_HEIGHT, 480 // datasets)) + BELOW
 
 
 def heatmap_steps(
@@ -281,7 +285,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
         )
     )
     missing_cells(figure, datasets, algorithms, values[0], colours)
-    layout = cells_layout(datasets, algorithms, colours, ABOVE + ROW_HEIGHT * len(datasets) + BELOW)
+    layout = cells_layout(datasets, algorithms, colours, _height(len(datasets)))
     share = len(algorithms) / (len(algorithms) + len(SAME) + 0.4)
     layout["xaxis"] |= {"domain": [0, share - 0.01]}
     layout["xaxis2"] = layout["xaxis"] | {

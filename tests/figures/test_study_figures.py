@@ -179,3 +179,16 @@ def test_the_sentence_names_who_is_best_where(scores):
     assert scores_words(scores[scores["algorithm"] == "a"]) == ""  # nobody to be better than
     more = scores.assign(dataset=["one", "one", "two"], algorithm=["a", "b", "b"])
     assert scores_words(more) == "Best of 2 algorithms by nDCG@10: b on one, two."
+
+
+@pytest.mark.parametrize("draw", ["values", "ranks"])
+def test_twenty_four_datasets_are_seen_on_one_screen(draw, ranks, stability):
+    cells, kept = (
+        pd.concat([frame[frame["dataset"] == "one"].assign(dataset=f"data {n}") for n in range(24)])
+        for frame in (ranks, stability)
+    )
+    if draw == "values":
+        figure = heatmap_figure(cells, value="rank_e_fold", scale=SCALE, hover="%{text}")
+    else:
+        figure = ranks_figure(cells, kept)
+    assert figure.layout.height < 800
