@@ -71,12 +71,12 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
             own = (
                 f"Over the {counted(len(papers), 'run')} of the paper's algorithms it is "
                 f"{fewer['mean_stop']:.2f} folds, {fewer['energy_percent']:.0f} % and "
-                f"{fewer['difference_percent']:.2f} %."
+                f"{fewer['difference_percent']:.2f} %. "
             )
         sentences.append(
             f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
-            f"{energy:.0f} % of the {cost} on average over {over}{of_all}, and ends "
-            f"{off:.2f} % from the {k}-fold mean. {own}"
+            f"{energy:.0f} % of the {cost} on average over {over} and every order of the folds, "
+            f"and ends {off:.2f} % from the {k}-fold mean. {own}{of_all}"
         )
     numbers(SLIDER, key="study-numbers", sentences=sentences)
 
@@ -89,7 +89,7 @@ def _sums(row: pd.Series, runs: int, joules: str) -> str:
             of = row[f"{name}_runs"]
             some = "" if of == runs else f" of {of:.0f} of the {runs} runs"
             said.append(f"{percent:.0f} % of the {what}{some}")
-    return f" (added up, {', '.join(said)})" if said else ""
+    return f"Added up: {', '.join(said)}." if said else ""
 
 
 def difference_section(done: Summary, scores: pd.DataFrame) -> None:

@@ -15,10 +15,10 @@ with page():
     view, _ = head(
         {
             ALGORITHMS: "Does it hold everywhere?",
-            RANKS: "Does another split change the ranking?",
-            METRICS: "Which metric can tell settings apart?",
+            RANKS: "Does the split change the ranks?",
+            METRICS: "Which metric tells most?",
             ESTIMATORS: "Does it hold for classifiers?",
-            PAPERS: "Do the papers' numbers come out here?",
+            PAPERS: "Do the papers' numbers hold?",
         }
     )
     preload_plots()

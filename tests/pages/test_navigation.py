@@ -50,7 +50,7 @@ def test_one_press_on_the_front_page_runs_all_folds_though_they_are_there(app, a
     [
         ("runs", None, "Runs"),
         ("runs", "Compare", "Compare runs"),
-        ("studies", "Splits and ranks", "Does another split change the ranking?"),
+        ("studies", "Splits and ranks", "Does the split change the ranks?"),
         ("replay", "Race", "Race: e-fold against k-fold"),
     ],
 )

@@ -24,7 +24,7 @@ export default function ({ data, parentElement }) {
     // Not seen before it is known where the slider stands; its room is kept.
     node.style.visibility = window.ecvSteps?.[data.slider] === undefined ? "hidden" : "";
     const step = Math.min(window.ecvSteps?.[data.slider] ?? 0, data.sentences.length - 1);
-    sentence.textContent = data.sentences[step];
+    sentence.textContent = data.sentences[step].replaceAll(" %", "\u00a0%"); // on one line
     cells.forEach(({ value, note }, at) => {
       value.textContent = data.values[step][at];
       note.textContent = data.notes[step][at];
