@@ -25,7 +25,7 @@ from ecv_core.figures.palette import (
 from ecv_core.figures.words import counted
 
 ROW_HEIGHT, LOW_ROW, ABOVE, BELOW = 44, 24, 108, 46
-"""Pixels per dataset, per dataset of many, for the algorithms' names above them, and for the legend below."""
+"""Pixels per dataset, or where there are many; for names above them, and for the legend below."""
 
 _ROOMY = 6
 """Columns up to which their names need little tilt."""

@@ -58,7 +58,7 @@ _HELP = {
     "need it.",
     "cluster": "Which users belong together and may score alike, such as a household, a class or a "
     "company: then clusters, not users, tell how certain a score is.",
-    "target": "Of a table, what is to be told of a row: a class, or a number. Then every other "
+    "target": "Of a table, what to predict of a row: a class, or a number. Then every other "
     "column is learnt from, and there is no user and no item.",
 }
 _UNIT_HELP = (
@@ -153,13 +153,13 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
         "**Which column is what?** As names, values and order tell it; correct it where it is "
         "wrong. Where each row is a sample to classify or to predict, choose its **target**."
     )
-    row = st.container(horizontal=True)
+    usual, rare = (st.container(horizontal=True) for _ in range(2))
     options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
     needed = ROLES[:2] if layout.column("target") is None else ()
     chosen: dict[str, int | None] = {}
     for role in ROLES:
         chosen[role] = _one_of(
-            row,
+            usual if role in ROLES[:4] else rare,
             LABELS[role] + " (needed)" * (role in needed),
             options,
             layout.column(role),
@@ -174,7 +174,7 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
     if when != before.column("timestamp"):
         layout = with_unit(layout, found.rows)
     unit = _one_of(
-        row,
+        usual,
         "Times are",
         UNIT_TEXTS,
         layout.unit,

@@ -41,9 +41,9 @@ def your_data() -> None:
         kept_datasets()
         return
     st.markdown(
-        "Drop a file of interactions, who had to do with what, or a table with a column to tell "
-        "from the others: see how it is read, correct it, and keep it as a dataset. Then run any "
-        "algorithm on it."
+        "Drop a file of interactions (who rated, bought or clicked what), or a table with a column "
+        "to predict from the others: see how it is read, correct it, and keep it as a dataset. "
+        "Then run any algorithm on it."
     )
     if token:
         _worked_on(token)
@@ -65,8 +65,7 @@ def _drop() -> None:
         "CSV, TSV, JSON lines or Parquet, or a ZIP or GZ of one; one row for each interaction, "
         "with a user and an item, and if you have them a rating, a time, a basket (what was bought "
         "together) or a cluster (users who belong together); or one row for each sample, with the "
-        "target that is to be told. "
-        f"Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
+        f"target to predict. Up to {max_upload_mb():,} MB. It stays on the computer that runs this "
         "dashboard."
     )
     if file is None:
