@@ -123,7 +123,7 @@ def energy_may_come(run: RunRecord) -> bool:
 
 def _score(run: RunRecord) -> str:
     k, at = run.k, run.at_stop
-    mean, named = "-", ""
+    mean, named, wherever = "-", "", ""
     if at:
         shown, wherever = interval_said(run)
         half = f" ± {shown.width / 2:.4f}" if shown else ""
@@ -139,6 +139,9 @@ def _score(run: RunRecord) -> str:
     alike = "Folds that score alike do not tell how uncertain it is."
     none = alike if at and at.n > 1 else "Its interval comes with the second fold."
     said = f"{said[:1].upper()}{said[1:]}" or none
+    if at and at.interval and wherever:
+        half = f"± {at.interval.width / 2:.4f}"
+        said += f" The band in the figure, {half}, does not allow for the early stop."
     folds = _metric(
         "Folds used",
         f"{run.folds_used} of {k}",

@@ -9,6 +9,7 @@ from html import unescape
 import pytest
 
 from ecv_core.dataset.ready import prepared
+from ecv_core.figures.words import uncertainty_after_stop
 from ecv_core.fold import split_archive
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
@@ -18,6 +19,7 @@ from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import active_owners, this_process
 from ecv_core.store.schema import user_scores
+from pages.run.facts import facts
 from tests.fake_folds import computing, fold_result
 from tests.pages.conftest import progress, told, verdict
 
@@ -256,3 +258,15 @@ def test_a_run_that_never_stopped_does_not_say_go_on(app, a_run):
     assert kind == "info"
     assert "The rule said stop after none of them." in lines[0]
     assert not any("go on" in line for line in lines)
+
+
+def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> None:
+    stopped = a_run(SCORES, stopped_at=4)
+    wide = uncertainty_after_stop(stopped)
+    assert wide is not None
+    said = facts(stopped)
+    assert f"± {wide.width / 2:.4f}, wherever the rule stops" in said
+    band = stopped.at_stop.interval.width / 2
+    assert f"The band in the figure, ± {band:.4f}, does not allow for the early stop." in said
+    going_on = a_run([0.30, 0.31], state=RunState.RUNNING)
+    assert "The band in the figure" not in facts(going_on)
