@@ -12,7 +12,14 @@ from plotly.subplots import make_subplots
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_of
 from ecv_core.figures.palette import Palette, axis, base_layout, error_bars, lay_out, note, palette
-from ecv_core.figures.words import counted, dataset_title, duration, metric_label, run_title
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    duration,
+    metric_label,
+    run_title,
+)
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import FoldResult, IntervalKind, RunRecord
 from ecv_core.records.spec import RunSpec
@@ -192,10 +199,11 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
 
 def _of(rows: pd.DataFrame) -> str:
-    """' of ease' where all runs of a panel are of one algorithm and so are not named by it."""
+    """' of EASE' where all runs of a panel are of one algorithm and are not named by it."""
     first, *others = rows["algorithm"].unique()
-    unnamed = not any(name.startswith(first) for name in rows["name"])
-    return f" of {first}" if unnamed and not others else ""
+    title = algorithm_title(first)
+    unnamed = not any(name.startswith((first, title)) for name in rows["name"])
+    return f" of {title}" if unnamed and not others else ""
 
 
 def _panel(

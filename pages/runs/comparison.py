@@ -48,6 +48,8 @@ def comparison() -> None:
     named = named_runs(runs)
     if len(named) > 1:
         better(named)  # what a comparison is for
+    else:
+        st.info("Add a second run above to compare it with.", icon=":material/add:")
     picture(named)
     if len(named) > 1:
         paired_tests(named)
@@ -62,8 +64,6 @@ def comparison() -> None:
         )
     if len(named) > 1:
         settings(named)
-    else:
-        st.info("Add a second run above to compare it with.", icon=":material/add:")
     follow_runs([run.run_id for run in runs])
 
 
