@@ -97,8 +97,8 @@ class Shown:
             return f"From {self.file}, {counted(self.terms.k, 'fold')}."
         used = {one for each in self.played.rounds for one in each.ran}
         there = len(used - self.computed) if self.computed is not None else len(used)
-        of = f"{there} of {counted(len(used), 'fold')} {'was' if there == 1 else 'were'} there"
-        reused = of if there < len(used) else "All folds were there, nothing was computed"
+        share = there if there < len(used) else "All"
+        reused = f"{share} of its {counted(len(used), 'fold')} had been computed before"
         up_to = f"seed {self.specs[0].seed}, up to {counted(self.terms.k, 'fold')} each"
         return f"{self.metric}, {up_to}. {reused}."
 

@@ -59,7 +59,7 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     )
     assert "of its score is expected to be lost (0.1 % was asked)" in said
     assert "% of the energy; NMF, the next, is " in said
-    assert "nDCG@10, seed 42, up to 10 folds each. All folds were there, nothing was" in texts(app)
+    assert "nDCG@10, seed 42, up to 10 folds each. All of its" in texts(app)
     app.session_state["paper-best"] = True
     app.run()
     text, _, table, references = (one.value for one in app.code[:4])

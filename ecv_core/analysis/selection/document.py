@@ -224,9 +224,11 @@ def _shown(names: Sequence[str], verdict: Verdict) -> str:
     if not alike:
         worse = "all others are" if others[1:] else f"{names[others[0]]} is"
         return f" It is shown on new data too that {worse} worse."
-    rest = "; the others are worse there too" if len(alike) < len(others) else ""
+    rest = [names[one] for one in others if one in verdict.worse]
+    who = f"{rest[0]} is" if len(rest) == 1 else "the others are"
+    too = f"; {who} worse there too" if rest else ""
     some = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} others"
-    return f" No difference on new data is shown to {some}{rest}."
+    return f" No difference on new data is shown to {some}{too}."
 
 
 def _lucky(verdict: Verdict, mean: float) -> str:

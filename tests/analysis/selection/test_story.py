@@ -163,8 +163,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     )
     assert said == (
         "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
-        "30.0 % behind. No difference on new data is shown to B and D; the others are worse there "
-        "too."
+        "30.0 % behind. No difference on new data is shown to B and D; C is worse there too."
     )
 
 
