@@ -25,6 +25,7 @@ from ecv_core.analysis.tradeoff.frames import headline_frame
 from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
 from ecv_core.figures.baselines import dimension_frame, steps_frame
 from ecv_core.figures.study_summary import summary, systems_of
+from ecv_core.figures.words import counted
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.places import SHIPPED
@@ -105,11 +106,8 @@ def _has(cell: PaperCell, text: str) -> bool:
 def markdown(cells: Sequence[PaperCell]) -> str:
     """The answer in a line, then each table as the paper has it, with a label in every cell."""
     labels = Counter(_word(cell) for cell in cells)
-    lines = [
-        f"{len(cells)} cells: {labels['same']} are the same here, {labels['differs']} differ, "
-        f"{labels[DRAWN]} have ours where the paper has a picture and no number, and "
-        f"{labels['impossible']} are impossible here or not computed."
-    ]
+    counts = [f"{labels[label]} {words}" for label, words in _KINDS.items() if labels[label]]
+    lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
     for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
         here = list(group)
         columns = list(dict.fromkeys(cell.column for cell in here))
@@ -124,6 +122,14 @@ def markdown(cells: Sequence[PaperCell]) -> str:
         lines.append(f"\nHere: {here[0].source}.")
         lines += [f"\n({number}) {reason}." for number, reason in enumerate(reasons, start=1)]
     return "\n".join(lines)
+
+
+_KINDS = {
+    "same": "the same here",
+    "differs": "different",
+    DRAWN: "ours alone, where the paper has a picture and no number",
+    "impossible": "impossible here or not computed",
+}
 
 
 def _word(cell: PaperCell) -> str:

@@ -81,10 +81,11 @@ class MetricsStudy:
         """The answer: which metric to tune by, which one not, and the dominant parameter."""
         best, worst = self.ranked[0], self.ranked[-1]
         text = (
-            f"{column_title(best)} tells these settings apart best (DP {self.curves[best].dp:.2f}),"
-            f" {column_title(worst)} worst ({self.curves[worst].dp:.2f}): p is below {SIGNIFICANT} "
-            f"in {_percent(self.told_apart(best))} of the pairs of a fold with the one, in "
-            f"{_percent(self.told_apart(worst))} with the other."
+            f"{column_title(best)} tells these settings apart best, in "
+            f"{_percent(self.told_apart(best))} of the pairs of a fold (p below {SIGNIFICANT}), "
+            f"{column_title(worst)} worst, in {_percent(self.told_apart(worst))}. Their "
+            f"discriminative power DP, lower is better, is {self.curves[best].dp:.2f} and "
+            f"{self.curves[worst].dp:.2f}."
         )
         after = min(self.corrected, key=self.dp_corrected)
         shares = [_percent(self.told_apart(name, corrected=True)) for name in (after, worst)]

@@ -47,7 +47,7 @@ def test_the_metric_with_less_noise_is_named_first() -> None:
     grid = [{"factors": f, "epochs": e} for f in (8, 16) for e in (1, 2, 3)]
     found = study_metrics(made(grid, noise={"ndcg@10": 0.05, "recall@10": 2.0}, slope=0.02))
     assert found.ranked == ["ndcg@10", "recall@10"]
-    assert found.sentence().startswith("nDCG@10 tells these settings apart best (DP ")
+    assert found.sentence().startswith("nDCG@10 tells these settings apart best, in ")
     # places 0 1 2 for one value of factors, 3 4 5 for the other: with epochs set, factors differ by
     # three places, with factors set, epochs by one or two
     assert "With epochs set, nDCG@10 tells the other settings apart best" in found.sentence()
