@@ -166,7 +166,6 @@ def _way() -> Chapter:
     with st.container(key="learn-way", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             "Back",
-            icon=":material/arrow_back:",
             key="learn-back",
             on_click=_open,
             args=(order[max(at - 1, 0)],),
@@ -175,8 +174,6 @@ def _way() -> Chapter:
         )
         st.button(
             "Next",
-            icon=":material/arrow_forward:",
-            icon_position="right",
             type="primary",
             key="learn-next",
             on_click=_open,

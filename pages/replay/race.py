@@ -323,7 +323,7 @@ def at_scale_sentence(
     if stops is not None:
         why = (
             f"The rule stopped after {stops.least} to {stops.most} folds in the {stops.runs} "
-            f"recorded runs, {stops.mean:.1f} on average: that range is"
+            f"recorded runs as they ran, {stops.mean:.1f} on average: that range is"
         )
     return (
         f"An estimate: {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
@@ -384,7 +384,7 @@ def _per_fold(run: RunRecord) -> tuple[tuple[float, float], float]:
     st.caption(
         f"{run_title(run)}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
         f"{duration(run.seconds / count)} a fold. {range_words(facts)} "
-        f"{processor_sentence(facts)} {left_in_words([run])}"
+        f"{left_in_words([run])}"
     )
     seconds = run.seconds if facts.processor_seconds is None else facts.processor_seconds
     return (low, high), seconds / count

@@ -210,7 +210,7 @@ def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
         grams_per_kwh=100,
     )
     said = at_scale_sentence(work, at_scale(work, 1), at_scale(work, 5), stops)
-    assert "stopped after 3 to 5 folds in the 3 recorded runs, 3.7 on average" in said
+    assert "stopped after 3 to 5 folds in the 3 recorded runs as they ran, 3.7 on" in said
     assert said.endswith("that range is 0 to 104 kWh.")
 
 
