@@ -30,7 +30,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import HOW, RunRecord
 from ecv_core.stopping import NEVER_STOPS, cheap_models
 from ecv_core.store.results import Results, aid_spec
 from pages.shared.charts.energy_parts import energy_html
@@ -135,13 +135,13 @@ def _score(run: RunRecord) -> str:
         *([] if run.spec.own_metric else [metric_term(run.spec.metric)]),
         "confidence-interval",
     )
-    said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""
     alike = "Folds that score alike do not tell how uncertain it is."
     none = alike if at and at.n > 1 else "Its interval comes with the second fold."
-    said = f"{said[:1].upper()}{said[1:]}" or none
+    level = f"{100 * run.spec.confidence:g} %"
+    said = f"{named[0].upper()}{named[1:]}, {level} confidence." if named else none
     if at and at.interval and wherever:
-        half = f"± {at.interval.width / 2:.4f}"
-        said += f" The band in the figure, {half}, does not allow for the early stop."
+        band = f"the figure's band, ± {at.interval.width / 2:.4f}, ignores the stop"
+        said = f"{level} interval{wherever}; {band}."
     folds = _metric(
         "Folds used",
         f"{run.folds_used} of {k}",
@@ -173,7 +173,7 @@ def _processor(run: RunRecord, facts: EnergyFacts) -> str:
             "changes it, as it does time and joules.",
         ),
         _metric(
-            "Forgone to check" if run.checked else "Share saved",
+            "Stop would save" if run.checked else "Share saved",
             f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
             width=_HALF,
             explains=f"Of the processor time of all {run.k} folds.",
@@ -238,11 +238,11 @@ def _cheap_models(run: RunRecord) -> str:
 def _saved(facts: EnergyFacts, run: RunRecord) -> str:
     """What the stop saved, or would have; a range takes more room than a number."""
     checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
-    share = f"{about}{percent:.0f} % of all {run.k}" if percent else ""
+    share = f"{about}{percent:.0f} % of all {run.k}, {HOW[facts.source]}" if percent else ""
     if not share and run.state.active and run.spec.rule != NEVER_STOPS:
         share = "known at the stop"  # and room for it: what is below does not move then
     return _metric(
-        "Saving forgone" if checked else "Energy saved",
+        "Stop would save" if checked else "Energy saved",
         saved_words(facts),
         note=share,
         good=bool(percent) and not checked,

@@ -105,7 +105,7 @@ def test_the_tour_starts_a_run_that_stops_survives_a_reload_is_checked_and_repla
     expect(figure(page).get_by_text(re.compile("mean of all 10"))).to_be_visible()
     checked = told("difference of 0.78 % from the 0.2993 at the stop")
     expect(page.get_by_text(re.compile(f"is {told('0.2970')}, a {checked}"))).to_be_visible()
-    expect(page.get_by_text(told("Saving forgone"), exact=True).first).to_be_visible()
+    expect(page.get_by_text(told("Stop would save"), exact=True).first).to_be_visible()
     page.get_by_test_id("stMain").get_by_role("link", name=told("Replay")).click()
     page.wait_for_url(re.compile("/replay"))
     page.get_by_role("button", name=told("To the end")).click()

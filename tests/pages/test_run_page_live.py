@@ -68,7 +68,9 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Energy used"] == "18 to 40 mWh"  # 4 folds of 36 J, 20 J of them memory's
     assert shown["Energy saved"] == "23 to 69 mWh"  # 6 folds of 16 J less 15 % to 36 J and 15 %
     assert shown["Emissions"] == "16 mg"
-    assert '<div class="ecv-note ecv-good">about 60 % of all 10</div>' in told(app, "ecv-facts")
+    assert '<div class="ecv-note ecv-good">about 60 % of all 10, estimated</div>' in told(
+        app, "ecv-facts"
+    )
     assert any("estimated" in one for one in captions(app))
     assert "Why this number?" in told(app, "ecv-facts")
     assert "= 144 J, / 3600 = 0.04 Wh" in told(app, "ecv-facts")
@@ -144,7 +146,7 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     assert kind == "success"
     assert "mean of all 4 folds is 0.3200" in said
     assert "6.45 %" in said
-    assert metrics(app)["Saving forgone"] == "8.9 to 20 mWh"
+    assert metrics(app)["Stop would save"] == "8.9 to 20 mWh"
     assert metrics(app)["Folds used"] == "2 of 4"
 
 
@@ -265,8 +267,9 @@ def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> Non
     wide = uncertainty_after_stop(stopped)
     assert wide is not None
     said = facts(stopped)
-    assert f"± {wide.width / 2:.4f}, wherever the rule stops" in said
+    assert f"0.3056 ± {wide.width / 2:.4f}" in said
     band = stopped.at_stop.interval.width / 2
-    assert f"The band in the figure, ± {band:.4f}, does not allow for the early stop." in said
+    assert "95 % interval, wherever the rule stops" in said
+    assert f"the figure&#x27;s band, ± {band:.4f}, ignores the stop." in said
     going_on = a_run([0.30, 0.31], state=RunState.RUNNING)
-    assert "The band in the figure" not in facts(going_on)
+    assert "ignores the stop" not in facts(going_on)

@@ -116,7 +116,7 @@ def _numbers(
         *_processor(energy, k),
         ("Energy used", used_words(energy) if metered else "-", "of all folds that ran"),
         (
-            "Saving forgone" if checked else "Energy saved",
+            "Stop would save" if checked else "Energy saved",
             saved_words(energy) if metered else "-",
             f"{'about ' * energy.forecast}{percent:.0f} % of all {k}"
             if metered and percent

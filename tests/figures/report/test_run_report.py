@@ -69,7 +69,7 @@ def test_a_checked_stop_says_how_far_off_it_was(a_run, known):
     run = a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True, min_folds=2)
     text = Page(run_report(run, known)).text
     assert "the mean of all 4 folds is 0.3200, a difference of 6.45 % from the 0.3000" in text
-    assert "Saving forgone" in text
+    assert "Stop would save" in text
 
 
 def test_how_to_reproduce_has_command_versions_machine_and_seed(a_run, known):
