@@ -214,8 +214,7 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
         return found + of_others, f"recorded runs {where}" if of_others else ""
     costs, near = _nearest(specs, recorded)
     return costs, (
-        f"runs on {dataset_title(near)} {where}: the recorded data nearest in size, as this has "
-        "not been run yet"
+        f"recorded runs on {dataset_title(near)}, the data nearest in size: this has not run yet"
         if near
         else ""
     )
