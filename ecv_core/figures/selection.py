@@ -189,12 +189,7 @@ def _within(value: float, span: tuple[float, float]) -> float:
     return min(max(value, span[0]), span[1] - 0.02 * (span[1] - span[0]))
 
 
-# Search spaces: values of parameters, and p values by metric.
-
-
-def value_text(value: object) -> str:
-    """A value of a parameter as people read it: 0.00001221, and 250 for 250.0."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+# Search spaces: p values by metric.
 
 
 def _axis(title: str, colours: Palette, **more: Any) -> dict[str, Any]:  # noqa: ANN401  of layout.xaxis

@@ -83,7 +83,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
 
 
 def table(runs: Sequence[NamedRun]) -> None:
-    """Score, folds, energy: one row per run, with its CSV."""
+    """Score, folds, energy: one row per run."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
         f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
@@ -93,7 +93,6 @@ def table(runs: Sequence[NamedRun]) -> None:
     frame = compare_frame(runs)
     named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
     runs_table(frame, algorithms=not named, key="compare-runs")
-    csv_button("Table as CSV", frame, "comparison.csv")
     unnamed = [run for _, run in runs]
     energy_bar(
         (fold for run in with_own_joules(unnamed) for fold in run.folds), left_out_words(unnamed)
