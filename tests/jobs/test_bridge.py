@@ -81,6 +81,7 @@ def jobs(log):
 SMALL = ("synthetic", "-k", "4", "--rule", "never", "--no-energy")
 
 
+@pytest.mark.slow
 def test_folds_are_scored_as_a_loop_over_the_same_lists_scores_them(log, capsys, tmp_path):
     result = tmp_path / "r.json"
     code, out, err = said_of(

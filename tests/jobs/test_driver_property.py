@@ -75,7 +75,7 @@ EVENTS = st.lists(
 or the program is told to end."""
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     st.lists(STOPS, min_size=1, max_size=len(NAMES)),
     st.lists(EVENTS, max_size=3),
@@ -144,7 +144,7 @@ GRID = specs_of(
 RESULTS = st.integers(1, 2 * len(GRID))
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     st.lists(st.tuples(st.sampled_from(["fails", "cancels", "ends"]), RESULTS), max_size=3),
     st.integers(1, 3),

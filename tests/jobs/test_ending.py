@@ -104,6 +104,7 @@ def test_killed_its_worker_ends_by_itself_and_the_run_is_found_interrupted(progr
         manager.close()
 
 
+@pytest.mark.slow
 def test_a_worker_whose_dashboard_died_before_it_was_ready_ends_too():
     program = "from ecv_core.jobs.executors import work; work()"
     words = [sys.executable, "-c", program]
@@ -112,6 +113,7 @@ def test_a_worker_whose_dashboard_died_before_it_was_ready_ends_too():
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_a_command_that_is_told_to_end_leaves_a_run_to_resume(tmp_path):
     command = [sys.executable, "-m", "ecv_core", "run", "synthetic", "multi-vae", "--rule", "never"]
     command += ["--param", "epochs=500"]

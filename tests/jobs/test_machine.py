@@ -105,6 +105,7 @@ def test_who_waits_says_for_whom_and_since_when_without_a_terminal_too(begin, tm
     assert stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_killed_holders_and_waiters_keep_nobody_waiting(begin, tmp_path):
     first, second = begin("first"), begin("second")
     begin("third")
@@ -117,6 +118,7 @@ def test_killed_holders_and_waiters_keep_nobody_waiting(begin, tmp_path):
     assert len(list(folder.glob("*.json"))) == 1  # those of the dead are gone
 
 
+@pytest.mark.slow
 def test_a_suspended_program_that_waits_holds_nobody_up(begin, tmp_path):
     begin("first")
     second = begin("second")

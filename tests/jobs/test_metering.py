@@ -29,7 +29,7 @@ ESTIMATE = Energy(
 
 
 class Plug:
-    """A Shelly plug whose power rises from 100 W by 50 W a second; its counter is in Wh."""
+    """A Shelly plug whose power rises from 100 W by 10 W a second; its counter is in Wh."""
 
     def __init__(self, generation=2):
         self.generation, self.begun = generation, time.perf_counter()
@@ -37,12 +37,12 @@ class Plug:
         self.hangs.set()
 
     def watts(self):
-        return 100 + 50 * (time.perf_counter() - self.begun)
+        return 100 + 10 * (time.perf_counter() - self.begun)
 
     def joules(self, begin, end):
         """The integral of the ramp."""
         middle = (begin + end) / 2 - self.begun
-        return (end - begin) * (100 + 50 * middle)
+        return (end - begin) * (100 + 10 * middle)
 
     def answer(self, path):
         """Status and content, as the devices give them."""

@@ -193,12 +193,11 @@ def test_the_core_alone_serves_with_the_lowest_and_the_newest_versions(
     begun = call(environment, tmp_path, "ecv", *words)
     assert begun.returncode == 0, begun.stderr
     run_id = begun.stdout.split()[0]
-    for score in ("0.30", "0.32", "0.31"):
-        asked = call(environment, tmp_path, "ecv", "ask", run_id, "--json")
-        assert asked.returncode == 0, asked.stderr
-        fold = json.loads(asked.stdout)["fold"]
-        told = call(environment, tmp_path, "ecv", "tell", run_id, str(fold), "--score", score)
-        assert told.returncode == 0, told.stderr
+    asked = call(environment, tmp_path, "ecv", "ask", run_id, "--json")
+    assert asked.returncode == 0, asked.stderr
+    fold = json.loads(asked.stdout)["fold"]
+    told = call(environment, tmp_path, "ecv", "tell", run_id, str(fold), "--score", "0.30")
+    assert told.returncode == 0, told.stderr
     absent = call(environment, tmp_path, "ecv", "run", "synthetic", "item-knn")
     assert absent.returncode == 1
     assert "pip install 'e-fold[models]'" in absent.stderr
