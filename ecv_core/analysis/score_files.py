@@ -132,7 +132,11 @@ def _contenders(
         one, at, who = np.unravel_index(int(twice[0]), (len(names), len(folds), len(users)))
         raise InputError(
             f"{file} has more than one row for contender '{names[one]}', fold {folds[at]}"
-            + (f", user {users[who]}; keep one" if by_user else f"; keep one, or add '{USER}'")
+            + (
+                f", user {users[who]}; keep one"
+                if by_user
+                else f"; keep one, or add column '{USER}'"
+            )
         )
     values = np.full(cells, np.nan)
     values[place] = score
@@ -193,10 +197,10 @@ def _numbers(table: pa.Table, column: str, file: str) -> NDArray[np.float64]:
     values = table[column]
     try:
         values = values if values.type == pa.float64() else values.cast(pa.float64())
-    except pa.ArrowException:
-        raise InputError(
-            f"the column '{column}' of {file} must hold numbers; see its values"
-        ) from None
+    except pa.ArrowException as error:
+        _, *value = str(error)[:100].split("'")[:2]  # Arrow says which one
+        said = f", and not '{value[0]}'" if value else "; see its values"
+        raise InputError(f"the column '{column}' of {file} must hold numbers{said}") from None
     values = values.fill_null(np.nan) if values.null_count else values
     return np.concatenate([np.from_dlpack(chunk) for chunk in values.chunks])
 

@@ -249,7 +249,8 @@ def loss(unused: Mapping[str, int], rows: int) -> str:
         return ""
     why, count = reasons.most_common(1)[0]
     share = f"{lost:,} of {rows:,} rows ({100 * lost / rows:.0f} %) would be lost"
-    return f"{share}: {count:,} have {why}; {_WAYS_OUT.get(why, _COLUMNS)}"
+    have = "has" if count == 1 else "have"
+    return f"{share}: {count:,} {have} {why}; {_WAYS_OUT.get(why, _COLUMNS)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,6 +129,10 @@ def test_a_decimal_comma_in_quotation_marks_is_read_and_a_thousand_is_not_taken_
     assert reading.unused == {NO_RATING: 1}
 
 
+def test_one_lost_row_has_its_cause_in_the_singular():
+    assert loss({NO_RATING: 1}, 3).startswith("1 of 3 rows (33 %) would be lost: 1 has no rating")
+
+
 @pytest.mark.parametrize(
     ("lost", "said"),
     [
