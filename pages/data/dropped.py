@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _Option = TypeVar("_Option")
-PREVIEW = 10
+PREVIEW = 5
 LABELS = {
     "user_id": "User",
     "item_id": "Item",

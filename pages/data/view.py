@@ -40,11 +40,6 @@ def your_data() -> None:
         st.info(why, icon=":material/lock:")
         kept_datasets()
         return
-    st.markdown(
-        "Drop a file of interactions (who rated, bought or clicked what), or a table with a column "
-        "to predict from the others: see how it is read, correct it, and keep it as a dataset. "
-        "Then run any algorithm on it."
-    )
     if token:
         _worked_on(token)
     else:
@@ -55,6 +50,11 @@ def your_data() -> None:
 
 
 def _drop() -> None:
+    st.markdown(
+        "Drop a file of interactions (who rated, bought or clicked what), or a table with a column "
+        "to predict from the others: see how it is read, correct it, and keep it as a dataset. "
+        "Then run any algorithm on it."
+    )
     count = st.session_state.get(_DROPPED, 0)
     file = st.file_uploader(
         "A file of interactions, or a table",

@@ -47,7 +47,7 @@ def test_a_dropped_file_is_recognised_counted_and_kept(page):
     assert (chosen["Time"], chosen["Basket"], chosen["Separator"]) == (None, None, ";")
     preview = page.dataframe[0].value
     assert list(preview.columns) == ["Kunde → User", "Artikel → Item", "Bewertung → Rating"]
-    assert len(preview) == 10
+    assert len(preview) == 5
     assert "**36** of **38** rows: 6 users and 6 items. 2 rows cannot be used:" in texts(page)
     reasons = page.dataframe[1].value
     assert reasons["rows"].tolist() == [1, 1]
@@ -90,6 +90,13 @@ def test_what_was_kept_leads_to_which_is_best_on_it(page, store):
     assert kept.content.terms["expected_loss"] == 0.001
     (first,) = store.runs()  # the first fold waits already
     assert first.spec.only_folds == (0,)
+
+
+def test_what_to_drop_is_said_until_a_file_is_there(page):
+    assert "Drop a file of interactions" in texts(page)
+    said = texts(dropped(page))
+    assert "Drop a file of interactions" not in said
+    assert "The first 5 rows, as they are read." in said
 
 
 def test_german_dates_are_read_and_a_tenth_lost_is_no_primary_button(page):
