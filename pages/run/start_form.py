@@ -214,7 +214,7 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
         return found + of_others, f"recorded runs {where}" if of_others else ""
     costs, near = _nearest(specs, recorded)
     return costs, (
-        f"recorded runs on {dataset_title(near)}, the data nearest in size: this has not run yet"
+        f"runs on {dataset_title(near)}, recorded on another machine: the data nearest in size"
         if near
         else ""
     )

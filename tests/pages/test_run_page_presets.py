@@ -94,7 +94,7 @@ def test_the_form_knows_the_runs_of_the_database(app, store, a_run, monkeypatch)
     app.query_params["dataset"] = "synthetic"
     app.query_params["algorithm"] = "nmf"
     app.run()
-    assert any("the data nearest in size: this has not run yet" in one.value for one in app.caption)
+    assert any("on another machine: the data nearest in size" in one.value for one in app.caption)
     a_run([0.2, 0.3, 0.4], algorithm="nmf")  # 2 s and 36 J a fold: 3 x 1.7 s to 10 x 2.3 s
     app.run()
     assert any("take about 5.1 s to 23 s" in one.value for one in app.caption)
