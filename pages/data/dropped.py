@@ -357,7 +357,7 @@ def _counts(about: About) -> None:
                 if "rating" in about.columns
                 else ": see above what would be lost."
                 if loss(about.unused, about.rows)
-                else ": use a denser or larger file."
+                else ": use a denser or larger file, or choose a target if each row is a sample."
             ),
             icon=":material/warning:",
         )

@@ -22,7 +22,9 @@ from pages.shared.address.navigation import go
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, run_list, sentence, sentences
+from pages.shared.widgets.component import component
 
+_top = component(__file__, "ecv_kept_top", html="", js="top.js")
 FILE, KEPT = "file", "kept"
 """In the address: the token of a dropped file; the name of the dataset that was just kept."""
 _DROPPED = "files-dropped"
@@ -137,6 +139,7 @@ def just_kept(name: str) -> None:
     if about is None:
         return
     with st.container(border=True):
+        _top(key="kept-top", data={"kept": name})
         st.success(
             f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
             icon=":material/check_circle:",

@@ -42,8 +42,9 @@ def test_a_dropped_file_becomes_a_dataset_a_run_and_a_number_of_folds(
     page.wait_for_function(f"({CUT_OFF})().length === 0")  # the table has its new width soon
     assert page.evaluate(CUT_OFF) == []
     assert at_rest(lambda: serious(page)) == []
-    page.set_viewport_size({"width": 1280, "height": 900})
+    page.set_viewport_size({"width": 1280, "height": 700})
     page.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_text("is a dataset now")).to_be_in_viewport()  # the button was far below
     page.get_by_role("button", name="Run one algorithm").first.click()
     page.wait_for_url(re.compile(r"/run\?dataset=laden$"))
     page.reload()  # the address keeps what was picked

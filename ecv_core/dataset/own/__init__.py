@@ -110,8 +110,8 @@ def taken_in(token: str, report: Report) -> Plain:
         name = (folder / _FILE_NAME).read_text(encoding="utf-8")
     except OSError:
         raise InputError(
-            "the file that this address names is not here any more: files that are not kept as a "
-            "dataset are forgotten after a day; drop it again"
+            "the file that this address names is not here any more: it was kept or thrown away, or "
+            "is older than a day; drop it again"
         ) from None
     return plain_file(folder / _FILE, name, folder, report)
 

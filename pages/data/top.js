@@ -1,0 +1,6 @@
+// What was kept is said at the top of a page that was scrolled down to the button; once for each.
+export default function ({ data }) {
+  if (window.ecvTop === data.kept) return;
+  window.ecvTop = data.kept;
+  document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+}
