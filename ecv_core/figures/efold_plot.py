@@ -98,7 +98,7 @@ def efold_figure(
         )
     if frame.empty:
         middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
-        figure.add_annotation(note("waiting for the first fold", 19, colours.muted, **middle))
+        figure.add_annotation(note("no fold has finished yet", 19, colours.muted, **middle))
     lay_out(
         figure,
         base_layout(colours, height),

@@ -168,7 +168,7 @@ def _good_enough() -> dict[str, Any]:
         "of whoever is best over all folds.",
     )
     budget = right.text_input(
-        "Within, if anything",
+        "Budget (optional)",
         key="budget",
         **KEPT,
         placeholder="50 Wh, 20 min or 30 folds",
