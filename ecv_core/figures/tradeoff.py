@@ -21,12 +21,10 @@ from ecv_core.figures.palette import (
     stepped,
 )
 from ecv_core.figures.words import alpha_text, setting_words
-from ecv_core.stopping import BASELINE, PAPERS_RULE, RULES
+from ecv_core.stopping import RULES
 
 HERE = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
-_NAMED_FROM = 60.0
-"""Percent of the cost from which on the lines of runs are named."""
 FINE = 20
 """Settings of a rule from which on its line has no marks."""
 
@@ -71,7 +69,6 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
         marker={"size": 20, "color": colours.stop, "line": {"width": 3, "color": colours.ink}},
         cliponaxis=False,
         zorder=9,
-        name="alpha picked",
         showlegend=False,
         hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>alpha picked</extra>",
     )
@@ -86,7 +83,6 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
         mode="lines",
         line={"color": colours.mean, "width": 5},
         zorder=6,
-        name=_title(PAPERS_RULE),
         showlegend=False,  # the moving point names it
         hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, "
         "difference %{y:.2f} %<extra></extra>",
@@ -139,12 +135,11 @@ def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None
             line={"color": colours.mean, "width": 1.5},
             opacity=0.4,
             zorder=1,
-            name="each run",
             showlegend=False,
-            hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>" + str(name) + "</extra>",
+            name=str(name),
+            hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %",
         )
-    right = systems[systems["energy_percent"] >= _NAMED_FROM]
-    highest = right.nlargest(1, "difference_percent")
+    highest = systems[systems["energy_percent"] >= 60].nlargest(1, "difference_percent")
     figure.add_scatter(  # names them where nothing is above
         x=highest["energy_percent"],
         y=highest["difference_percent"],
@@ -168,7 +163,6 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
         line={"color": colours.muted, "width": 2, "dash": "dot"},
         marker={"size": 9, "symbol": "square", "color": colours.muted},
         zorder=3,
-        name=_title(BASELINE),
         showlegend=False,
         customdata=fixed["setting"],
         hovertemplate="always %{customdata:.0f} folds: %{x:.1f} % spent, "
@@ -213,7 +207,6 @@ def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
             "line": {"width": 2.5, "color": colours.ink},
         },
         zorder=7,
-        name="the paper's average",
         hovertemplate="the paper: %{x:.1f} % of the energy, difference %{y:.2f} %<extra></extra>",
     )
 

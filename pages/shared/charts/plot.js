@@ -39,7 +39,7 @@ const shown = (data, dark) => {
 
 // The address of the run that a cell or point stands for; nothing for most figures.
 const addressOf = (data, { x, y, text, data: trace }) => {
-  const names = [`${x}|${y}`, `${trace.yaxis ?? "y"}|${y}`, text];
+  const names = [`${x}|${y}`, `${trace.yaxis ?? "y"}|${y}`, text, trace.name];
   const found = data.opens?.[names.find((name) => name in data.opens)];
   return found && new URL(found, document.baseURI).href;
 };

@@ -71,7 +71,7 @@ def plot(
         caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
             by default its name. The slider's step is added to it.
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
-            both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
+            both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its name.
         least_width: in pixels; where there is less room the figure scrolls sideways.
     """
     drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
