@@ -45,10 +45,9 @@ with page():
         options(explored, found)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(
-            f"The {glossary_link('fold', 'folds')} of these runs are all known. Move "
-            f"**{glossary_link('alpha')}** of {glossary_link('e-fold', 'e-fold cross-validation')} "
-            f"({PAPER_LINK}) and see what stopping early would have cost and given, over **every "
-            f"{glossary_link('order', 'order')}** in which the folds could have come."
+            f"By {glossary_link('e-fold', 'e-fold cross-validation')} ({PAPER_LINK}), at any "
+            f"**{glossary_link('alpha')}** and over **every {glossary_link('order', 'order')}** of "
+            f"the {glossary_link('fold', 'folds')}:"
         )
         numbers_row(explored)
         stops(explored)

@@ -31,7 +31,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import csv_button, runs_table
+from pages.shared.widgets.tables import runs_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,7 +135,6 @@ def settings(runs: Sequence[NamedRun]) -> None:
         alt=f"{len(frame)} settings in which {len(runs)} runs differ",
     )
     st.caption(f"{len(fields) - len(other)} other settings are the same.")
-    csv_button("Settings as CSV", frame, "settings.csv")
 
 
 _TITLES: Mapping[str, Callable[[str], str]] = {
@@ -299,7 +298,6 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
             key="compare-tests",
             alt=f"Paired tests of {pairs}",
         )
-    csv_button("Tests as CSV", frame, "paired-tests.csv")
 
 
 def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
