@@ -62,8 +62,8 @@ CHAPTERS: dict[str, Chapter] = {
             id="one_fold",
             short="One fold?",
             question="Why is one fold not enough?",
-            idea="Every fold gives another score. Draw the folds in another order, and the first "
-            "one tells another story; the mean of many is steadier.",
+            idea="Every fold holds out other interactions, and so gives another score. Draw the "
+            "folds in another order, and the first tells another story; their mean is steadier.",
         ),
         Chapter(
             id="interval",
