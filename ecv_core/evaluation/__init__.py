@@ -356,7 +356,10 @@ def _evaluation(task: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) 
             else:
                 whole[f"{name}@{n}"] = float(values[name][column])
     columns |= {name: values[name] for name in task.metrics if name not in cut}
-    table = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(task.users), 0))
+    table = np.empty((len(task.users), len(columns)))
+    for start in range(0, len(table), 1024):  # rows of a whole table would be filled from memory
+        for column, value in enumerate(columns.values()):
+            table[start : start + 1024, column] = value[start : start + 1024]
     means = dict(zip(columns, table.mean(axis=0).tolist(), strict=True))
     return Evaluation(
         users=task.users.astype(np.int32), metrics=tuple(columns), values=table, means=means | whole

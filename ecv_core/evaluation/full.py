@@ -7,7 +7,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked, log_loss
-from ecv_core.evaluation.metrics import Kind
+from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.task import (
     Columns,
     EvaluatedFold,
@@ -144,17 +144,24 @@ def of_lists(task: EvaluatedFold, items: NDArray[np.int32]) -> Columns:
     """
     of_hits, novel = task.of_kind(Kind.HITS), task.of_kind(Kind.NOVELTY)
     columns: Columns = {
-        name: np.empty((len(task.users), len(task.cutoffs))) for name in (*of_hits, *novel)
+        name: np.zeros((len(task.users), len(task.cutoffs))) for name in (*of_hits, *novel)
     }
     held = np.diff(task.held_out.indptr)[task.users].astype(np.intp)
     for start in range(0, len(task.users), USERS_AT_ONCE):
         part = slice(start, start + USERS_AT_ONCE)
         hits = hits_of(task.users[part], items[part], task.held_out)
-        ranked = Ranked(hits=hits, held_out=held[part], cutoffs=task.cutoffs)
+        some = np.flatnonzero(hits.any(axis=1))  # without a hit, the project's metrics are 0
+        ranked = Ranked(hits=hits[some], held_out=held[part][some], cutoffs=task.cutoffs)
+        every = Ranked(hits=hits, held_out=held[part], cutoffs=task.cutoffs)
         for name in of_hits:
-            columns[name][part] = HIT_METRICS[name](ranked)
+            if METRICS[name].is_own:
+                columns[name][part] = HIT_METRICS[name](every)
+            else:
+                columns[name][start + some] = HIT_METRICS[name](ranked)
         for name in novel:
-            columns[name][part] = NOVELTY_METRICS[name](ranked, items[part], task.popularity)
+            columns[name][start + some] = NOVELTY_METRICS[name](
+                ranked, items[start + some], task.popularity
+            )
     if names := task.of_kind(Kind.LISTS):
         counts = exposures(items, task.cutoffs, len(task.candidates))
         columns |= {name: LIST_METRICS[name](counts, task.candidates) for name in names}

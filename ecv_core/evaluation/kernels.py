@@ -132,20 +132,6 @@ def best_of_product(
     return lists
 
 
-@njit(nogil=True)
-def _entering(row: Floats, size: int) -> NDArray[np.int64]:
-    """The first items, and those that come into a heap of this size at all; ascending."""
-    worth, items = row[:size].copy(), np.arange(size)
-    _heap(worth, items)
-    entering, count = np.arange(len(row)), size
-    for item in range(size, len(row)):
-        if row[item] > worth[0]:
-            _settle(worth, items, 0, size, row[item], item)
-            entering[count] = item
-            count += 1
-    return entering[:count]
-
-
 @njit(
     "int64[:,::1](int64[::1], float32[::1], int32[::1], int32[::1], int64[::1], int64)",
     cache=True,
@@ -162,8 +148,7 @@ def best_of_common(
     """As `best_of_product`, of one row of scores that is the same for all users.
 
     A list is the ranking of all items less the user's own. Only where equal scores leave that open
-    are the steps of the heap taken, over the items that come into it at all: one with n others
-    before it that are no worse, and as many again as the user has seen, never does.
+    are the steps of the heap taken.
 
     Args:
         users: shape (block,).
@@ -174,7 +159,7 @@ def best_of_common(
     Returns: shape (block, n).
     """
     lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
-    mine, wide, columns = row.copy(), 0, np.empty(0, np.int64)
+    mine = row.copy()
     for place in range(len(users)):
         seen = seen_columns[seen_starts[users[place]] : seen_starts[users[place] + 1]]
         for item in seen:
@@ -189,17 +174,7 @@ def best_of_common(
                     items[found] = item
                 found += 1
         if found <= n:
-            if len(seen) >= wide:
-                wide = 2 * len(seen) + 1
-                columns = _entering(row, min(n + wide, len(row)))
-            worth[:], items[:] = mine[:n], np.arange(n)
-            _heap(worth, items)
-            limit = worth[0]
-            for item in columns:
-                if mine[item] > limit and item >= n:
-                    _settle(worth, items, 0, n, mine[item], item)
-                    limit = worth[0]
-            _sort(worth, items)
+            _best_of_row(mine, worth, items)
         for item in seen:
             mine[item] = row[item]
     return lists

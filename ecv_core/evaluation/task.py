@@ -245,6 +245,9 @@ def refuse_not_finite(scores: NDArray[np.float32] | torch.Tensor) -> None:
         )
 
 
+_BITS = (1 << 20) - 1
+
+
 def hits_of(
     users: NDArray[np.intp], items: NDArray[np.integer], held_out: csr_array
 ) -> NDArray[np.bool_]:
@@ -264,8 +267,14 @@ def hits_of(
     # One number per cell of the block, so that one sorted search looks all of them up.
     known = np.repeat(row, np.diff(relevant.indptr)) * columns + relevant.indices
     wanted = np.where(items < 0, -1, row[:, None] * columns + items)
-    at = np.searchsorted(known, wanted)
-    return np.append(known, -2)[at] == wanted
+    # Most are not there, and of most of these the last bits say so.
+    there = np.zeros(_BITS + 1, dtype=np.bool_)
+    there[known & _BITS] = True
+    places = np.nonzero(there[wanted & _BITS])
+    hits = np.zeros(wanted.shape, dtype=np.bool_)
+    at = np.searchsorted(known, wanted[places])
+    hits[places] = np.append(known, -2)[at] == wanted[places]
+    return hits
 
 
 # Scores of any kind of array, or of anybody's model -> what ranking takes.

@@ -70,6 +70,13 @@ def test_empty_places_are_not_taken_for_the_last_item_of_the_user_before():
     assert result.of("hit@2").tolist() == [0, 0]
 
 
+def test_an_item_that_only_another_user_has_held_out_is_no_hit():
+    items = 1 << 20  # so that the last bits of user and item are those of the item alone
+    held_out = csr_array(([1.0, 1.0], [5, 7], [0, 1, 2]), shape=(2, items))
+    hits = task.hits_of(np.array([0, 1]), np.array([[7, 5], [7, 5]]), held_out)
+    assert hits.tolist() == [[False, True], [True, False]]
+
+
 def test_only_users_with_something_held_out_count():
     result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
     assert result.users.tolist() == [0, 1]

@@ -39,6 +39,13 @@ def test_a_function_of_hits_is_the_score_under_its_own_name():
     assert "share@7" not in plain.record.folds[0].metrics  # only who asks computes it
 
 
+def test_a_function_of_hits_may_give_users_without_a_hit_more_than_0():
+    mine = ecv.Metric("missed", lambda hits, held_out: 1.0 - hits.any(axis=1))
+    run = ecv.evaluate("synthetic", "popular", metric=mine, **SOME)
+    for fold in run.record.folds:
+        assert fold.score == pytest.approx(1 - fold.metrics["hit@10"])
+
+
 def test_functions_of_predictions_are_of_each_rating_or_of_the_fold():
     absolute = ecv.Metric(
         "absolute", lambda p, g: abs(p - g), kind="ratings", higher_is_better=False
