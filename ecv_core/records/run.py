@@ -208,7 +208,8 @@ def user_table(
     users = users[np.diff(users, prepend=users[:1] - 1) > 0]
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
     for row, one in zip(values, scores, strict=True):
-        row[np.searchsorted(users, one.users)] = one.of(metric)
+        same = np.array_equal(one.users, users)  # as with most folds of user-k-fold
+        row[slice(None) if same else np.searchsorted(users, one.users)] = one.of(metric)
     whose = np.empty(len(users), dtype=np.int32)
     for one in scores:
         if one.clusters is None:

@@ -336,8 +336,8 @@ def user_scores_of(row: Any) -> UserScores:  # noqa: ANN401  a row
 
 
 def _packed(data: bytes) -> bytes:
-    # A dictionary as large as the data will do; that of the preset takes 94 MB for a moment.
-    sized = _FILTERS[0] | {"dict_size": min(max(len(data), 1 << 12), 1 << 23)}
+    # Small enough for the cache: as large as earlier versions had it, writing takes twice as long.
+    sized = _FILTERS[0] | {"dict_size": 1 << 17}
     return lzma.compress(data, lzma.FORMAT_RAW, filters=[sized])
 
 

@@ -138,7 +138,12 @@ def test_folds_of_an_earlier_version_are_read(store):
 
 
 def test_scores_that_were_packed_harder_are_read(store):
-    given = ranked_scores(10)
+    random = np.random.default_rng(0).random((20_000, 4), dtype=np.float32)  # found 320 kB later
+    given = UserScores(
+        users=np.arange(40_000, dtype=np.int32),
+        metrics=("ndcg@10", "recall@10", "mrr@10", "hit@10"),
+        values=np.concatenate([random, random]),
+    )
     run_id = kept(store, given)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]
     packed = lzma.compress(given.values.astype("<f4").tobytes(), lzma.FORMAT_RAW, filters=filters)
