@@ -52,8 +52,9 @@ class Scorer(Interface):
 
     A model may have one of two attributes besides, so that a large catalogue is ranked without
     a score for every user and item. `common`: the scores of all items, float32, shape (items,),
-    where they are the same for every user. `product`: two sparse float32 matrices, of shapes
-    (users, any) and (any, items), whose product has the scores, summed in the order of the rows.
+    where they are the same for every user. `product`: two float32 matrices, of shapes (users, any)
+    and (any, items), whose product has the scores: both sparse, summed in the order of the rows, or
+    tensors on the processor.
     """
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:

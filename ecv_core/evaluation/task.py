@@ -139,6 +139,8 @@ def candidate_scores(
 COMPILED_CELLS = 20_000_000
 """Users x items from which on compiled ranking saves more than loading numba takes."""
 _KERNELS = "ecv_core.evaluation.kernels"
+SHARE = 8
+"""One of so many items, the longest, are multiplied first."""
 HEAP = 64
 """Up to an item of so many in a list, `torch.topk` has equal scores in the order of a heap."""
 
@@ -176,12 +178,65 @@ def best_without_scores(task: EvaluatedFold, n: int) -> Callable[[NDArray[np.int
         )
     if product is None:
         return None
+    if not hasattr(product[0], "indptr"):
+        return _best_of_factors(task, product[0], product[1].T, n)
     left, right = map(_arrays, product)
     refuse_not_finite(left[2])
     refuse_not_finite(right[2])
     return lambda users: _on_every_core(
         lambda part: kernels.best_of_product(part, *left, *right, *seen, nothing, n), users
     )
+
+
+def _best_of_factors(
+    task: EvaluatedFold, users: torch.Tensor, items: torch.Tensor, n: int
+) -> Callable[[NDArray[np.intp]], NDArray[np.int64]] | None:
+    """As `best_without_scores`, of products of factors: of the longest items, where these will do.
+
+    A score is at most the product of both lengths (Cauchy, Schwarz). Sums may differ in their last
+    digits from those of other blocks: whoever has scores so near to each other that it could matter
+    is ranked by every score, as is whoever may need a shorter item.
+    """
+    import torch
+
+    most, largest = int(task.candidates.sum()), users.abs().max() * items.abs().max()
+    if (
+        len(users) * len(items) < 10 * COMPILED_CELLS
+        or most <= n
+        or not torch.isfinite(largest * items.shape[1])
+    ):
+        return None
+    size = max(n + 1, most // SHARE)
+    lengths = np.where(task.candidates, items.double().norm(dim=1).numpy(), -1.0)
+    order = np.argsort(-lengths)
+    lengths, longest = np.append(lengths[order], -1.0), items[torch.from_numpy(order[:size])].T
+    places = np.argsort(order).astype(np.int32)[task.seen.indices]
+    seen = type(task.seen)((task.seen.data, places, task.seen.indptr), task.seen.shape)[:, :size]
+    digits = items.shape[1] * float(np.finfo(np.float32).eps)
+    everything = None if task.candidates.all() else task.candidates
+
+    def ranked(part: NDArray[np.intp]) -> NDArray[np.int64]:
+        lists, sure = np.empty((len(part), n), np.int64), np.zeros(len(part), np.bool_)
+        done = 0
+        for some, scores in candidate_scores(
+            lambda some: users[torch.from_numpy(some)] @ longest, seen, part
+        ):
+            rows = slice(done, done := done + len(some))
+            best = best_items(scores, n + 1)
+            worth = np.take_along_axis(np.asarray(scores), best, axis=1)
+            lists[rows], far = order[best[:, :n]], lengths[best]
+            far[:, -1] = lengths[0]  # whatever is not in the list
+            apart = digits * (far[:, :-1] + far[:, 1:])
+            reach = users[torch.from_numpy(some)].double().norm(dim=1).numpy()
+            with np.errstate(invalid="ignore"):  # where there are too few candidates
+                sure[rows] = (worth[:, :-1] - worth[:, 1:] > reach[:, None] * apart).all(axis=1)
+            sure[rows] &= (worth[:, -1] > (1 + digits) * reach * lengths[size]) & (best[:, -1] >= 0)
+        near = np.flatnonzero(~sure)
+        blocks = candidate_scores(task.model.score, task.seen, part[near], everything)
+        lists[near] = np.concatenate([lists[:0], *(best_items(one, n) for _, one in blocks)])
+        return lists
+
+    return ranked
 
 
 def _on_every_core(

@@ -118,6 +118,11 @@ class ImplicitMF:
             raise RunError(_DIVERGED.format("implicit-mf", "or fewer factors"))
         self._users, self._items = torch.from_numpy(users), torch.from_numpy(items)
 
+    @property
+    def product(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """As of `evaluation.Scorer`."""
+        return self._users, self._items.T
+
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         import torch
 

@@ -69,6 +69,43 @@ def test_lists_are_those_of_every_score(kind, seed, compiled):
     np.testing.assert_array_equal(found, slowly(scores, seen, candidates, n)[asked])
 
 
+class Factors(Says):
+    """A model whose scores are products of factors, and may be asked for."""
+
+    def score(self, users):
+        left, right = self.product
+        return left[torch.from_numpy(users)] @ right
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_lists_of_factors_are_those_of_every_score(seed, ties, compiled):
+    rng = np.random.default_rng(seed)
+    users, items = int(rng.integers(3, 60)), int(rng.choice([640, 700, 1999]))
+    n, size = int(rng.choice([1, 2, 10])), rng.lognormal(0, rng.choice([0.1, 2]), items)
+    left, right = rng.normal(size=(users, 5)), rng.normal(size=(5, items)) * size
+    if ties:
+        left, right = left.round(), right.round()
+    left, right = (torch.from_numpy(one.astype(np.float32)) for one in (left, right))
+    seen = sparse(rng, (users, items), float(rng.choice([0.0, 0.01, 0.5, 0.998])), 1)
+    candidates = rng.random(items) < rng.choice([0.05, 0.9, 1.0])
+    asked = rng.permutation(users).astype(np.intp)
+    model = Factors(None, (left, right))
+    fold = SimpleNamespace(model=model, seen=seen, candidates=candidates, users=asked)
+    found = task.best_without_scores(fold, n)(asked)
+    expected = slowly((left @ right).numpy(), seen, candidates, n)
+    np.testing.assert_array_equal(found, expected[asked])
+
+
+def test_of_factors_whose_products_are_well_apart_not_every_item_is_scored(compiled):
+    scores = np.random.default_rng(0).permutation(700).astype(np.float32)
+    product = (torch.ones(9, 1), torch.from_numpy(scores)[None])
+    nothing = csr_array((9, 700), dtype=np.float32)
+    fold = SimpleNamespace(model=Says(None, product), seen=nothing, candidates=scores >= 0)
+    found = task.best_without_scores(fold, 10)(np.arange(9))
+    assert found.tolist() == [np.argsort(-scores)[:10].tolist()] * 9
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_row_of_scores_for_each_user_is_ranked_as_torch_does(seed, compiled):
     task.load_compiled(1)
@@ -88,6 +125,11 @@ def test_scores_that_are_not_finite_are_refused(compiled):
     train, held_out = sparse(rng, (9, 700), 0.1, 1), sparse(rng, (9, 700), 0.1, 1)
     right = sparse(rng, (700, 700), 0.1, 1)
     right.data[3] = np.nan
-    model = Says(None, (train, right))
-    with pytest.raises(RunError, match="not finite"):
-        evaluate(model, train, held_out, [10])
+    models = [Says(None, (train, right))]
+    for user, item in ((3e18, 1e21), (1, np.nan)):  # finite factors of an infinite product, and not
+        product = torch.full((9, 1), 1.0), 1e17 * torch.arange(1.0, 701.0)[None]
+        product[0][3], product[1][0, 5] = user, item
+        models.append(Factors(None, product))
+    for model in models:
+        with pytest.raises(RunError, match="not finite"):
+            evaluate(model, train, held_out, [10])
