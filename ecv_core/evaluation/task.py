@@ -199,12 +199,8 @@ def _best_of_factors(
     """
     import torch
 
-    most, largest = int(task.candidates.sum()), users.abs().max() * items.abs().max()
-    if (
-        len(users) * len(items) < 10 * COMPILED_CELLS
-        or most <= n
-        or not torch.isfinite(largest * items.shape[1])
-    ):
+    most, largest = int(task.candidates.sum()), users.abs().max() * items.abs().max() * len(items.T)
+    if len(users) * len(items) < 10 * COMPILED_CELLS or most <= n or not torch.isfinite(largest):
         return None
     size = max(n + 1, most // SHARE)
     lengths = np.where(task.candidates, items.double().norm(dim=1).numpy(), -1.0)
