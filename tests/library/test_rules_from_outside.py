@@ -143,8 +143,8 @@ def test_it_is_on_the_chart_of_all_alphas(range_of_two, rising, systems):
         ecv.orders(one.folds, range_of_two, draws=DRAWS, seed=number).cost_percent
         for number, one in enumerate(systems)
     ]
-    assert drawn["range-of-two"].x[0] == pytest.approx(np.mean(alone))
-    assert "rising" in drawn
+    assert drawn["Range of two"].x[0] == pytest.approx(np.mean(alone))
+    assert "Rising" in drawn
 
 
 def test_a_rule_whose_users_scores_are_missing_is_left_out(systems):
