@@ -296,7 +296,7 @@ def refuse_not_finite(scores: NDArray[np.float32] | torch.Tensor) -> None:
         )
 
 
-_BITS = (1 << 20) - 1
+_LAST_BITS = (1 << 20) - 1
 
 
 def hits_of(
@@ -319,9 +319,9 @@ def hits_of(
     known = np.repeat(row, np.diff(relevant.indptr)) * columns + relevant.indices
     wanted = np.where(items < 0, -1, row[:, None] * columns + items)
     # Most are not there, and of most of these the last bits say so.
-    there = np.zeros(_BITS + 1, dtype=np.bool_)
-    there[known & _BITS] = True
-    places = np.nonzero(there[wanted & _BITS])
+    there = np.zeros(_LAST_BITS + 1, dtype=np.bool_)
+    there[known & _LAST_BITS] = True
+    places = np.nonzero(there[wanted & _LAST_BITS])
     hits = np.zeros(wanted.shape, dtype=np.bool_)
     at = np.searchsorted(known, wanted[places])
     hits[places] = np.append(known, -2)[at] == wanted[places]
