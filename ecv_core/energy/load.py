@@ -73,6 +73,14 @@ def own_seconds() -> float:
     return times.user + times.system + ended + sum(map(_seconds_of, _children(me)))
 
 
+def own_seconds_since(before: float) -> float:
+    """What `own_seconds` has grown by since it was `before`, at least 0.
+
+    A child that ended and was waited for by nobody, or whose parent ended, takes its seconds along.
+    """
+    return max(own_seconds() - before, 0.0)
+
+
 def own_pids() -> set[int]:
     """Of this process and its children that are alive."""
     me = psutil.Process()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import ecv_core.dataset as datasets
 from ecv_core import evaluation, models, splits
 from ecv_core.dataset import ready
-from ecv_core.energy.load import own_seconds
+from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender, TableModel
@@ -57,7 +57,7 @@ def run_fold(
     try:
         stages = _STAGES[spec.task]
         result, curve, fitting, fitted = stages(spec, index, interactions, model, progress)
-        end, used = time.perf_counter(), own_seconds() - used
+        end, used = time.perf_counter(), own_seconds_since(used)
     finally:
         energy = meter.stop()
     return _result(
@@ -297,7 +297,7 @@ class Costs:
 
     def done(self, energy: Energy) -> None:
         """A configuration is finished, with this energy since the clock started."""
-        self._spent.append((self._lap, energy, own_seconds() - self._used))
+        self._spent.append((self._lap, energy, own_seconds_since(self._used)))
 
     def borne(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""

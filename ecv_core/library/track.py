@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Unpack
 
-from ecv_core.energy.load import own_seconds
+from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.handed import Handed
@@ -143,7 +143,7 @@ class Tracked:
             raise InputError(f"fold {now.fold.index} has been reported already; report once a fold")
         fitted = time.perf_counter()
         found = measure(self.spec, now.fold, reported, rule=self._rule, said=self._said)
-        end, used = time.perf_counter(), own_seconds() - now.used
+        end, used = time.perf_counter(), own_seconds_since(now.used)
         energy = now.meter.stop()
         run_id = self._id
         now.reported = True

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 import ecv_core as ecv
-from ecv_core.energy.load import Load, own_seconds
+from ecv_core.energy.load import Load, own_seconds, own_seconds_since
 from ecv_core.energy.meter import WatchedMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
@@ -63,6 +63,18 @@ def test_children_are_ones_own_those_that_have_ended_too():
     ) as child:
         assert child.stdout.readline() == "done\n"
         assert own_seconds() - before - ended >= 0.29  # it is alive
+
+
+def test_no_fold_costs_less_than_nothing_when_a_child_takes_its_seconds_along():
+    burns = f"{BURN}\nimport os\nprint(os.getpid(), flush=True)\ntime.sleep(60)"
+    between = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burns!r}])"
+    with subprocess.Popen([sys.executable, "-c", between], stdout=subprocess.PIPE) as child:
+        grandchild = int(child.stdout.readline())
+        before = own_seconds()
+        child.kill()  # nobody here can wait for the grandchild any more
+    assert own_seconds() <= before - 0.2
+    assert own_seconds_since(before) == 0
+    os.kill(grandchild, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
