@@ -25,19 +25,28 @@ from ecv_core.jobs.cluster import choose
 from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import DataMissing
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, Results
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Progress, RunRecord, RunState, no_progress
+from ecv_core.records.run import RunRecord, RunState, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.conftest import PROJECT
-from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
+from tests.fake_folds import SCORES, fold_result
 from tests.jobs.network_here import HERE, THERE, Network
 from tests.jobs.network_here import why_not as no_network
+from tests.jobs.node_folds import (
+    asleep,
+    cannot_say,
+    killed_always,
+    killed_once,
+    pid_as_score,
+    quick_once,
+    waits_for_go,
+)
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
@@ -66,26 +75,6 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Executor]]:
         executor.close()
 
 
-def pid_as_score(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    yield 0, fold_result(index, float(os.getpid()))
-
-
-def killed_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    """Fold 1 kills the worker that it is on, once."""
-    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
-    if index == 1 and not mark.exists():
-        mark.touch()
-        psutil.Process().parent().kill()
-        time.sleep(60)
-    yield 0, fold_result(index, SCORES[index])
-
-
-def killed_always(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    if index == 1:
-        psutil.Process().kill()
-    yield 0, fold_result(index, SCORES[index])
-
-
 @pytest.mark.slow
 def test_each_worker_computes_in_one_process_that_stays(store: Store, on) -> None:
     drive(StudyPlan([SPEC]), Book(store), on(compute=pid_as_score))
@@ -97,11 +86,15 @@ def test_each_worker_computes_in_one_process_that_stays(store: Store, on) -> Non
 @pytest.mark.slow
 def test_scores_are_those_of_one_machine_to_the_last_bit(tmp_path: Path, on) -> None:
     # All fourteen models with their usual epochs had the same scores, too: 318 s.
-    few: dict[str, dict[str, int]] = {"neu-mf": {"epochs": 2}}
-    specs = [make_spec(dataset="synthetic", algorithm=name, k=4) for name in ("popular", "ease")]
-    specs += [
-        make_spec(dataset="synthetic", algorithm=name, k=2, params=few.get(name, {}))
-        for name in ("item-knn", "implicit-mf", "neu-mf")
+    few: dict[str, dict[str, int]] = {"implicit-mf": {"epochs": 2}, "neu-mf": {"epochs": 1}}
+    specs = [
+        make_spec(
+            dataset="synthetic",
+            algorithm=name,
+            k=4 if name in ("popular", "ease") else 2,
+            params=few.get(name, {}),
+        )
+        for name in ("popular", "ease", "item-knn", "implicit-mf", "neu-mf")
     ]
     one, two = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "two"))
     drive(StudyPlan(specs), Book(one), Here())
@@ -150,13 +143,6 @@ def test_a_fold_whose_process_is_always_killed_ends_the_run_with_the_name_of_its
     assert {fold.fold for fold in (*failed.folds, *failed.ahead)} >= {0}
 
 
-def asleep(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    if index:
-        Path(os.environ["ASLEEP"]).joinpath(str(os.getpid())).touch()
-        time.sleep(FAR_TOO_LONG)
-    yield 0, fold_result(index, SCORES[index])
-
-
 @pytest.mark.slow
 def test_a_cancel_ends_what_is_computed(
     store: Store, on, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -185,11 +171,6 @@ def computes(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def cannot_say(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    raise KeyError(lambda: None)
-    yield
 
 
 def test_an_error_on_a_node_is_one_sentence(store: Store, on) -> None:
@@ -321,24 +302,20 @@ def test_a_coordinator_that_was_killed_finds_what_is_running(
 
 COORDINATOR = """
 import sys
+import time
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.store.store import open_store
-from tests.jobs.test_cluster_dask import SPEC, wait_for_workers, waits_for_go
+from ecv_core.records.spec import RunSpec
+from tests.jobs.node_folds import waits_for_go
 executor = executor_on(sys.argv[1], compute=waits_for_go)
-wait_for_workers(executor, 1)
-drive(RunPlan(SPEC), Book(open_store()), executor)
+while not executor.places:
+    time.sleep(0.1)
+spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+drive(RunPlan(spec), Book(open_store()), executor)
 """
-
-
-def waits_for_go(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    marks = Path(os.environ["MARKS"])
-    (marks / f"begun-{index}-{time.time_ns()}").touch()
-    while not (marks / "go").exists():
-        time.sleep(0.05)
-    yield 0, fold_result(index, SCORES[index])
 
 
 # -- faults ----------------------------------------------------------------------------------------
@@ -474,15 +451,6 @@ def test_a_full_disk_of_a_node_is_one_sentence_with_the_way_out(
         r"there, or set ECV_DATA_DIR on the nodes",
         failed.error,
     )
-
-
-def quick_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    marks = Path(os.environ["MARKS"])
-    again = any(marks.iterdir())
-    (marks / str(os.getpid())).touch()
-    if again:
-        time.sleep(FAR_TOO_LONG)
-    yield 0, fold_result(index, SCORES[index])
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,20 +13,20 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
 import pytest
 
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster import choose
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Executor, Results
+from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Progress, RunRecord, RunState
+from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
+from tests.fake_folds import SCORES
+from tests.jobs.node_folds import dies_once, node_dies_once, quick_there, tells_and_sleeps
 from tests.jobs.slurm_here import Slurm, why_not
 from tests.jobs.test_cluster_dask import certificates
 
@@ -66,10 +65,6 @@ def site(slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return open_store(f"sqlite:///{tmp_path / 'runs.sqlite'}")
-
-
-def quick_there(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    yield 0, fold_result(index, SCORES[index])
 
 
 def run_on(store: Store, executor: Executor, says: Says | None = None) -> RunRecord:
@@ -135,15 +130,6 @@ def test_with_certificates_the_nodes_talk_to_their_scheduler_by_tls_and_nobody_e
     given_back(slurm)
 
 
-def dies_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
-    if index == 1 and not mark.exists():
-        mark.touch()
-        psutil.Process().parent().send_signal(signal.SIGKILL)
-        time.sleep(FAR_TOO_LONG)
-    yield 0, fold_result(index, SCORES[index])
-
-
 @pytest.mark.slow
 def test_the_fold_of_a_job_that_dies_is_computed_by_another(
     slurm: Slurm, site: Path, store: Store
@@ -157,22 +143,6 @@ def test_the_fold_of_a_job_that_dies_is_computed_by_another(
     assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
     assert done.joules == 50
     given_back(slurm)
-
-
-def node_dies_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    """Fold 1 takes all of its node with it, once: slurmd, and each process of the job."""
-    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
-    if index == 1 and not mark.exists():
-        node = os.environ["SLURMD_NODENAME"]
-        mark.write_text(node)
-        pid = Path(os.environ["SLURM_CONF"]).with_name(f"slurmd-{node}.pid")
-        os.kill(int(pid.read_text()), signal.SIGKILL)
-        above = [one for one in psutil.Process().parents() if one.pid > 1]
-        steps = [one.name() for one in above].index("slurmstepd")
-        for one in above[steps::-1]:
-            one.kill()
-        time.sleep(FAR_TOO_LONG)
-    yield 0, fold_result(index, SCORES[index])
 
 
 @pytest.mark.slow
@@ -190,12 +160,6 @@ def test_the_fold_of_a_node_that_is_gone_is_computed_by_another(
     given_back(slurm)
 
 
-def asleep(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
-    progress("asleep", 0, 0)
-    time.sleep(FAR_TOO_LONG)
-    yield 0, fold_result(index, SCORES[index])
-
-
 @pytest.mark.slow
 def test_a_cancel_gives_the_nodes_back(slurm: Slurm, site: Path, store: Store) -> None:
     heard = threading.Event()
@@ -209,7 +173,7 @@ def test_a_cancel_gives_the_nodes_back(slurm: Slurm, site: Path, store: Store) -
         store.request_cancel(store.runs()[0].run_id)
 
     threading.Thread(target=cancel, daemon=True).start()
-    executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=asleep)
+    executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=tells_and_sleeps)
     assert run_on(store, executor, Says(progress=also)).state is RunState.CANCELLED
     given_back(slurm)
 
