@@ -210,13 +210,13 @@ while True:
 
 
 @pytest.mark.slow
-def test_eight_programs_ask_and_tell_at_once(each_database, ecv_command, tmp_path):
+def test_eight_programs_ask_and_tell_at_once(each_database, ecv_command, tmp_path, programs):
     _, run_id, _ = ecv_command(*TRACK)
     with ExitStack() as stack:
         programs = [
             stack.enter_context(
                 subprocess.Popen(
-                    [sys.executable, "-c", ASKS, run_id, str(tmp_path / str(number))],
+                    [programs / "python", "-c", ASKS, run_id, str(tmp_path / str(number))],
                     cwd=ROOT,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -236,14 +236,14 @@ def test_eight_programs_ask_and_tell_at_once(each_database, ecv_command, tmp_pat
 
 
 @pytest.mark.slow
-def test_of_eight_who_tell_the_same_fold_one_is_heard(ecv_command, run_id, asked):
+def test_of_eight_who_tell_the_same_fold_one_is_heard(ecv_command, run_id, asked, programs):
     asked()
     program = f"from ecv_core import cli; raise SystemExit(cli.main({['tell', run_id, '0']!r} + "
     with ExitStack() as stack:
         programs = [
             stack.enter_context(
                 subprocess.Popen(
-                    [sys.executable, "-c", f"{program}['--score', '0.{number}']))"],
+                    [programs / "python", "-c", f"{program}['--score', '0.{number}']))"],
                     cwd=ROOT,
                     stderr=subprocess.PIPE,
                     stdout=subprocess.PIPE,
