@@ -154,7 +154,7 @@ def four_busy_programs() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("four_busy_programs")
 def test_four_busy_programs_are_seen_in_every_fold():
-    run = ecv.evaluate("synthetic", "bpr-mf", k=3, rule="never", anew=True, params={"epochs": 5})
+    run = ecv.evaluate("synthetic", "bpr-mf", k=2, rule="never", anew=True, params={"epochs": 2})
     for fold in run.record.folds:
         assert fold.energy.other_work > 0.2
         assert not fold.energy.own

@@ -22,15 +22,16 @@ SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 PROGRAM = """
 import signal, sys, threading
 from ecv_core.jobs.manager import RunManager
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import open_store
 from tests.fake_folds import sleepy
-from tests.jobs.test_ending import SPEC
 
 told = threading.Event()
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: told.set())
 manager = RunManager(open_store(), compute=sleepy)
-manager.start([SPEC, SPEC])
+spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+manager.start([spec, spec])
 while not told.wait(0.1):
     pass
 manager.close()

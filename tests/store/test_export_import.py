@@ -218,7 +218,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "split"), CASES)
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_export_then_import_gives_the_same_run(rule, split, data):
     run = data.draw(runs(rule, split, data.draw(st.sampled_from(Task))))
