@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -39,16 +39,18 @@ def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str,
     expect(page.get_by_role("link", name="Learn", exact=True)).to_be_visible()
 
 
-@contextmanager
-def team(folder: Path, data_dir: Path, **settings: str) -> Iterator[tuple[Dashboard, Provider]]:
+@pytest.fixture(scope="module")
+def started_team(
+    tmp_path_factory: pytest.TempPathFactory, data_dir: Path
+) -> Iterator[tuple[Dashboard, Provider]]:
     """A dashboard of a team with one editor, and the provider that its people sign in at."""
+    folder = tmp_path_factory.mktemp("team")
     dashboard = Dashboard(
         folder,
         data_dir,
         ECV_MODE="team",
         ECV_EDITORS="ada@example.org",
         STREAMLIT_SECRETS_FILES=str(folder / "secrets.toml"),
-        **settings,
     )
     with provider(f"{dashboard.url}/oauth2callback") as who:
         (folder / "secrets.toml").write_text(
@@ -62,19 +64,24 @@ def team(folder: Path, data_dir: Path, **settings: str) -> Iterator[tuple[Dashbo
         dashboard.start()
         try:
             yield dashboard, who
-            assert dashboard.complaints() == []
         finally:
             dashboard.stop()
 
 
+@pytest.fixture
+def team(started_team: tuple[Dashboard, Provider]) -> Iterator[tuple[Dashboard, Provider]]:
+    """That dashboard, nothing running and nothing in its database."""
+    dashboard, who = started_team
+    dashboard.empty()
+    yield dashboard, who
+    assert dashboard.complaints() == []
+
+
 def test_a_team_signs_in_and_each_has_their_own_rights(
-    browser: Browser, tmp_path: Path, data_dir: Path
+    browser: Browser, team: tuple[Dashboard, Provider]
 ) -> None:
-    with (
-        team(tmp_path, data_dir) as (dashboard, who),
-        watched_tab(browser) as ada,
-        watched_tab(browser) as vera,
-    ):
+    dashboard, who = team
+    with watched_tab(browser) as ada, watched_tab(browser) as vera:
         ada.goto(f"{dashboard.url}/runs")
         expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
         expect(ada.get_by_role("link", name="Learn", exact=True)).to_have_count(0)
@@ -97,14 +104,10 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
 
 
 def test_strangers_and_viewers_send_a_team_no_files_and_fill_no_memory(
-    browser: Browser, tmp_path: Path, data_dir: Path
+    browser: Browser, team: tuple[Dashboard, Provider]
 ) -> None:
-    with (
-        team(tmp_path, data_dir) as (dashboard, who),
-        watched_tab(browser) as ada,
-        Stranger(dashboard.port) as stranger,
-        ExitStack() as sockets,
-    ):
+    dashboard, who = team
+    with watched_tab(browser) as ada, Stranger(dashboard.port) as stranger, ExitStack() as sockets:
         signed_in(ada, dashboard, who, ADA)
         assert dashboard.process is not None
         server = psutil.Process(dashboard.process.pid)
@@ -122,10 +125,11 @@ def test_strangers_and_viewers_send_a_team_no_files_and_fill_no_memory(
 
 
 def test_who_signed_in_an_hour_ago_signs_in_again(
-    browser: Browser, tmp_path: Path, data_dir: Path
+    browser: Browser, team: tuple[Dashboard, Provider]
 ) -> None:
     """So somebody who was removed at the provider is out within an hour, also of an open tab."""
-    with team(tmp_path, data_dir) as (dashboard, who), watched_tab(browser) as ada:
+    dashboard, who = team
+    with watched_tab(browser) as ada:
         signed_in_at = int(time.time()) - 3580
         signed_in(ada, dashboard, who, {**ADA, "iat": signed_in_at})
         while time.time() < signed_in_at + 3600:
