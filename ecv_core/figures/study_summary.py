@@ -90,7 +90,7 @@ class Summary:
             systems=tuple(explored.systems[number] for number in numbers),
             curves=curves,
             average=averaged(curves),
-            baseline=None,
+            within_percent=explored.within_percent,
         )
         return headline_frame(some, self.alphas)
 
@@ -184,7 +184,7 @@ def summary(
         ranked: whether with ranks, which take twice the time of all the rest.
     Raises: InputError for scores that cannot be explored.
     """
-    found = tradeoff(systems, within_percent=WITHIN_PERCENT)
+    found = tradeoff(systems, within_percent=WITHIN_PERCENT, fine=alpha is not None)
     alphas = slider_alphas(found.alphas) if alpha is None else [found.alpha_at(alpha)]
     ranks = rankings(systems, alphas) if ranked else []
     return Summary(

@@ -261,6 +261,11 @@ class Orders:
         curves = [measures.curve(part, _walk(lattice, self._thresholds, part)) for part in parts]
         return joined(curves, chosen, np.concatenate)
 
+    def mean_stop(self, settings: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Expected number of folds used at a few settings, without the rest of a curve."""
+        lattice = self.subsets.lattice
+        return lattice.sizes @ _walk(lattice, self._thresholds, settings)
+
     def breakpoints(self) -> NDArray[np.float64]:
         """0 and the settings at which anything changes for some order; ascending, finite."""
         lattice = self.subsets.lattice

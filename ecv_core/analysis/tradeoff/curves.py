@@ -41,7 +41,7 @@ PER_STEP = 4
 MAX_K = 20
 """Folds up to which whole curves are worked out."""
 _FINE_K = 16
-"""Folds up to which a curve has PER_DECADE alphas; beyond, only those of a slider."""
+"""Folds up to which a curve may have PER_DECADE alphas; beyond, only those of a slider."""
 _MOST_DECADES = 9
 _NEARLY_ALL = 0.97
 
@@ -54,13 +54,21 @@ class Tradeoff:
     curves: tuple[Curve, ...]
     """One per system, all with the same settings: the alphas, ascending."""
     average: Curve
-    baseline: Curve | None
-    """Always e folds, averaged; None where systems differ in k."""
+    within_percent: float
+    """The difference that counts as close enough."""
 
     @property
     def alphas(self) -> NDArray[np.float64]:
         """Ascending; shape (alphas,)."""
         return self.average.settings
+
+    @property
+    def baseline(self) -> Curve | None:
+        """Always e folds, averaged; None where systems differ in k."""
+        if len({one.k for one in self.systems}) > 1:
+            return None
+        within = self.within_percent
+        return averaged([exploration.fixed(one, within_percent=within) for one in self.systems])
 
     def alpha_at(self, alpha: float) -> float:
         """The alpha of the grid that holds there: the nearest that is not above it."""
@@ -82,12 +90,13 @@ def explorable(run: _Whole) -> bool:
     return run.whole and exchangeable(run.spec.split)
 
 
-def tradeoff(systems: Sequence[Scores], *, within_percent: float) -> Tradeoff:
+def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = True) -> Tradeoff:
     """Work out every curve, exactly, at the alphas of `alpha_grid`; intervals are of 95 %.
 
     Args:
         systems: at least one.
         within_percent: the difference to count as close enough.
+        fine: whether at every alpha of the grid, up to _FINE_K folds, or at a slider's steps only.
     Raises: InputError for scores that cannot be explored.
     """
     k = max(system.k for system in systems)
@@ -98,23 +107,18 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float) -> Tradeoff:
         )
     walks = [exploration.explore(one) for one in systems]
     alphas = alpha_grid(walks)
-    if k > _FINE_K:
+    if k > _FINE_K or not fine:
         alphas = alphas[::PER_STEP]
     curves = [
         recorded_curve(one, PAPERS_RULE, alphas, within_percent)
         or walk.curve(alphas, within_percent=within_percent)
         for one, walk in zip(systems, walks, strict=True)
     ]
-    same_k = len({one.k for one in systems}) == 1
     return Tradeoff(
         systems=tuple(systems),
         curves=tuple(curves),
         average=averaged(curves),
-        baseline=averaged(
-            [exploration.fixed(one, within_percent=within_percent) for one in systems]
-        )
-        if same_k
-        else None,
+        within_percent=within_percent,
     )
 
 
@@ -134,13 +138,15 @@ def joules_of(systems: Sequence[Scores]) -> NDArray[np.float64] | None:
 def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:
     """Alphas over whole factors of ten, from where nearly all folds are used to where none is.
 
+    Nearly all that are ever used: where scores are equal, the rule stops early at any alpha.
+
     Every PER_STEP-th is a round number, the first and the last too.
     """
     breakpoints = [walk.breakpoints()[-1] for walk in walks]
     top = math.ceil(math.log10(max([*breakpoints, 1e-12])) - 1e-9)
-    decades = 10.0 ** np.arange(top - _MOST_DECADES, top)
-    used = np.min([walk.curve(decades).mean_stop / walk.subsets.k for walk in walks], axis=0)
-    enough = np.flatnonzero(used >= _NEARLY_ALL)
+    decades = np.array([10.0**exponent for exponent in range(top - _MOST_DECADES, top)])
+    used = np.array([walk.mean_stop(decades) for walk in walks])
+    enough = np.flatnonzero((used >= _NEARLY_ALL * used[:, :1]).all(axis=0))
     bottom = top - _MOST_DECADES + (int(enough[-1]) if len(enough) else 0)
     points = range(bottom * PER_DECADE, top * PER_DECADE + 1)
     return np.array([_grid_point(point) for point in points])

@@ -63,8 +63,8 @@ def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.D
         _rows(SYSTEM, system.name, curve)
         for system, curve in zip(explored.systems, explored.curves, strict=True)
     ]
-    if explored.baseline is not None:
-        parts.append(_rows(FIXED, "", explored.baseline))
+    if (baseline := explored.baseline) is not None:
+        parts.append(_rows(FIXED, "", baseline))
     parts += [_rows(RULE, other.rule, other.average) for other in others]
     parts.append(
         _filled(

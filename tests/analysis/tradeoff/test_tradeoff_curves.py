@@ -74,6 +74,21 @@ def test_the_grid_goes_from_nearly_all_folds_to_the_first_possible_stop(scale):
     assert all(float(f"{step:.1e}") == step for step in steps)
 
 
+def test_scores_that_stop_at_any_alpha_do_not_stretch_the_grid():
+    ties = np.array([0.3, 0.3, 0.3, 0.3, 0.3, 0.29])  # half of all orders begin with three equal
+    beside = tradeoff([system(), system("ties", ties)], within_percent=2.0)
+    assert beside.curves[1].mean_stop[0] < 0.9 * 6
+    assert beside.alphas[0] == pytest.approx(1e-5)  # alone the first has 1e-4; never all nine
+
+
+def test_a_coarse_grid_has_the_steps_of_a_slider_and_the_values_of_the_fine_one():
+    fine = tradeoff([system()], within_percent=2.0)
+    coarse = tradeoff([system()], within_percent=2.0, fine=False)
+    assert coarse.alphas.tolist() == slider_alphas(fine.alphas)
+    rows = fine.average.rows(coarse.alphas)
+    assert np.array_equal(coarse.average.mean_stop, fine.average.mean_stop[rows])
+
+
 def test_systems_of_different_k_have_no_common_fixed_e():
     found = tradeoff([system(), system("two", FOLDS[:5])], within_percent=2.0)
     assert found.baseline is None
