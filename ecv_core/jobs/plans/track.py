@@ -232,7 +232,7 @@ def tell(
                 f"the {what} of a fold must be at least 0 and at most {AMOUNT:g}, but are {given:g}"
             )
     run = _tracked(store, run_id)
-    since = _asked_at(store, run, index)
+    since = _asked_at(store, run_id, index)
     begun = datetime.now(UTC)
     found = measure(run.spec, Handed(run.spec, index), reported)
     spent = (begun - since).total_seconds() if seconds is None else seconds
@@ -254,7 +254,7 @@ def tell(
     )
     with one_at_a_time(store):
         run = store.run(run_id)
-        _asked_at(store, run, index)  # somebody else may have told it meanwhile
+        _asked_at(store, run_id, index)  # somebody else may have told it meanwhile
         book = Book(store, runs=[run], owner=OUTSIDE, says=Says(trouble=refuse))
         if book.commit(FoldTask(specs=(run.spec,), fold=index), 0, result):
             book.finish_whole()
@@ -305,11 +305,13 @@ def _check_not_in_a_loop(run: RunRecord) -> None:
         )
 
 
-def _asked_at(store: Store, run: RunRecord, index: int) -> datetime:
+def _asked_at(store: Store, run_id: str, index: int) -> datetime:
     """When a fold was asked for that is to be told now. Raises: InputError where it cannot be."""
+    lease = leases(store, run_id).get(index)
+    run = store.run(run_id)  # after the lease, which goes when somebody tells the fold
     _check_missing(run, index)
     _check_not_in_a_loop(run)
-    if (lease := leases(store, run.run_id).get(index)) is not None:
+    if lease is not None:
         return lease.asked_at
     if next_fold(run) is None:
         way_out = "track it with --full to check the stop with the others"

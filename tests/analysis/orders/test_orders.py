@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, fixed
@@ -143,6 +143,7 @@ def test_scaling_the_scores_scales_alpha_by_its_square(scores, alpha, power):
 
 @given(scores=st.lists(score, min_size=3, max_size=7), alpha=alphas, data=st.data())
 def test_the_order_in_which_scores_are_given_does_not_matter(scores, alpha, data):
+    assume(not math.isclose(math.fsum(scores), 0, abs_tol=1e-9))  # percent of a mean of 0
     other = data.draw(st.permutations(scores))
     one = explore(Scores(folds=np.array(scores))).at(alpha)
     two = explore(Scores(folds=np.array(other))).at(alpha)

@@ -19,6 +19,7 @@ import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.energy.meter import country
 from ecv_core.jobs.owner import recover
+from ecv_core.jobs.plans import track
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import owner_of
@@ -258,6 +259,20 @@ def test_of_eight_who_tell_the_same_fold_one_is_heard(ecv_command, run_id, asked
     assert sorted(said) == ["", *[refusal] * 7]
     heard = next(at for at, program in enumerate(programs, start=1) if not program.returncode)
     assert [fold.score for fold in open_store().run(run_id).folds] == [heard / 10]
+
+
+def test_who_tells_while_another_is_telling_hears_that_it_was_told(monkeypatch, run_id, asked):
+    asked()
+    leases = track.leases
+
+    def told_meanwhile(store, of_run):
+        monkeypatch.setattr(track, "leases", leases)
+        track.tell(store, of_run, 0, 0.5)
+        return leases(store, of_run)
+
+    monkeypatch.setattr(track, "leases", told_meanwhile)
+    with pytest.raises(InputError, match="fold 0 of run .* was told before"):
+        track.tell(open_store(), run_id, 0, 0.6)
 
 
 def test_seconds_are_counted_from_the_last_ask(ecv_command, run_id, asked):
