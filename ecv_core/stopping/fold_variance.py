@@ -25,10 +25,8 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
-# Per-user scores of one or more models on the same folds -> how their fold means vary together.
-
-
 _BLOCK = 2**22
+_CACHED = 2**17  # scores at once that the cache of a processor holds: 1 MB
 _ALIKE = 1e-15
 """Of the squared span: a smaller variance is rounding."""
 _NORMAL = 1e9
@@ -80,8 +78,7 @@ class UserMoments:
         Returns: variances, NaN where they cannot be known, as with one fold of a single user; and
             their degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
         """
-        among = self.freedom_between
-        parts = ((self.within, self.freedom_within), (self.between, among))
+        parts = ((self.within, self.freedom_within), (self.between, among := self.freedom_between))
         inner, outer = (
             share
             * _not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
@@ -106,61 +103,65 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
             fold, the same of every model. Shape (models, folds, users).
         chosen: the folds of each set, at least one; shape (sets, folds).
     """
-    values = np.asarray(values, dtype=np.float64)
-    models, folds, _ = values.shape
+    models, folds, _ = np.shape(values)
     present = ~np.isnan(values[0])
-    filled = np.where(present, values, 0.0)
     # Users present in the same folds contribute alike, so only these patterns are walked.
     codes = present.T @ (1 << np.arange(folds, dtype=np.int64))
-    patterns, which = np.unique(codes, return_inverse=True)
+    patterns, which, people = np.unique(codes, return_inverse=True, return_counts=True)
     holds = ((patterns[:, None] >> np.arange(folds)) & 1).astype(np.float64)
-    people = np.bincount(which, minlength=len(patterns)).astype(np.float64)
-    pairs = np.array(list(itertools.combinations(range(folds), 2)), dtype=np.intp).reshape(-1, 2)
-    one, other = pairs.T
-    common = (holds[:, one] * holds[:, other]).T @ people
+    one, other = np.triu_indices(folds, 1)
+    both = (holds[:, one] * holds[:, other]).T
+    common = both @ people
     if not common.any():  # nobody comes twice, as the samples of a table: no pair tells anything
-        pairs, one, other, common = pairs[:0], one[:0], other[:0], common[:0]
+        one, other, both, common = one[:0], other[:0], both[:0], common[:0]
     users = present.sum(axis=1).astype(np.float64)
-    means = filled.sum(axis=2) / np.maximum(users, 1)
-    about_mean = np.where(present, filled - means[:, :, None], 0.0)
+    # Those of one pattern side by side; who is not there has the fold's mean, and no say.
+    order = np.argsort(which, kind="stable")
+    which, starts = which[order], np.cumsum(people) - people
+    means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
+    means /= np.maximum(users, 1)[:, None]
+    filled = np.take(np.where(present, values, means), order, axis=2)
 
     sets = chosen.astype(np.float64)
     size = sets.sum(axis=1)
-    freedom = np.empty(len(sets))
-    block = max(1, _BLOCK // max(len(patterns), 1))
-    blocks = [slice(start, start + block) for start in range(0, len(sets), block)]
-    for part in blocks:
-        freedom[part] = np.maximum(sets[part] @ holds.T - 1, 0) @ people
     among = sets @ np.maximum(users - 1, 0)
     per_fold = sets @ users / size
-    paired_up = freedom > 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        overlap = (sets[:, one] * sets[:, other]) @ common / (size * (size - 1) / 2) / per_fold
-    within = np.zeros((len(sets), models, models))
-    between = np.empty_like(within)
+    block = max(1, _BLOCK // max(len(patterns), 1))
+    blocks = [sets[start : start + block] for start in range(0, len(sets), block)]
+    freedom = np.concatenate([np.maximum(part @ holds.T - 1, 0) @ people for part in blocks])
+    within, between = np.zeros((2, len(sets), models, models))
+    some = max(1, _CACHED // (models * folds))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         # A user's sum of squares about the mean of n scores is that of all their differences / n.
-        apart = np.zeros((len(pairs), len(patterns)))
-        for row, (f, g) in enumerate(pairs):
-            steps = (filled[a, f] - filled[a, g]) * (filled[b, f] - filled[b, g])
-            squares = np.where(present[f] & present[g], steps, 0.0)
-            apart[row] = np.bincount(which, weights=squares, minlength=len(patterns))
-        for part in blocks:
-            paired = sets[part][:, one] * sets[part][:, other]
-            seen = np.maximum(sets[part] @ holds.T, 1)
-            within[part, a, b] = (paired @ apart / seen).sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            within[:, a, b] = np.where(paired_up, within[:, a, b] / freedom, 0.0)
-            between[:, a, b] = sets @ (about_mean[a] * about_mean[b]).sum(axis=1) / among
-        within[:, b, a], between[:, b, a] = within[:, a, b], between[:, a, b]
+        apart, about = np.zeros((len(one), len(patterns))), np.zeros(folds)
+        for start in range(0, len(which), some):
+            x, y = filled[a, :, start : start + some], filled[b, :, start : start + some]
+            about += ((x - means[a]) * (y - means[b])).sum(axis=1)
+            kinds = slice(which[start], which[start : start + some][-1] + 1)
+            firsts = np.maximum(starts[kinds] - start, 0)
+            for f in range(folds - 1 if len(one) else 0):
+                steps = x[f + 1 :] - x[f]
+                steps *= steps if a == b else y[f + 1 :] - y[f]
+                apart[one == f, kinds] += np.add.reduceat(steps, firsts, axis=1)
+        apart *= both
+        told = [
+            (part[:, one] * part[:, other] @ apart / np.maximum(part @ holds.T, 1)).sum(axis=1)
+            for part in blocks
+        ]
+        within[:, a, b] = within[:, b, a] = np.concatenate(told)
+        between[:, a, b] = between[:, b, a] = sets @ about
+    with np.errstate(invalid="ignore", divide="ignore"):
+        overlap = (sets[:, one] * sets[:, other]) @ common / (size * (size - 1) / 2) / per_fold
+        within = np.where(freedom > 0, within.T / freedom, 0.0).T
+        between = (between.T / among).T
     return UserMoments(
         within=within,
         between=between,
-        overlap=np.where(paired_up, overlap, 0.0),
+        overlap=np.where(freedom > 0, overlap, 0.0),
         per_fold=per_fold,
         freedom_within=freedom,
         freedom_between=among,
-        span=max(1.0, float(np.nanmax(np.abs(values[0]), initial=0.0))),
+        span=max(float(filled[0].max(initial=1.0)), -float(filled[0].min(initial=-1.0))),
     )
 
 
@@ -415,8 +416,7 @@ def user_variance(
     Args: as for `fold_variance`.
     Returns: as `UserMoments.variance_of`.
     """
-    one = np.ones((len(chosen), 1))
-    return user_moments(np.asarray(values)[None], chosen).variance_of(one)
+    return user_moments(np.asarray(values)[None], chosen).variance_of(np.ones((len(chosen), 1)))
 
 
 def _observed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -267,3 +267,14 @@ def test_counts_of_samples_held_out_once_take_the_place_of_their_variance():
     assert found[0] == other[0]  # with one fold nobody knows whether samples come twice
     back = np.where(np.isnan(right), right[::-1], right)  # each sample comes twice
     assert np.isnan(fold_variance(back, chosen).hits[-1])
+
+
+@pytest.mark.parametrize("cached", [1, 20, 100])
+def test_users_of_a_pattern_count_wherever_a_block_ends(cached, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = rng.random((4, 60))
+    values[rng.random((4, 60)) < 0.3] = NAN  # 16 patterns; blocks of 1, 5 and 25 users
+    monkeypatch.setattr("ecv_core.stopping.fold_variance._CACHED", cached)
+    sets = np.tri(4, dtype=np.bool_)
+    expected = [plainly(values, range(folds)) for folds in range(1, 5)]
+    np.testing.assert_allclose(np.transpose(user_variance(values, sets)), expected, rtol=1e-12)
