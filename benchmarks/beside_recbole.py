@@ -1,12 +1,13 @@
 """Our models beside RecBole's: fit and evaluate fold 0, each in a fresh process, in turns.
 
-python -m benchmarks.beside_recbole [--only ml-100k:item-knn,ml-1m:ease]
+python -m benchmarks.beside_recbole [--only ml-100k:item-knn,ml-1m:ease] [--param negatives=1]
 
 RecBole trains as it does by default, without a validation part, in the environment of `ecv
 bridge`, but for as many epochs as ours where a model has any (of its own 300, neu-mf takes half an
 hour); its seconds are those of `fit` and of its own evaluation of the top ten, ours those of the
 first fold of a process. Prints a table of both, and the ratio: of seconds, and where a model has
-epochs, of the seconds of the fewest epochs with which ours reaches the score of theirs.
+epochs, of the seconds of the fewest epochs with which ours reaches the score of theirs. `--param`
+is a parameter of ours, of every model that is measured.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=LINES)
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--ours", nargs=3, help=argparse.SUPPRESS)  # in a process of its own
     parser.add_argument("--theirs", nargs=3, help=argparse.SUPPRESS)  # in their environment
     asked = parser.parse_args()
     if asked.ours:
-        print(json.dumps(_ours(*asked.ours)))
+        print(json.dumps(_ours(*asked.ours, asked.param)))
         return
     if asked.theirs:
         model, folder, epochs = asked.theirs
@@ -57,12 +59,12 @@ def main() -> None:
     for line in asked.only.split(","):
         dataset, name = line.split(":")
         epochs = int(algorithm(name).every(()).get("epochs", 0))
-        ours = _ours_alone(dataset, name, epochs)
+        ours = _ours_alone(dataset, name, epochs, asked.param)
         with tempfile.TemporaryDirectory() as folder:
             _write_fold(dataset, name, Path(folder))
             words = [str(python), str(Path(__file__).resolve()), "--theirs", MODELS[name], folder]
             theirs = _told([*words, str(epochs or 1)], folder)  # where its logs go, too
-        fewer = (_ours_alone(dataset, name, count) for count in range(1, epochs))
+        fewer = (_ours_alone(dataset, name, count, asked.param) for count in range(1, epochs))
         seconds, score = next((one for one in fewer if one[1] >= theirs[1]), ours)
         reached = f"{theirs[0] / seconds:.1f}" if score >= theirs[1] else "not reached"
         print(
@@ -72,9 +74,9 @@ def main() -> None:
         )
 
 
-def _ours_alone(dataset: str, name: str, epochs: int) -> Any:  # noqa: ANN401  seconds and score
+def _ours_alone(dataset: str, name: str, epochs: int, params: list[str]) -> Any:  # noqa: ANN401
     words = [sys.executable, "-m", "benchmarks.beside_recbole", "--ours", dataset, name]
-    return _told([*words, str(epochs)])
+    return _told([*words, str(epochs), *(f"--param={one}" for one in params)])
 
 
 def _told(words: list[str], folder: str | None = None) -> Any:  # noqa: ANN401  seconds and score
@@ -84,12 +86,13 @@ def _told(words: list[str], folder: str | None = None) -> Any:  # noqa: ANN401  
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _ours(dataset: str, name: str, epochs: str) -> tuple[float, float]:
+def _ours(dataset: str, name: str, epochs: str, given: list[str]) -> tuple[float, float]:
     from ecv_core.energy.meter import NoMeter
     from ecv_core.fold.computing import run_fold
     from ecv_core.fold.spec import make_spec
 
-    params = {"epochs": int(epochs)} if int(epochs) else {}
+    params: dict[str, str | int] = dict(one.split("=", 1) for one in given)
+    params |= {"epochs": int(epochs)} if int(epochs) else {}
     result = run_fold(make_spec(dataset=dataset, algorithm=name, params=params), 0, meter=NoMeter())
     return result.fit_seconds + result.evaluate_seconds, result.score
 
