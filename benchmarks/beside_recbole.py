@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--theirs", nargs=3, help=argparse.SUPPRESS)  # in their environment
     asked = parser.parse_args()
     if asked.ours:
-        print(json.dumps(_ours(*asked.ours, asked.param)))
+        print(json.dumps(_ours(*asked.ours, given=asked.param)))
         return
     if asked.theirs:
         model, folder, epochs = asked.theirs
@@ -86,13 +86,13 @@ def _told(words: list[str], folder: str | None = None) -> Any:  # noqa: ANN401  
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _ours(dataset: str, name: str, epochs: str, given: list[str]) -> tuple[float, float]:
+def _ours(dataset: str, name: str, epochs: str, *, given: list[str]) -> tuple[float, float]:
     from ecv_core.energy.meter import NoMeter
     from ecv_core.fold.computing import run_fold
     from ecv_core.fold.spec import make_spec
 
-    params: dict[str, str | int] = dict(one.split("=", 1) for one in given)
-    params |= {"epochs": int(epochs)} if int(epochs) else {}
+    params = dict(one.split("=", 1) for one in given)
+    params |= {"epochs": epochs} if int(epochs) else {}
     result = run_fold(make_spec(dataset=dataset, algorithm=name, params=params), 0, meter=NoMeter())
     return result.fit_seconds + result.evaluate_seconds, result.score
 

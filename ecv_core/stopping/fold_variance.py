@@ -78,7 +78,8 @@ class UserMoments:
         Returns: variances, NaN where they cannot be known, as with one fold of a single user; and
             their degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
         """
-        parts = ((self.within, self.freedom_within), (self.between, among := self.freedom_between))
+        among = self.freedom_between
+        parts = ((self.within, self.freedom_within), (self.between, among))
         inner, outer = (
             share
             * _not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
