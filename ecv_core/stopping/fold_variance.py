@@ -107,9 +107,14 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     models, folds, _ = np.shape(values)
     present = ~np.isnan(values[0])
     # Users present in the same folds contribute alike, so only these patterns are walked.
-    codes = present.T @ (1 << np.arange(folds, dtype=np.int64))
-    patterns, which, people = np.unique(codes, return_inverse=True, return_counts=True)
-    holds = ((patterns[:, None] >> np.arange(folds)) & 1).astype(np.float64)
+    which = np.zeros(present.shape[1], dtype=np.int64)
+    for start in range(0, folds, 31):  # as many as bits that are left beside a number of users
+        part = present[start : start + 31]
+        codes = which << 31 | part.T @ (1 << np.arange(len(part)))
+        _, first, which, people = np.unique(
+            codes, return_index=True, return_inverse=True, return_counts=True
+        )
+    holds = present[:, first].T.astype(np.float64)
     one, other = np.triu_indices(folds, 1)
     both = (holds[:, one] * holds[:, other]).T
     common = both @ people
@@ -127,14 +132,14 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     size = sets.sum(axis=1)
     among = sets @ np.maximum(users - 1, 0)
     per_fold = sets @ users / size
-    block = max(1, _BLOCK // max(len(patterns), 1))
+    block = max(1, _BLOCK // max(len(people), 1))
     blocks = [sets[start : start + block] for start in range(0, len(sets), block)]
     freedom = np.concatenate([np.maximum(part @ holds.T - 1, 0) @ people for part in blocks])
     within, between = np.zeros((2, len(sets), models, models))
     some = max(1, _CACHED // (models * folds))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
         # A user's sum of squares about the mean of n scores is that of all their differences / n.
-        apart, about = np.zeros((len(one), len(patterns))), np.zeros(folds)
+        apart, about = np.zeros((len(one), len(people))), np.zeros(folds)
         for start in range(0, len(which), some):
             x, y = filled[a, :, start : start + some], filled[b, :, start : start + some]
             about += ((x - means[a]) * (y - means[b])).sum(axis=1)

@@ -278,3 +278,12 @@ def test_users_of_a_pattern_count_wherever_a_block_ends(cached, monkeypatch):
     sets = np.tri(4, dtype=np.bool_)
     expected = [plainly(values, range(folds)) for folds in range(1, 5)]
     np.testing.assert_allclose(np.transpose(user_variance(values, sets)), expected, rtol=1e-12)
+
+
+def test_more_folds_than_a_number_has_bits_are_told_apart():
+    rng = np.random.default_rng(0)
+    values = rng.random((70, 40))
+    values[rng.random((70, 40)) < 0.2] = NAN
+    values[64:, :20] = NAN
+    found = np.transpose(user_variance(values, np.ones((1, 70), dtype=np.bool_)))
+    np.testing.assert_allclose(found[0], plainly(values, range(70)), rtol=1e-12)
