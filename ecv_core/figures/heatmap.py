@@ -309,8 +309,8 @@ def ranks_steps(
         words = [
             [f"<b>{e}</b> ({k})" if e else "" for e, k in zip(under_e, under_k, strict=True)]
             for under_e, under_k in zip(
-                labels(at, lambda rank: f"{rank:.1f}"), labels(whole, _rank), strict=True
-            )
+                labels(at, "{:.1f}".format), labels(whole, "{:g}".format), strict=True
+            )  # two that share the ranks 2 and 3 have 2.5
         ]
         patches.append(
             {
@@ -334,11 +334,6 @@ def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.F
     ranks, stability = (frame[frame["alpha"] == alpha] for frame in (ranks, stability))
     steps = ranks_steps(ranks, stability, [alpha], [""])
     return stepped(ranks_figure(ranks, stability), steps)
-
-
-def _rank(rank: float) -> str:
-    """'2', and '2.5' for two that share the ranks 2 and 3."""
-    return f"{rank:g}"
 
 
 def _kept(

@@ -300,7 +300,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
                 BARS: {
                     "x": folds,
                     "y": [round(float(share), 3) for share in percent],
-                    "text": [_share(float(share)) for share in percent],
+                    "text": [f"{share:.0f}%" if share >= 1 else "" for share in percent],
                 },
                 MEAN: {
                     "x": [mean, mean],
@@ -320,7 +320,3 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
 def stops_at(frame: pd.DataFrame, alpha: float) -> go.Figure:
     """The bars at one alpha."""
     return stepped(stops_figure(frame), stops_steps(frame, [alpha], [alpha_text(alpha)]))
-
-
-def _share(percent: float) -> str:
-    return f"{percent:.0f}%" if percent >= 1 else ""

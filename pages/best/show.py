@@ -356,9 +356,5 @@ def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, Pa
         numbers = [one for one in tried if isinstance(one, int | float)]
         if len(tried) > 1 and len(numbers) == len(tried) and value in (min(numbers), max(numbers)):
             side = "smaller" if value == min(numbers) else "larger"
-            ends.append(f"{side} values of {_words(name)}")
+            ends.append(f"{side} values of {name.replace('_', ' ')}")
     return f" The best is at the edge of the grid: try {listed(ends)} too." if ends else ""
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

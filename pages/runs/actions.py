@@ -64,22 +64,15 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         ):
             if labelled:
                 _label_form(labelled, sorted({tag for row in rows for tag in row.label.tags}))
-    if active:
-        st.button(
-            f"Cancel {_count(active)}".strip(),
-            key="cancel-picked",
-            icon=":material/cancel:",
-            on_click=_cancel,
-            args=(active,),
-        )
-    if resumable:
-        st.button(
-            f"Resume {_count(resumable)}".strip(),
-            key="resume-picked",
-            icon=":material/resume:",
-            on_click=_resume,
-            args=(resumable,),
-        )
+    for word, some, act in (("Cancel", active, _cancel), ("Resume", resumable, _resume)):
+        if some:
+            st.button(
+                f"{word} {_count(some)}".strip(),
+                key=f"{word.lower()}-picked",
+                icon=f":material/{word.lower()}:",
+                on_click=act,
+                args=(some,),
+            )
     if why_not(Action.DELETE):
         return
     st.button(

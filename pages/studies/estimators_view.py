@@ -38,12 +38,7 @@ def estimators_beside_recommenders() -> None:
     systems = [one for one in _systems() if one.dataset in tables]
     done = studied(systems, ranked=False)
     # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
-    done = replace(
-        done,
-        cells=done.cells.assign(seconds_percent=done.cells["energy_percent"]).drop(
-            columns="energy_percent"
-        ),
-    )
+    done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
     usual = usual_alpha(done.alphas, done.tradeoff.average)
     alpha_slider(done.alphas, usual, partial(_parts, done, systems, task))
 

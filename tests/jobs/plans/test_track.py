@@ -271,7 +271,7 @@ def test_who_tells_while_another_is_telling_hears_that_it_was_told(monkeypatch, 
         return leases(store, of_run)
 
     monkeypatch.setattr(track, "leases", told_meanwhile)
-    with pytest.raises(InputError, match="fold 0 of run .* was told before"):
+    with pytest.raises(InputError, match=r"fold 0 of run .* was told before"):
         track.tell(open_store(), run_id, 0, 0.6)
 
 
