@@ -63,6 +63,16 @@ def test_a_view_is_in_the_address(app, page, view, title):
     assert titles(app) == [title]
 
 
+def test_a_view_that_is_none_is_said_and_the_usual_one_shown(app):
+    app.run()
+    app.query_params["view"] = "Racing"
+    app.switch_page("replay/replay.py").run()
+    assert not app.exception
+    assert titles(app) == ["Replay: see why it stopped"]
+    (said,) = [one.value for one in app.warning]
+    assert said == "From the link: there is no Racing to choose here; the choice goes without it."
+
+
 def test_a_process_that_is_started_while_a_page_is_drawn_draws_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ecv_core.jobs.rights import Mode, PersonRole, settings
-from pages.shared.address.link import link_button
+from pages.shared.address.link import label_from_link, link_button
 from pages.shared.address.present import presentation
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
@@ -64,6 +64,7 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     Args: titles: view -> the page's title in it; the first view is the usual one.
     Returns: the chosen view, and room for more beside the title.
     """
+    label_from_link(VIEW, {one: one for one in titles}, strict=True)
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
