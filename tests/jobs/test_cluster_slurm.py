@@ -26,7 +26,7 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES
-from tests.jobs.node_folds import dies_once, node_dies_once, quick_there, tells_and_sleeps
+from tests.jobs.node_folds import killed_once, node_dies_once, quick_there, tells_and_sleeps
 from tests.jobs.slurm_here import Slurm, why_not
 from tests.jobs.test_cluster_dask import certificates
 
@@ -138,7 +138,7 @@ def test_the_fold_of_a_job_that_dies_is_computed_by_another(
     import distributed  # noqa: F401  else its settings are not there yet
 
     with dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}):
-        executor = choose.executor_on("slurm", nodes=1, site=str(site), compute=dies_once)
+        executor = choose.executor_on("slurm", nodes=1, site=str(site), compute=killed_once)
         done = run_on(store, executor)
     assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
     assert done.joules == 50
