@@ -58,7 +58,7 @@ RULES: dict[str, Any] = {
     "all folds": Never(),
     "precision 1 %": Precision(0.01, metric="score"),
     "e-fold, alpha 1e-4": EFold(alpha=1e-4),
-    "std-stagnation (Mahlich et al.)": StdStagnation(),
+    "stagnating standard deviation (Mahlich et al.)": StdStagnation(),
 }
 Way = Callable[[NDArray[np.float64], NDArray[np.intp]], tuple[int, NDArray[np.intp]]]
 """(Scores of contenders x folds, order) -> who is chosen, and how many folds each has run."""

@@ -240,6 +240,6 @@ def test_the_recorded_rules_are_those_of_the_recorded_folds():
     at_stop = np.array([one[:stop].mean() for one, stop in zip(drawn, used, strict=True)])
     apart = 100 * np.abs(at_stop - drawn.mean(axis=1)) / drawn.mean(axis=1)
     frame = estimators_frame()
-    frame = frame[(frame["dataset"] == "wine") & frame["rule"].str.startswith("std")]
+    frame = frame[(frame["dataset"] == "wine") & frame["rule"].str.startswith("stagnating")]
     assert frame["folds"].mean() == pytest.approx(used.mean(), abs=1e-2)
     assert frame["difference_percent"].mean() == pytest.approx(apart.mean(), abs=1e-2)

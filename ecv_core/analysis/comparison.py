@@ -195,8 +195,7 @@ def _too_little(one: RunRecord, other: RunRecord, folds: tuple[int, ...], means:
     if len(folds) < 2:
         return f"only one fold in common, and no scores of single {one.spec.task.unit}s"
     if one.spec.split not in K_FOLD:
-        whose = f"single {one.spec.task.unit}s"
-        return f"no scores of {whose}, and the folds of {one.spec.split} are not k-fold"
+        return f"no scores of single {one.spec.task.unit}s, and the folds are not those of k-fold"
     return ""
 
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from ecv_core.analysis.baselines import Entry
 from ecv_core.evaluation import column_title
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
+from ecv_core.figures.words import titled
 from ecv_core.records.run import RunRecord
 
 WHO = {
@@ -43,7 +44,7 @@ def board_frame(entries: Sequence[Entry]) -> pd.DataFrame:
             "who": WHO[one.by],
             "by": one.by,
             "year": one.year,
-            "protocol": one.protocol or "not confirmed",
+            "protocol": titled(one.protocol) or "not confirmed",
             "folds": one.folds,
             "low": one.interval[0] if one.interval else math.nan,
             "high": one.interval[1] if one.interval else math.nan,

@@ -25,7 +25,7 @@ from ecv_core.analysis.tradeoff.frames import headline_frame
 from ecv_core.analysis.tuning.power import dominance, expected_curve, paired_p_values
 from ecv_core.figures.baselines import dimension_frame, steps_frame
 from ecv_core.figures.study_summary import summary, systems_of
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import counted, titled
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.places import SHIPPED
@@ -100,7 +100,7 @@ def reproduced(
 
 def _has(cell: PaperCell, text: str) -> bool:
     said = [cell.row, cell.published or "", cell.column if cell.published == "yes" else ""]
-    return any(text in one.casefold() for one in said)
+    return any(text in one.casefold() for one in (*said, *map(titled, said)))
 
 
 def markdown(cells: Sequence[PaperCell]) -> str:
@@ -110,18 +110,24 @@ def markdown(cells: Sequence[PaperCell]) -> str:
     lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
     for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
         here = list(group)
-        columns = list(dict.fromkeys(cell.column for cell in here))
+        columns = {cell.column: _head(cell.column) for cell in here}
         reasons = list(dict.fromkeys(cell.why for cell in here if cell.why))
         texts = {(cell.row, cell.column): _text(cell, reasons) for cell in here}
         if f"\n## {papers()[paper]}" not in lines:
             lines.append(f"\n## {papers()[paper]}")
-        lines += [f"\n### {table.capitalize()}: {part}\n", f"| | {' | '.join(columns)} |"]
+        lines += [f"\n### {table.capitalize()}: {part}\n", f"| | {' | '.join(columns.values())} |"]
         lines.append("|---" * (len(columns) + 1) + "|")
         for row in dict.fromkeys(cell.row for cell in here):
-            lines.append(f"| {row} | {' | '.join(texts.get((row, one), '') for one in columns)} |")
+            shown = " | ".join(texts.get((row, one), "") for one in columns)
+            lines.append(f"| {_head(row)} | {shown} |")
         lines.append(f"\nHere: {here[0].source}.")
         lines += [f"\n({number}) {reason}." for number, reason in enumerate(reasons, start=1)]
     return "\n".join(lines)
+
+
+def _head(text: str) -> str:
+    """A row or column as people read it; RecBole's RO_RS stays."""
+    return titled(text if text.isupper() else text.replace("_percent", " %").replace("_", " "))
 
 
 _KINDS = {
@@ -139,9 +145,9 @@ def _word(cell: PaperCell) -> str:
 
 def _text(cell: PaperCell, reasons: Sequence[str]) -> str:
     """The paper's value, the label, ours where they do not say it, and the reason's number."""
-    shown = f"{cell.published or 'picture'}: {_word(cell)} {cell.by}".rstrip()
+    shown = f"{titled(cell.published or 'picture')}: {_word(cell)} {cell.by}".rstrip()
     if isinstance(cell.ours, str) and cell.ours != cell.published:
-        shown += f", here {cell.ours}"
+        shown += f", here {titled(cell.ours)}"
     elif isinstance(cell.ours, float) and cell.published is None:
         shown += f", here {cell.ours:.4g}"
     return f"{shown} ({reasons.index(cell.why) + 1})" if cell.why else shown

@@ -34,6 +34,7 @@ from ecv_core.figures.words import (
     metric_label,
     rule_words,
     run_title,
+    titled,
 )
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
@@ -157,7 +158,7 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
                 "low": interval.low if interval else math.nan,
                 "high": interval.high if interval else math.nan,
                 "confidence": run.spec.confidence,
-                "rule": f"{run.spec.rule}, {rule_words(run.spec)}",
+                "rule": f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
                 "folds": run.spec.k if run.whole else run.folds_used,
                 "k": run.spec.k,
                 "run_id": run.run_id,

@@ -10,12 +10,13 @@ from typing import Literal, Protocol
 
 import ecv_core.dataset as datasets
 from ecv_core.energy.savings import EnergyFacts
-from ecv_core.evaluation import metric_of
+from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
 from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, Reading, RunRecord
 from ecv_core.records.spec import RunSpec
+from ecv_core.splits import SPLITS
 from ecv_core.stopping import (
     NEVER_STOPS,
     RULES,
@@ -70,6 +71,19 @@ def algorithm_title(algorithm: str) -> str:
     """An algorithm's id as people read it: 'ItemKNN'; an id that is not known stays."""
     algorithm_here = ALGORITHMS.get(algorithm)
     return algorithm_here.title if algorithm_here else algorithm
+
+
+def titled(text: str) -> str:
+    """Ids of datasets, algorithms, splits, rules and metrics as people read them; the rest stays.
+
+    'ml-1m, leave-last-item' is 'MovieLens 1M, Last item'.
+    """
+    known = {name: split.title for name, split in SPLITS.items()}
+    known |= {name: rule.title for name, rule in RULES.items()}
+    return ", ".join(
+        known.get(one) or dataset_title(algorithm_title(column_title(one)))
+        for one in text.split(", ")
+    )
 
 
 class HasSpec(Protocol):
@@ -128,7 +142,7 @@ def _said(run: RunRecord, at: Moment, half: str) -> str:
         interval, _ = interval_said(run)
         wide = interval is not None and interval.width > 0.2 * abs(at.mean)  # ± a tenth of it
         if not meaning or (wide and meaning.startswith("has settled")):
-            meaning = f"satisfies the rule {rule.title if rule else run.spec.rule}"
+            meaning = f"satisfies the rule {titled(run.spec.rule)}"
             meaning += ", yet is uncertain" if wide else ""
         text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
         if run.doubt:

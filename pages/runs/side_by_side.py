@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -23,10 +23,8 @@ from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
+from ecv_core.figures.words import algorithm_title, dataset_title, metric_label, titled
 from ecv_core.records.run import RunRecord
-from ecv_core.records.spec import SETTINGS
-from ecv_core.splits import SPLITS
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
@@ -120,11 +118,8 @@ def settings(runs: Sequence[NamedRun]) -> None:
         for name, run in runs
     ]
     frame = pd.DataFrame(
-        {"setting": [": ".join(map(algorithm_title, field.name.split(": "))) for field in other]}
-        | {
-            head: [_titled(field.name, field.values[at]) for field in other]
-            for at, head in enumerate(heads)
-        }
+        {"setting": [": ".join(map(titled, field.name.split(": "))) for field in other]}
+        | {head: [titled(field.values[at]) for field in other] for at, head in enumerate(heads)}
     )
     st.dataframe(
         frame,
@@ -135,17 +130,6 @@ def settings(runs: Sequence[NamedRun]) -> None:
         alt=f"{len(frame)} settings in which {len(runs)} runs differ",
     )
     st.caption(f"{len(fields) - len(other)} other settings are the same.")
-
-
-_TITLES: Mapping[str, Callable[[str], str]] = {
-    SETTINGS["dataset"].words: dataset_title,
-    SETTINGS["algorithm"].words: algorithm_title,
-    SETTINGS["split"].words: lambda split: SPLITS[split].title if split in SPLITS else split,
-}
-
-
-def _titled(setting: str, value: str) -> str:
-    return _TITLES.get(setting, str)(value)
 
 
 def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:

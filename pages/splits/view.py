@@ -14,7 +14,7 @@ from ecv_core import splits
 from ecv_core.analysis.split_tables import ToySplit, parts_frame, toy_split
 from ecv_core.dataset.ready import prepared
 from ecv_core.figures.splits import timeline_figure, timeline_steps
-from ecv_core.figures.words import counted, dataset_title, titles_of
+from ecv_core.figures.words import counted, dataset_title, titled, titles_of
 from ecv_core.fold import folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
@@ -178,7 +178,8 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
         counts | {"percent": number("%", "%.1f")},
         placeholder="",
         key="split-parts",
-        alt=f"Users, items and interactions of every part of {spec.split} on {spec.dataset}",
+        alt=f"Users, items and interactions of every part of {titled(spec.split)}, "
+        f"{dataset_title(spec.dataset)}",
     )
     st.markdown(_unknown_words(parts_of(content, spec, fold), fold))
     st.caption(

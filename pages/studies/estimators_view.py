@@ -21,7 +21,7 @@ from ecv_core.figures.study_summary import Summary, scores_frame
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
-from pages.shared.address.link import link_has
+from pages.shared.address.link import label_from_link, link_has
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.sliders import KEY, alpha_slider, usual_alpha
 from pages.shared.widgets.tables import number, table
@@ -111,10 +111,11 @@ def _table(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
 
 def papers_beside_ours() -> None:
     """Everything below the title."""
+    label_from_link("paper", papers())
     with st.container(horizontal=True):
-        paper = pick_one("Paper", list(papers()), "paper", width=340)
+        paper = pick_one("Paper", list(papers()), "paper", words=papers().__getitem__, width=520)
         table = pick_one("Table or figure", tables(paper), "table")
-        having = st.text_input("Rows with", key="having", placeholder="temporal-user, Tafeng, ...")
+        having = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
     answer, _, rest = _shown(paper, table, having).partition("\n")
     large(answer)
     with st.container(key="papers"):  # a wide table scrolls, the page does not

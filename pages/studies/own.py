@@ -19,6 +19,7 @@ from ecv_core.figures.words import (
     dataset_title,
     duration,
     metric_label,
+    titled,
     titles_of,
 )
 from ecv_core.jobs.plans import study
@@ -164,7 +165,7 @@ def _row(cell: Cell) -> dict[str, object]:
     row: dict[str, object] = {
         "dataset": dataset_title(spec.dataset),
         "algorithm": algorithm_title(spec.algorithm),
-        "split": split_words(split_label(spec)),
+        "split": titled(split_label(spec)),
     }
     if run is None:
         return row | {"state": "deleted", "note": "Resume computes it again"}
@@ -187,12 +188,6 @@ def _row(cell: Cell) -> dict[str, object]:
         "score": run.at_stop.mean if run.at_stop else None,
         "note": ", ".join(notes),
     }
-
-
-def split_words(label: str) -> str:
-    """A split's label with its title: 'Windows in time, k = 3'."""
-    name, comma, rest = label.partition(", ")
-    return f"{SPLITS[name].title}{comma}{rest}" if name in SPLITS else label
 
 
 def _actions(study_id: str, cells: Sequence[Cell]) -> None:

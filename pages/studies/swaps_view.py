@@ -21,7 +21,7 @@ from ecv_core.analysis.rank_swaps import (
 )
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.figures.splits import rank_table_figure, rank_table_words, tau_figure, tau_words
-from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titles_of
+from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titled, titles_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
@@ -32,7 +32,7 @@ from pages.shared.live.state import escaped, results, sentence, sentences
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import large
-from pages.studies.own import RECORDED, cells_of, pick_study, show_progress, split_words, start_form
+from pages.studies.own import RECORDED, cells_of, pick_study, show_progress, start_form
 
 _DATASET, _METRIC, _REFERENCE = "swaps_dataset", "swaps_metric", "swaps_reference"
 _NAMES, _COLUMN = 140, 92
@@ -112,14 +112,14 @@ def _choose(runs: Sequence[RunRecord]) -> tuple[Block, str, str]:
             _METRIC,
             words=column_title,
             help="Those that every run has. Intervals need every user's score, which the "
-            "recorded runs keep of nDCG@10 and recall@10.",
+            "recorded runs keep of nDCG@10 and Recall@10.",
         )
-        label_from_link(_REFERENCE, {one: split_words(one) for one in block.splits})
+        label_from_link(_REFERENCE, {one: titled(one) for one in block.splits})
         reference = pick_one(
             "Reference split",
             block.splits,
             _REFERENCE,
-            words=split_words,
+            words=titled,
             help="Arrows and swaps are against its ranking.",
         )
     return block, metric, reference
@@ -136,13 +136,13 @@ def _show(block: Block, metric: str, reference: str) -> None:
     found = replace(
         found,
         algorithms=tuple(map(algorithm_title, found.algorithms)),
-        splits=tuple(map(split_words, found.splits)),
+        splits=tuple(map(titled, found.splits)),
     )
-    reference = split_words(reference)
+    reference = titled(reference)
     title = metric_title(metric)
     large(f"{winners(found)} {headline(found, reference)}")
     if block.left_out:
-        missing = "; ".join(algorithm_title(split_words(one)) for one in block.left_out)
+        missing = "; ".join(titled(one) for one in block.left_out)
         st.caption(f"Left out, because not every run is there: {escaped(missing)}.")
     if found.without_users:
         st.caption(

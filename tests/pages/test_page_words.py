@@ -11,6 +11,7 @@ from ecv_core.figures.words import (
     duration,
     saved_words,
     small_number,
+    titled,
     watt_hours,
     watt_hours_range,
 )
@@ -36,6 +37,20 @@ from pages.shared.widgets.words import ago
 )
 def test_small_numbers_have_no_exponent(value, shown):
     assert small_number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ml-1m, leave-last-item", "MovieLens 1M, Last item"),
+        ("std-stagnation", "Stagnating standard deviation"),
+        ("recall@10", "Recall@10"),
+        ("temporal-windows, k = 3", "Windows in time, k = 3"),
+        ("my-model of my own", "my-model of my own"),
+    ],
+)
+def test_a_reader_sees_titles_and_no_ids(text, shown):
+    assert titled(text) == shown
 
 
 def test_energy_is_shown_in_watt_hours():

@@ -46,6 +46,7 @@ from ecv_core.figures.words import (
     metric_label,
     rule_words,
     run_title,
+    titled,
     uncertainty,
     uncertainty_after_stop,
     verdict,
@@ -161,13 +162,11 @@ def split_sentence(specs: Sequence[RunSpec]) -> str:
                 f"The {counted(spec.k, 'fold')} were imported (SHA-256 {spec.folds_sha256}); "
                 f"the random seed was {spec.seed}."
             )
-        strategy = SPLITS.get(spec.split)
         params = "".join(f", {name} = {value}" for name, value in spec.split_params)
-        how = f" {strategy.help}" if strategy is not None else ""
-        title = strategy.title if strategy is not None else spec.split
+        how = f" {SPLITS[spec.split].help}" if spec.split in SPLITS else ""
         folds = "one split" if spec.k == 1 else f"k = {spec.k} folds"
         return (
-            f"The data was split into {folds} with the strategy '{title}'{params} "
+            f"The data was split into {folds} with the strategy '{titled(spec.split)}'{params} "
             f"(random seed {spec.seed}).{how}"
         )
 
@@ -599,8 +598,7 @@ def _runs_table(runs: Sequence[RunRecord]) -> str:
             [
                 dataset_title(run.spec.dataset),
                 algorithm_title(run.spec.algorithm),
-                f"{rule.title if (rule := RULES.get(run.spec.rule)) else run.spec.rule}, "
-                f"{rule_words(run.spec)}",
+                f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
                 f"{run.folds_used} of {run.k}",
                 f"{at.mean:.4f}" if at else "-",
                 f"± {interval.width / 2:.4f}" if interval else "-",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from ecv_core.dataset.ready import prepared
+from ecv_core.figures.words import titled
 from ecv_core.fold import split_archive
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import Parameter, ParamValue
@@ -192,8 +193,7 @@ def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
     if st.session_state.get(SPLIT, options[0]) not in options:  # of another page or task
         del st.session_state[SPLIT]
-    titles = split_titles()
-    picked = st.selectbox(options=options, format_func=titles.__getitem__, **about(SPLIT))
+    picked = st.selectbox(options=options, format_func=titled, **about(SPLIT))
     return picked or options[0]
 
 
