@@ -89,6 +89,15 @@ def test_on_the_page_of_the_run_the_bar_stays_when_it_is_over(bar, a_run, store)
     assert progress(bar.run()) is None
 
 
+def test_the_bar_of_a_run_that_was_deleted_goes(bar, a_run, store):
+    run = a_run([0.3, 0.3, 0.3], state=RunState.RUNNING)
+    shown_beside(bar, run)
+    store.finish(run.run_id, RunState.FINISHED)
+    assert progress(bar.run())
+    store.remove([run.run_id])
+    assert progress(bar.run()) is None
+
+
 def test_elsewhere_the_bar_leads_to_the_run_and_cancels_nothing(bar, a_run):
     a_run([0.3], state=RunState.RUNNING)
     assert progress(bar.run())

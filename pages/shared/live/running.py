@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -133,12 +134,8 @@ def _progress_bar(name: str, data: Mapping[str, object]) -> None:
 
 def _first() -> dict[str, object] | None:
     """Of the run that goes on, all that the bar and the tab's title say."""
-    active = watch().active()
-    return (
-        {**_data(active[0], *progress_of(active[0])), "tab": _tab_title(active[0])}
-        if active
-        else None
-    )
+    run = next(iter(watch().active()), None)
+    return {**_data(run, *progress_of(run)), "tab": _tab_title(run)} if run else None
 
 
 def _data(run: RunRecord, part: float, words: str) -> dict[str, object]:
@@ -169,7 +166,8 @@ def _kept() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
     kept: RunRecord | None = st.session_state.get(_KEPT)
     if kept and st.query_params.get("run") in (kept.run_id, kept.group):
-        return kept
+        with suppress(StoreError, InputError):  # deleted meanwhile
+            return store().run(kept.run_id)
     st.session_state.pop(_KEPT, None)
     return None
 
