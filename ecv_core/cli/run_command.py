@@ -149,7 +149,7 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
             bar.update(1)
             moment, result = run.moments[-1], run.folds[-1]
             reason = moment.decision.reason
-            if run.checked:
+            if moment.n > run.folds_used:
                 reason = (
                     f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
                 )

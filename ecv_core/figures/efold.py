@@ -47,6 +47,7 @@ def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFra
     ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     kinds = {moment.interval.kind for moment in moments if moment.interval}
+    frame.attrs["checked"] = len(moments) > (stopped_at or len(moments))
     frame.attrs["holds"] = str(next(iter(kinds), IntervalKind.MEAN))
     reals = dict.fromkeys(("score", "mean", "low", "high", "width"), "float64")
     return frame.astype({"n": "int64", "fold": "int64", "used": "bool"} | reals)
@@ -123,10 +124,8 @@ def alt_text(
         text += f", confidence interval {at['low']:.4f} to {at['high']:.4f}"
         text += f" ({at['width']:.4f} wide)"
     if stopped_at is not None and stopped_at < k:
-        spared = "1 fold" if k - stopped_at == 1 else f"{k - stopped_at} folds"
-        checked = len(frame) > stopped_at
-        text += "; the rule stopped here"
-        text += f", {spared} before the end" if checked else f" and saved {spared}"
+        _, rest = stop_words(k, stopped_at, frame.attrs["checked"])
+        text += f"; the rule stopped here, {rest}"
         if len(frame) == k:
-            text += f"; the mean of all {k} folds, run to check, is {frame['mean'].iloc[-1]:.4f}"
+            text += f"; the mean of all {k} folds is {frame['mean'].iloc[-1]:.4f}"
     return text + "."

@@ -85,7 +85,7 @@ def efold_figure(
     if not checked.empty:
         _widths(figure, frame[frame["n"] >= (stopped_at or 0)], colours, 0.4)
     if stopped_at is not None and stopped_at < k:
-        _stop(figure, k, stopped_at, bool(len(checked)), colours)
+        _stop(figure, k, stopped_at, frame.attrs["checked"], colours)
     if stopped_at is not None and stopped_at < k == len(frame):
         mean = float(frame["mean"].iloc[-1])
         figure.add_scatter(

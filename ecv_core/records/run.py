@@ -558,8 +558,9 @@ class RunRecord:
 
     @property
     def checked(self) -> bool:
-        """Whether folds after its stop have run, to check it."""
-        return self.stopped_at is not None and len(self.folds) > self.stopped_at
+        """Whether folds after its stop have run, or are going to, to check it."""
+        goes_on = self.spec.full and self.state.active
+        return self.stopped_early and (goes_on or len(self.folds) > self.folds_used)
 
     @property
     def folds_used(self) -> int:

@@ -161,8 +161,10 @@ def newest(run: RunRecord) -> RunRecord:
 
 
 def so_far(run: RunRecord) -> pd.DataFrame:
-    """As `efold_frame`."""
-    return efold_frame(run.moments, run.stopped_at)
+    """As `efold_frame`, and whether folds after the stop are to run."""
+    frame = efold_frame(run.moments, run.stopped_at)
+    frame.attrs["checked"] = run.checked
+    return frame
 
 
 def fold_frame(run: RunRecord) -> pd.DataFrame:

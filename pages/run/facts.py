@@ -249,7 +249,7 @@ def _saved(facts: EnergyFacts, run: RunRecord) -> str:
         width=180,
         explains=explained(
             "What the folds after the stop cost: they ran to check it."
-            if checked
+            if checked and not facts.forecast
             else f"A forecast until the other folds have run: {FORECAST}.",
             "energy-saved",
             "stop",

@@ -120,25 +120,26 @@ def shown_run(runs: list[RunRecord]) -> RunRecord:
 
 def headline(run: RunRecord) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
-    kept = f"{len(run.folds)} of {run.k} folds are finished and kept"
+    stop = f" {verdict(run)}" if run.stopped_early else ""
+    kept = f"{len(run.folds)} of {run.k} folds finished and kept.{stop}"
     match run.state:
         case RunState.QUEUED:
             before = run.queue_position or 0
             runs = "1 run is" if before == 1 else f"{before} runs are"
             return "info", f"Queued: {runs} before this one." if before else "About to start."
         case RunState.FAILED:
-            return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}."
+            return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}"
         case RunState.CANCELLED:
             why = f"{run.error}. " if run.error else ""
-            return "warning", f"Cancelled: {why}{kept}."
+            return "warning", f"Cancelled: {why}{kept}"
         case RunState.INTERRUPTED:
-            return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
+            return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}"
         case RunState.FINISHED if run.damaged:
             return "warning", f"{len(run.folds)} of {run.k} folds can be read; resume it."
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     said = verdict(run)
-    if run.stopped_early and run.state is RunState.RUNNING:
+    if run.checked and run.state is RunState.RUNNING:
         said += " The other folds are running to check it."
     return ("warning" if run.doubt else "success" if run.stopped_early else "info"), said
 
@@ -262,7 +263,7 @@ def _figure_1(run: RunRecord) -> dict[str, object]:
         )
 
     alt = alt_text(frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run))
-    version = (run.run_id, len(frame), run.stopped_at, run.spec.to_json())
+    version = (run.run_id, len(frame), run.stopped_at, run.checked, run.spec.to_json())
     return drawing(make, version=version, key="figure-1", alt=alt)
 
 

@@ -213,15 +213,15 @@ def test_the_dark_figure_differs_in_colours_only():
             3,
             10,
             "after 3 of 10 folds the mean nDCG@10 is 0.3200, confidence interval 0.2700 to 0.3700 "
-            "(0.1000 wide); the rule stopped here and saved 7 folds.",
+            "(0.1000 wide); the rule stopped here, 7 folds saved.",
         ),
         (
             4,
             3,
             4,
             "after 3 of 4 folds the mean nDCG@10 is 0.3200, confidence interval 0.2700 to 0.3700 "
-            "(0.1000 wide); the rule stopped here, 1 fold before the end; the mean of all 4 folds, "
-            "run to check, is 0.3300.",
+            "(0.1000 wide); the rule stopped here, 1 fold run to check; the mean of all 4 folds is "
+            "0.3300.",
         ),
     ],
 )

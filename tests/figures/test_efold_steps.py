@@ -78,4 +78,4 @@ def test_each_step_shows_its_figure_and_says_what_it_shows():
     assert list(steps.variants) == [0, 1, 2, 3, 4]
     assert steps.alts[0] == "a run: no fold of 4 is finished yet."
     assert "the rule stopped" not in steps.alts[2]
-    assert "the rule stopped here and saved 1 fold" in steps.alts[3]
+    assert "the rule stopped here, 1 fold saved" in steps.alts[3]

@@ -150,6 +150,15 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     assert metrics(app)["Folds used"] == "2 of 4"
 
 
+def test_a_stop_that_is_being_checked_saves_no_fold(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, state=RunState.RUNNING, full=True))
+    _, (said, *_) = verdict(app)
+    assert said.endswith("The other folds are running to check it.")
+    components = [one.proto.json for one in app.get("bidi_component")]
+    assert any("the rule stopped here, 6 folds run to check" in one for one in components)
+    assert "Stop would save" in metrics(app)
+
+
 def test_a_running_run_shows_progress(app, a_run, store):
     run = a_run(SCORES[:2], state=RunState.RUNNING)
     store.set_progress(run.run_id, 2, "fit", 3, 20)
@@ -172,11 +181,18 @@ def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
     open_run(app, run)
     kind, (said,) = verdict(app)
     assert kind == ("error" if state is RunState.FAILED else "warning")
-    assert "2 of 10 folds are finished and kept" in said
+    assert "2 of 10 folds finished and kept" in said
     if state is not RunState.CANCELLED:
         assert "the worker process was killed" in said
     button(app, "Resume").click().run()
     assert store.run(run.run_id).state is RunState.QUEUED
+
+
+def test_a_check_that_was_cancelled_leaves_the_verdict_and_the_saving(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, state=RunState.CANCELLED, full=True))
+    _, (said,) = verdict(app)
+    assert said.startswith("Cancelled: 4 of 10 folds finished and kept. Stopped after 4 of 10")
+    assert "Energy saved" in metrics(app)
 
 
 def test_the_saved_folds_can_be_run_to_check(app, a_run, store):
