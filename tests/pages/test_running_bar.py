@@ -63,6 +63,10 @@ def test_cancel_asks_the_run_to_stop(bar, a_run, store):
     run = a_run([0.3], state=RunState.RUNNING)
     shown_beside(bar, run).button(key="cancel").click().run()
     assert store.cancel_requested(run.run_id)
+    assert (bar.button(key="cancel").label, bar.button(key="cancel").disabled) == (
+        "Cancelling",
+        True,
+    )
 
 
 def test_the_queue_is_listed_in_its_order_and_each_can_be_removed(bar, a_run, store):

@@ -109,17 +109,16 @@ def _bar(name: str) -> None:
             )
         # On its own page only, which Run becomes: so that none is beside another's buttons.
         own = shown in (run.run_id, run.group, None) and st.session_state[_PAGE] == "run"
-        if (
-            own
-            and _mine(run)
-            and st.button(
-                "Cancel",
+        if own and _mine(run):
+            asked = store().cancel_requested(run.run_id)  # its owner does it, in a moment or later
+            if st.button(
+                "Cancelling" if asked else "Cancel",
                 icon=":material/stop:",
                 key="cancel",
                 help=f"Stops {escaped(run_title(run))}.",
-            )
-        ):
-            act_and_rerun(lambda: acting().cancel(run.run_id))
+                disabled=asked,
+            ):
+                act_and_rerun(lambda: acting().cancel(run.run_id))
         if waiting:
             _queue(waiting)
     if trouble := manager().trouble:
