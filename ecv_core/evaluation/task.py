@@ -211,22 +211,24 @@ def _best_of_factors(
     digits = items.shape[1] * float(np.finfo(np.float32).eps)
     everything = None if task.candidates.all() else task.candidates
 
-    def ranked(part: NDArray[np.intp]) -> NDArray[np.int64]:
-        lists, sure = np.empty((len(part), n), np.int64), np.zeros(len(part), np.bool_)
-        done = 0
+    def of_longest(part: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+        """Lists of the longest items, and which of them are sure to be those of all items."""
         for some, scores in candidate_scores(
             lambda some: users[torch.from_numpy(some)] @ longest, seen, part
         ):
-            rows = slice(done, done := done + len(some))
             best = best_items(scores, n + 1)
             worth = np.take_along_axis(np.asarray(scores), best, axis=1)
-            lists[rows], far = order[best[:, :n]], lengths[best]
+            far = lengths[best]
             far[:, -1] = lengths[0]  # whatever is not in the list
             apart = digits * (far[:, :-1] + far[:, 1:])
             reach = users[torch.from_numpy(some)].double().norm(dim=1).numpy()
             with np.errstate(invalid="ignore"):  # where there are too few candidates
-                sure[rows] = (worth[:, :-1] - worth[:, 1:] > reach[:, None] * apart).all(axis=1)
-            sure[rows] &= (worth[:, -1] > (1 + digits) * reach * lengths[size]) & (best[:, -1] >= 0)
+                sure = (worth[:, :-1] - worth[:, 1:] > reach[:, None] * apart).all(axis=1)
+            sure &= (worth[:, -1] > (1 + digits) * reach * lengths[size]) & (best[:, -1] >= 0)
+            yield order[best[:, :n]], sure
+
+    def ranked(part: NDArray[np.intp]) -> NDArray[np.int64]:
+        lists, sure = map(np.concatenate, zip(*of_longest(part), strict=True))
         near = np.flatnonzero(~sure)
         blocks = candidate_scores(task.model.score, task.seen, part[near], everything)
         lists[near] = np.concatenate([lists[:0], *(best_items(one, n) for _, one in blocks)])
@@ -242,14 +244,10 @@ def _on_every_core(
     from numba import config
 
     parts = np.array_split(rows, config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    return (
-        rank(rows) if len(parts) == 1 else np.concatenate([*_threads(len(parts)).map(rank, parts)])
-    )
+    return np.concatenate([*_threads(len(parts)).map(rank, parts)])
 
 
-@cache
-def _threads(many: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(many)
+_threads = cache(ThreadPoolExecutor)
 
 
 def _arrays(matrix: csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:

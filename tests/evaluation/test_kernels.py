@@ -77,15 +77,34 @@ class Factors(Says):
         return left[torch.from_numpy(users)] @ right
 
 
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("seed", range(12))
-def test_lists_of_factors_are_those_of_every_score(seed, ties, compiled):
+def worse(kind, left, right, rng):
+    """Factors that make it hard to tell which items are best; right is (factors, items)."""
+    items = right.shape[1]
+    if kind == "ties":
+        return left.round(), right.round()
+    if kind == "zeros":  # users whom nothing can be ranked for, items that everybody is told 0 of
+        left[rng.random(len(left)) < 0.3] = 0
+        right[:, rng.random(items) < 0.5] = 0
+    if kind == "duplicates":
+        right = right[:, rng.integers(0, items // 4, items)]
+    if kind == "equal lengths":
+        right = right / np.linalg.norm(right, axis=0)
+    if kind == "last bits":  # one item, but for the last bits of its numbers
+        right = np.tile(right[:, :1], items).astype(np.float32)
+        right = np.nextafter(right, rng.choice([-np.inf, np.inf], right.shape).astype(np.float32))
+    return left, right
+
+
+@pytest.mark.parametrize(
+    "kind", ["random", "ties", "zeros", "duplicates", "equal lengths", "last bits"]
+)
+@pytest.mark.parametrize("seed", range(8))
+def test_lists_of_factors_are_those_of_every_score(seed, kind, compiled):
     rng = np.random.default_rng(seed)
     users, items = int(rng.integers(3, 60)), int(rng.choice([640, 700, 1999]))
     n, size = int(rng.choice([1, 2, 10])), rng.lognormal(0, rng.choice([0.1, 2]), items)
     left, right = rng.normal(size=(users, 5)), rng.normal(size=(5, items)) * size
-    if ties:
-        left, right = left.round(), right.round()
+    left, right = worse(kind, left, right, rng)
     left, right = (torch.from_numpy(one.astype(np.float32)) for one in (left, right))
     seen = sparse(rng, (users, items), float(rng.choice([0.0, 0.01, 0.5, 0.998])), 1)
     candidates = rng.random(items) < rng.choice([0.05, 0.9, 1.0])
