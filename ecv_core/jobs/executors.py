@@ -101,9 +101,12 @@ def failure(error: BaseException) -> str:
     if said := what_to_install(error):
         return said
     if isinstance(error, MemoryError) or re.search("not enough memory|out of memory", str(error)):
+        whose, way = "memory", "a machine with more memory"
+        if "CUDA" in str(error):
+            whose, way = "the GPU's memory", "the processor, with CUDA_VISIBLE_DEVICES= (empty)"
         return (
-            "memory ran out in this fold; finished folds are kept: "
-            "pick a smaller dataset or model, or a machine with more memory, and resume"
+            f"{whose} ran out in this fold; finished folds are kept: "
+            f"pick a smaller dataset or model, or {way}, and resume"
         )
     said = (
         f"an error nobody expected ended this run ({type(error).__name__}: {error}); "

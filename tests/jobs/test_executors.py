@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 
 from ecv_core.jobs import executors
 from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers
@@ -219,3 +220,9 @@ def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypa
     assert "was killed (SIGKILL)" in str(end.error)
     assert workers.places == 1
     workers.close()
+
+
+def test_the_gpus_memory_that_runs_out_names_the_way_to_the_processor():
+    said = executors.failure(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"))
+    assert said.startswith("the GPU's memory ran out in this fold; finished folds are kept")
+    assert "CUDA_VISIBLE_DEVICES=" in said
