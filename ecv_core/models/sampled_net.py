@@ -219,10 +219,6 @@ class Vectors:
     """Added to each row's scores; shape (rows,)."""
     bias_slopes: torch.Tensor | None = None
 
-    def add(self, rows: torch.Tensor, slopes: torch.Tensor) -> None:
-        """Add to the slopes of rows, which may repeat."""
-        _add_rows(self.slopes, rows, slopes)
-
 
 def gradient(weight: torch.Tensor) -> torch.Tensor:
     """Where an optimizer looks for a weight's slopes; zeros if there were none."""
@@ -271,7 +267,7 @@ def bpr(
         if decay[0]:
             slopes.add_(user, alpha=decay[0] / size)
         _add_items(items, own_rows, user, item, own_slope, share)
-        users.add(rows, slopes)
+        _add_rows(users.slopes, rows, slopes)
     return total / (size * count)
 
 
@@ -292,7 +288,7 @@ def _add_items(
 ) -> None:
     """Add a batch's slopes by score, and the decay, to the items' slopes."""
     slopes = slope[:, None] * user
-    items.add(rows, slopes.add_(vector, alpha=decay) if decay else slopes)
+    _add_rows(items.slopes, rows, slopes.add_(vector, alpha=decay) if decay else slopes)
     if items.bias is not None and items.bias_slopes is not None:
         _add_rows(items.bias_slopes, rows, slope + decay * items.bias[rows])
 

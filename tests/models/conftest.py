@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_array
 
 from ecv_core.records.interactions import History
+
+
+@pytest.fixture
+def on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models compute there, as what a test works out by hand does, though there may be a GPU."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from torch.nn.functional import logsigmoid
 
 from ecv_core.models.sampled_net import BPRNet
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 
 def net(dense, **more):
     training = dict(batch_size=8, negatives=3, learning_rate=0.6)

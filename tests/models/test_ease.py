@@ -5,6 +5,8 @@ from scipy.sparse import csr_array
 from ecv_core.models import algorithm, ease
 from ecv_core.records.errors import RunError
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 
 def scores_of(dense, **params):
     chosen = algorithm("ease")

@@ -6,6 +6,8 @@ from torch.nn.functional import logsigmoid
 
 from ecv_core.models.graph_net import Graph, LightGCNNet, NGCFNet
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 HOW = dict(factors=5, regularization=0.3, batch_size=8, negatives=2, learning_rate=0.01)
 
 

@@ -6,6 +6,8 @@ from scipy.sparse import csr_array
 from ecv_core.models import device
 from ecv_core.models.multi_vae_net import MultiVAENet, _Multinomial
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 
 def settings(**changed):
     values = dict(
@@ -60,7 +62,6 @@ def trained(train: csr_array, monkeypatch: pytest.MonkeyPatch, *, able: bool, la
     net = MultiVAENet(train, settings(hidden=64, latent=16), seed=1)
     monkeypatch.setattr(device, "LARGE_PRODUCT", largest)
     monkeypatch.setattr(device, "_processor_has_bfloat16", lambda: able)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     return net.epoch(lambda: None), [weight.detach() for weight in net.weights()]
 
 
@@ -69,7 +70,7 @@ def test_large_products_in_bfloat16_learn_what_float32_learns(lopsided, monkeypa
     exact, weights = trained(lopsided, monkeypatch, able=False, largest=largest)
     rounded, found = trained(lopsided, monkeypatch, able=True, largest=largest)
     assert rounded != exact
-    assert rounded == pytest.approx(exact, rel=1e-3)  # bfloat16 has 8 bits
+    assert rounded == pytest.approx(exact, rel=1e-2)  # bfloat16 has 8 bits
     assert {weight.dtype for weight in found} == {torch.float32}
     for one, other in zip(weights, found, strict=True):
         assert torch.linalg.norm(one - other) < 0.1 * torch.linalg.norm(one)

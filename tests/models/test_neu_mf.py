@@ -5,6 +5,8 @@ import torch
 from ecv_core.models import sampled_net
 from ecv_core.models.sampled_net import NeuMFNet
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 
 @pytest.fixture
 def net(lopsided):

@@ -6,6 +6,8 @@ from scipy.sparse import csr_array
 from ecv_core.models import algorithm
 from ecv_core.records.errors import Cancelled
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 
 def fitted(dense, **params):
     chosen = algorithm("nmf")

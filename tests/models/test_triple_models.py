@@ -7,6 +7,8 @@ from ecv_core.models.triple_net import Triple2vecNet, VBCARNet
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 HOW = dict(factors=4, learning_rate=0.01, batch_size=8, negatives=3, noise_popularity=0.5)
 
 

@@ -5,6 +5,8 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.training import Validation
 
+pytestmark = pytest.mark.usefixtures("on_the_processor")
+
 
 @pytest.fixture
 def train():
