@@ -2,9 +2,11 @@
 
     python -m benchmarks.devices [--cases ml-1m:multi-vae ml-1m:ease] [--again]
 
-Each is the command `run ... --only-folds 0 --json -` in a process of its own, the processor's with
-the GPU hidden. Joules are CodeCarbon's, of processor, memory and GPU together. --again runs the
-GPU's fold twice, and says whether the scores are the same.
+Each is fold 0 of the default split in a process of its own, the processor's with the GPU hidden,
+after an epoch of the same model that is not counted: it loads libraries and starts the GPU. Joules
+are CodeCarbon's, of processor, memory and GPU together; busy is for how long the GPU computed, GiB
+what tensors took of its memory at most. --again runs the GPU's fold twice, and says whether the
+scores are the same.
 """
 
 from __future__ import annotations
@@ -14,8 +16,14 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from typing import Any
+
+import torch
+
+from ecv_core import models
+from ecv_core.fold.computing import run_fold
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.metering import meter_for
 
 MODELS = ("ease", "nmf", "bpr-mf", "multi-vae", "neu-mf", "light-gcn", "ngcf")
 CASES = [f"{dataset}:{name}" for dataset in ("ml-100k", "ml-1m") for name in MODELS]
@@ -25,31 +33,48 @@ COLUMNS = (
     "algorithm",
     "processor: fit + evaluate s",
     "GPU: fit + evaluate s",
+    "busy s",
     "times as fast",
     "processor: nDCG@10",
     "GPU: nDCG@10",
     "processor: J",
     "GPU: J",
+    "GPU: GiB",
     "same again",
 )
 
 
-def measure(dataset: str, algorithm: str, *, gpu: bool) -> dict[str, Any]:
-    """Fold 0 of the default split, in a fresh process with a database of its own.
+def here(dataset: str, algorithm: str) -> dict[str, Any]:
+    """Fold 0 in this process, on the device that models choose."""
+    known = {one.name for one in models.algorithm(algorithm).parameters}
+    short = {"epochs": 1} if "epochs" in known else {}
+    run_fold(make_spec(dataset=dataset, algorithm=algorithm, rule="never", params=short), 0)
+    spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never")
+    if gpu := torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+    fold = run_fold(spec, 0, meter=meter_for(spec))
+    assert fold.energy is not None
+    return {
+        "fit": fold.fit_seconds,
+        "evaluate": fold.evaluate_seconds,
+        "total": fold.total_seconds,
+        "score": fold.score,
+        "metrics": dict(fold.metrics),
+        "joules": fold.energy.joules,
+        "busy": fold.energy.gpu_seconds,
+        "gib": torch.cuda.max_memory_allocated() / 2**30 if gpu else 0.0,
+    }
 
-    Returns: the fold, as a run's document has it.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        surroundings = os.environ | {"ECV_DATABASE_URL": f"sqlite:///{folder}/runs.sqlite"}
-        if not gpu:
-            surroundings["CUDA_VISIBLE_DEVICES"] = ""
-        asked = ["--only-folds", "0", "--rule", "never", "--json", "-"]
-        command = [sys.executable, "-m", "ecv_core", "run", dataset, algorithm, *asked]
-        done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
+
+def measure(case: str, *, gpu: bool) -> dict[str, Any]:
+    """The same in a fresh process, with or without the GPU."""
+    surroundings = os.environ | ({} if gpu else {"CUDA_VISIBLE_DEVICES": ""})
+    command = [sys.executable, "-m", "benchmarks.devices", "--here", case]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"{dataset}, {algorithm}: {done.stderr.strip().splitlines()[-1]}")
-    fold: dict[str, Any] = json.loads(done.stdout)["folds"][0]
-    return fold
+        raise SystemExit(f"{case}: {done.stderr.strip().splitlines()[-1]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def main() -> None:
@@ -57,29 +82,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", nargs="*", default=CASES, metavar="DATASET:ALGORITHM")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--here", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    import torch
-
+    if options.here:
+        print(json.dumps(here(*options.here.split(":"))))
+        return
     if not torch.cuda.is_available():
         raise SystemExit("there is no GPU that CUDA can use here; run this where there is one")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {os.cpu_count()} cores\n")
     print("| " + " | ".join(COLUMNS) + " |")
     print("|---" * len(COLUMNS) + "|")
     for case in options.cases:
-        dataset, algorithm = case.split(":")
-        first, second = (measure(dataset, algorithm, gpu=gpu) for gpu in (False, True))
-        took = [
-            f"{one['seconds']['fit']:.2f} + {one['seconds']['evaluate']:.2f}"
-            for one in (first, second)
-        ]
-        ratio = first["seconds"]["total"] / second["seconds"]["total"]
+        first, second = (measure(case, gpu=gpu) for gpu in (False, True))
+        took = [f"{one['fit']:.2f} + {one['evaluate']:.2f}" for one in (first, second)]
+        busy = "-" if second["busy"] is None else f"{second['busy']:.2f}"
+        ratio = f"{first['total'] / second['total']:.1f}"
         scores = [f"{one['score']:.4f}" for one in (first, second)]
-        joules = [f"{one['energy']['joules']:.0f}" for one in (first, second)]
+        joules = [f"{one['joules']:.0f}" for one in (first, second)]
         same = "-"
         if options.again:
-            third = measure(dataset, algorithm, gpu=True)
-            same = "yes" if third["metrics"] == second["metrics"] else "no"
-        row = [dataset, algorithm, *took, f"{ratio:.1f}", *scores, *joules, same]
+            same = "yes" if measure(case, gpu=True)["metrics"] == second["metrics"] else "no"
+        row = [*case.split(":"), *took, busy, ratio, *scores, *joules, f"{second['gib']:.2f}", same]
         print("| " + " | ".join(row) + " |", flush=True)
 
 
