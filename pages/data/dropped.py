@@ -153,7 +153,7 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
         "**Which column is what?** As names, values and order tell it; correct it where it is "
         "wrong. Where each row is a sample to classify or to predict, choose its **target**."
     )
-    usual, rare = (st.container(horizontal=True) for _ in range(2))
+    usual, rare = (st.container(horizontal=True, key=key) for key in ("roles", "rare-roles"))
     options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
     needed = ROLES[:2] if layout.column("target") is None else ()
     chosen: dict[str, int | None] = {}

@@ -82,7 +82,7 @@ def _ask(now: GameRound) -> None:
             "Its interval is narrow and still after fold", range(FIRST_VOTE, now.k + 1), key=_STOP
         )
         off = st.segmented_control(
-            f"Its mean is then off that of all {now.k} by", list(_BRACKETS), key=_OFF
+            f"Its mean is then off that of all {now.k} by", list(_BRACKETS), key=_OFF, wrap=True
         )
         st.button(
             "Bet",

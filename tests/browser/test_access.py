@@ -32,6 +32,7 @@ PAGES = {
     "splits": ("/splits?split=temporal-global", f".st-key-split-toy {FIGURE}"),
     "race": ("/replay?view=Race&fold=3", ".ecv-lane-says"),
     "learn": ("/learn?chapter=rule", FIGURE),
+    "game": ("/learn?chapter=predict&round=7", FIGURE),
     "glossary": ("/learn?chapter=glossary&term=alpha", ".ecv-entry"),
     "runs": ("/runs", "[data-testid=stDataFrame]"),
 }
@@ -53,9 +54,14 @@ CUT_OFF = """() => {
       return true;
     })
     .map((one) => one.outerHTML.slice(0, 120));
-  return [...(wide > 0 ? [`${wide} pixels too wide`] : []), ...cut];
+  const hides = [...document.querySelectorAll('[data-testid=stMain] [role=radiogroup]')]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .filter((one) => !one.closest('.st-key-learn-chapter'))  // Back and Next lead there
+    .map((one) => `out of sight: one of ${one.innerText}`);
+  return [...(wide > 0 ? [`${wide} pixels too wide`] : []), ...cut, ...hides];
 }"""
-"""The page's surplus width, and controls beyond its edge that no box of their own scrolls to."""
+"""Surplus width, controls beyond the edge that no box of their own scrolls to, and choices
+of which one is out of sight."""
 
 
 def serious(page: Page) -> list[str]:

@@ -71,19 +71,18 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
         title = st.container(width="content")
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             views = list(titles)
-            view = (
-                st.segmented_control(
-                    "View",
-                    views,
-                    default=views[0],
-                    required=True,
-                    key=VIEW,
-                    bind="query-params",
-                    label_visibility="collapsed",
-                    width="content",
-                )
-                or views[0]
+            picked = st.segmented_control(
+                "View",
+                views,
+                default=views[0],
+                required=True,
+                key=VIEW,
+                bind="query-params",
+                label_visibility="collapsed",
+                width="content",
+                wrap=True,
             )
+            view = picked or views[0]
             beside = st.container(width="content")
     title.title(titles[view], anchor=False, width="content")
     return view, beside
