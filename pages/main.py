@@ -40,7 +40,7 @@ def main() -> None:
                 st.Page("splits/splits.py", title="Splits", icon=":material/splitscreen:"),
                 st.Page("baselines/baselines.py", title="Baselines", icon=":material/flag:"),
             ],
-            "Account": account_page() if welcome else [],
+            "Account": account_page(),
         },
         position="top" if welcome else "hidden",
     )

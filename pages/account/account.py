@@ -64,8 +64,8 @@ def _member(role: PersonRole) -> None:
             "whoever runs this dashboard to list you in ECV_EDITORS."
         )
     st.caption(
-        f"A list can name you by your email address, if your provider has verified it, or as "
-        f"`{subject_of(person)}`."
+        "ECV_VIEWERS and ECV_EDITORS can name you by your email address, if your provider has "
+        f"verified it, or as `{subject_of(person)}`."
     )
     st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=st.logout)
 

@@ -268,7 +268,8 @@ def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
     link_check()
     with st.container(key="start-room"):  # it has room at once for what is filled in last
-        st.markdown("Press **Start**, or change anything below first.")
+        if acting().start_refusal([]) is None:
+            st.markdown("Press **Start**, or change anything below first.")
         top = st.container(horizontal=True, vertical_alignment="center")
         expectation_place = st.container()
     specs: list[RunSpec] = []

@@ -34,7 +34,7 @@ def start(page: Page) -> str:
 
 def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str, object]) -> None:
     who.person = claims
-    page.goto(f"{dashboard.url}/runs")
+    page.goto(f"{dashboard.url}/account")  # as it was kept from the last time
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("link", name="Learn", exact=True)).to_be_visible()
 

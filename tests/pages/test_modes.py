@@ -94,6 +94,7 @@ def test_run_starts_for_those_who_may(as_one, store, who):
     app = opened(as_one(who), "run")
     assert buttons(app)["Start"] is (who != "viewer")
     assert ("You are a viewer here and cannot start runs" in said(app)) is (who == "viewer")
+    assert ("Press **Start**" in said(app)) is (who != "viewer")
     if who == "viewer":
         return
     app.button(key="start").click().run()
