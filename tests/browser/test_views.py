@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import followed, watched_tab
+from tests.browser.tab import followed
 
 pytestmark = pytest.mark.browser
 
@@ -21,15 +21,17 @@ def there(found: Locator) -> Locator:
     return found.first
 
 
-def opened_elsewhere(tab: Page, browser: Browser, seen: str | re.Pattern[str]) -> None:
+def opened_elsewhere(tab: Page, seen: str | re.Pattern[str]) -> None:
     """Copy the link, open it in a session that knows nothing, and look for the same words."""
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     there(tab.get_by_role("button", name="Copy link")).click()
     expect(tab.get_by_role("button", name="Link copied")).to_be_visible()
     link = tab.evaluate("navigator.clipboard.readText()")
-    with watched_tab(browser) as other:
-        other.goto(link)
-        expect(other.get_by_test_id("stMain")).to_contain_text(seen, timeout=PATIENT)
+    tab.evaluate("localStorage.clear(); sessionStorage.clear()")
+    tab.context.clear_cookies()
+    tab.goto("about:blank")
+    tab.goto(link)
+    expect(tab.get_by_test_id("stMain")).to_contain_text(seen, timeout=PATIENT)
 
 
 def said(tab: Page, words: str) -> str:
@@ -44,7 +46,7 @@ def written_by_hand(tab: Page, name: str, written: str) -> None:
     tab.wait_for_url(re.compile(re.escape(written.replace("%", "%25"))))
 
 
-def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
+def test_the_forms_settings_travel(tab: Page, warm: Dashboard) -> None:
     tab.goto(f"{warm.url}/run?alpha=0.001")
     written_by_hand(tab, "alpha", "1e-3")
     there(tab.get_by_role("button", name="Start"))
@@ -54,15 +56,13 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser)
     slider.focus()
     slider.press("Home")
     expect(tab.get_by_text("nDCG@10, alpha 1e-7")).to_be_visible()
-    opened_elsewhere(
-        tab, browser, "ItemKNN, EASE on Synthetic, up to 10 folds, nDCG@10, alpha 1e-7"
-    )
+    opened_elsewhere(tab, "ItemKNN, EASE on Synthetic, up to 10 folds, nDCG@10, alpha 1e-7")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "more"), [("studies", ""), ("folds", "&source=Recorded")])
 def test_alpha_and_the_chosen_cells_travel(
-    page: str, more: str, tab: Page, warm: Dashboard, browser: Browser
+    page: str, more: str, tab: Page, warm: Dashboard
 ) -> None:
     tab.goto(f"{warm.url}/{page}?explore_alpha=0.001{more}")
     there(tab.locator(FIGURE))
@@ -81,12 +81,12 @@ def test_alpha_and_the_chosen_cells_travel(
         slider.press("ArrowRight")
     moved = "1.6e-3"  # two steps of a tenth of a decade
     tab.wait_for_url(re.compile(f"explore_alpha={moved}"), timeout=PATIENT)
-    opened_elsewhere(tab, browser, said(tab, f"^With alpha {moved}"))
+    opened_elsewhere(tab, said(tab, f"^With alpha {moved}"))
 
 
 @pytest.mark.slow
 def test_a_replay_travels_with_alpha_order_and_moment(
-    tab: Page, warm: Dashboard, run_id: str, browser: Browser
+    tab: Page, warm: Dashboard, run_id: str
 ) -> None:
     tab.goto(f"{warm.url}/replay?run={run_id}&replay_alpha=0.001")
     there(tab.locator(FIGURE))
@@ -100,13 +100,12 @@ def test_a_replay_travels_with_alpha_order_and_moment(
     words = re.compile("After 5 folds.*alpha = 1e-7")  # not those of the alpha before
     expect(tab.locator(".ecv-sentence").first).to_contain_text(words)
     assert "run=" in tab.url
-    opened_elsewhere(tab, browser, tab.locator(".ecv-sentence").first.inner_text())
+    opened_elsewhere(tab, tab.locator(".ecv-sentence").first.inner_text())
+    written_by_hand(tab, "alpha", "1e-7")
 
 
 @pytest.mark.slow
-def test_a_race_travels_with_its_year(
-    tab: Page, warm: Dashboard, run_id: str, browser: Browser
-) -> None:
+def test_a_race_travels_with_its_year(tab: Page, warm: Dashboard, run_id: str) -> None:
     tab.goto(f"{warm.url}/replay?view=Race&run={run_id}")
     there(tab.locator(".ecv-lane-says"))
     box = tab.get_by_role("spinbutton", name="Folds used on average")
@@ -114,38 +113,32 @@ def test_a_race_travels_with_its_year(
     box.press("Enter")
     tab.wait_for_url(re.compile("folds_used=2"))
     year = said(tab, r"^An estimate: .*\(60 %\)")
-    opened_elsewhere(tab, browser, year)
+    opened_elsewhere(tab, year)
 
 
 @pytest.mark.slow
-def test_the_draws_of_a_chapter_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
+def test_the_draws_of_a_chapter_travel(tab: Page, warm: Dashboard) -> None:
     tab.goto(f"{warm.url}/learn?chapter=one_fold")
     there(tab.get_by_role("button", name="Draw again")).click()
     lesson = said(tab, "^This time the first fold says")
     assert "Over 2 draws" in lesson
-    opened_elsewhere(tab, browser, lesson)
+    opened_elsewhere(tab, lesson)
 
 
 @pytest.mark.slow
-def test_the_filter_of_history_travels(
-    tab: Page, warm: Dashboard, run_id: str, browser: Browser
-) -> None:
+def test_the_filter_of_history_travels(tab: Page, warm: Dashboard, run_id: str) -> None:
     tab.goto(f"{warm.url}/runs")
     find = there(tab.get_by_role("textbox", name="Find"))
     find.fill("nothing like it")
     find.press("Enter")
     expect(tab.get_by_text("No run matches")).to_be_visible()
-    opened_elsewhere(tab, browser, "No run matches")
+    opened_elsewhere(tab, "No run matches")
 
 
 @pytest.mark.slow
-def test_a_number_written_by_hand_is_the_sliders_step(tab: Page, warm: Dashboard) -> None:
-    for address, name, written in (
-        ("/run?rule=precision&tolerance=0.05", "Tolerance", "5%"),
-        ("/replay?replay_alpha=1e-7", "alpha", "1e-7"),
-    ):
-        tab.goto(warm.url + address)
-        written_by_hand(tab, name, written)
+def test_a_tolerance_written_by_hand_is_the_sliders_step(tab: Page, warm: Dashboard) -> None:
+    tab.goto(f"{warm.url}/run?rule=precision&tolerance=0.05")
+    written_by_hand(tab, "Tolerance", "5%")
 
 
 @pytest.mark.slow
