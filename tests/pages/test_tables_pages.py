@@ -58,7 +58,7 @@ def test_the_estimators_of_studies_say_what_each_rule_keeps(app):
     app.run()
     text = " ".join(one.value for one in app.markdown)
     assert "estimators on 5 tables" in text
-    assert "std-stagnation" in text
+    assert "stagnating standard deviation" in text
 
 
 def test_a_study_of_tables_starts_with_what_fits_them(app, store):
