@@ -10,6 +10,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r
+# On every core, where pip compiles on one; what is written for later Pythons stays as it is.
+COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 .PHONY: run setup test test-all check docs bench torture format
 .DEFAULT_GOAL := run
@@ -65,9 +68,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run-ready: requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(INSTALL) requirements.txt
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(INSTALL) requirements-dev.txt
+	@$(COMPILE)
 	@touch $@ $(VENV)/.run-ready
