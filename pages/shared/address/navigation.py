@@ -97,7 +97,7 @@ def show_view(view: str) -> None:
 def account_page() -> list[st.Page]:
     """Where people see what they may do, where that is not everything."""
     mode = Mode.PRIVATE
-    with suppress(EcvError):  # which stands in place of every page
+    with suppress(EcvError):  # wrong settings are said in place of every page
         mode = settings().mode
     if mode is Mode.PRIVATE:
         return []
