@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecv_core import evaluation
 from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs, tau_b
-from ecv_core.analysis.significance import RESAMPLES, bootstrap_means
+from ecv_core.analysis.significance import RESAMPLES, Floats, bootstrap_means
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import listed
@@ -155,7 +155,7 @@ def user_cube(
 
 def resampled_scores(
     cubes: Sequence[NDArray[np.float32]], *, resamples: int = RESAMPLES
-) -> list[NDArray[np.float64]]:
+) -> list[Floats]:
     """Each algorithm's mean over folds of its mean over users, for users drawn with replacement.
 
     The same users are drawn for all algorithms under all splits.
@@ -184,7 +184,7 @@ def resampled_scores(
     return found
 
 
-def _sums_and_users(cube: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sums_and_users(cube: NDArray[np.float32]) -> tuple[Floats, Floats]:
     """A row of scores per algorithm and fold, and a row per fold with 1 for who is evaluated."""
     scores = np.nan_to_num(cube, nan=0.0).astype(np.float64)
     return scores.reshape(-1, cube.shape[-1]), (~np.isnan(cube[0])).astype(np.float64)
@@ -204,24 +204,24 @@ class Swaps:
     higher_is_better: bool
     splits: tuple[str, ...]
     algorithms: tuple[str, ...]
-    scores: NDArray[np.float64]
+    scores: Floats
     """Mean over folds; shape (splits, algorithms)."""
-    samples: NDArray[np.float64]
+    samples: Floats
     """The same for users drawn with replacement; shape (splits, algorithms, resamples), NaN where
     a split's per-user scores are not known."""
 
     @property
-    def ranks(self) -> NDArray[np.float64]:
+    def ranks(self) -> Floats:
         """1 is best, equals share the mean; shape (splits, algorithms)."""
         return mean_ranks(self.scores, higher_is_better=self.higher_is_better)
 
     @property
-    def signs(self) -> NDArray[np.float64]:
+    def signs(self) -> Floats:
         """Who is ahead; shape (splits, pairs)."""
         return pair_signs(self.scores, higher_is_better=self.higher_is_better)
 
     @property
-    def sample_signs(self) -> NDArray[np.float64]:
+    def sample_signs(self) -> Floats:
         """Who is ahead in each sample; shape (splits, resamples, pairs)."""
         rows = self.samples.transpose(0, 2, 1)
         return pair_signs(rows, higher_is_better=self.higher_is_better)
@@ -250,12 +250,12 @@ class Swaps:
             raise InputError(f"'{split}' is not compared; choose one of: {', '.join(self.splits)}")
         return self.splits.index(split)
 
-    def taus(self) -> NDArray[np.float64]:
+    def taus(self) -> Floats:
         """Tau-b between every two splits; shape (splits, splits)."""
         signs = self.signs
         return tau_b(signs[:, None], signs[None])
 
-    def sample_taus(self) -> NDArray[np.float64]:
+    def sample_taus(self) -> Floats:
         """The same in every sample; shape (splits, splits, resamples)."""
         signs = self.sample_signs
         return tau_b(signs[:, None], signs[None])
@@ -425,7 +425,7 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["split", "ahead", "behind", "both_percent"])
 
 
-def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def interval(samples: Floats) -> tuple[Floats, Floats]:
     """Ends of the 95 % percentile interval over the last axis; NaN where there is no sample.
 
     Args: samples: shape (..., resamples); NaN does not count.

@@ -13,6 +13,8 @@ from scipy.special import stdtr
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import t_quantile
 
+Floats = NDArray[np.float64]
+
 RESAMPLES = 1000
 """Bootstrap samples: the ends of a 95 % interval are steady to about 2 % of its width."""
 BLOCK_CELLS = 4_000_000
@@ -93,9 +95,7 @@ def over_folds(
     return _paired(steps, over="folds", error=error, interval=(middle - reach, middle + reach))
 
 
-def bootstrap_means(
-    values: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0
-) -> NDArray[np.float64]:
+def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
     """Means of each row over users drawn with replacement, the same draws for all rows.
 
     Args:
@@ -130,9 +130,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _paired(
-    steps: NDArray[np.float64], *, over: str, error: float, interval: tuple[float, float]
-) -> PairedTest:
+def _paired(steps: Floats, *, over: str, error: float, interval: tuple[float, float]) -> PairedTest:
     middle, deviation = float(steps.mean()), _deviation(steps)
     if error > 0:
         p = min(1.0, 2 * float(stdtr(len(steps) - 1, -abs(middle) / error)))
@@ -149,12 +147,12 @@ def _paired(
     )
 
 
-def _deviation(steps: NDArray[np.float64]) -> float:
+def _deviation(steps: Floats) -> float:
     """Standard deviation, n - 1 in the denominator; exactly 0 for equal values."""
     return float(steps.std(ddof=1)) if np.ptp(steps) > 0 else 0.0
 
 
-def _finite(scores: ArrayLike, what: str) -> NDArray[np.float64]:
+def _finite(scores: ArrayLike, what: str) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if values.shape[-1] < 2:
         raise InputError(

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Interactions
 
+Floats = NDArray[np.float64]
+
 _DAY = 86_400
 _START = 1_704_067_200  # 1 January 2024, UTC
 
@@ -95,28 +97,26 @@ def fingerprint() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _affinity(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
+def _affinity(world: Parameters, rng: np.random.Generator) -> Floats:
     """Shape (users, items), mean 0 and standard deviation 1."""
     users = rng.standard_normal((world.users, world.tastes))
     items = rng.standard_normal((world.items, world.tastes))
     return users @ items.T / np.sqrt(world.tastes)
 
 
-def _log_popularity(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
+def _log_popularity(world: Parameters, rng: np.random.Generator) -> Floats:
     ranks = 1 + rng.permutation(world.items)
     return -world.zipf_exponent * np.log(ranks + world.zipf_shift)
 
 
-def _visits(
-    world: Parameters, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _visits(world: Parameters, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """First and last moment of each user, in days from the start of the period."""
     arrival = rng.uniform(0, world.days - 1, world.users)
     stay = 0.5 + rng.exponential(world.mean_visit_days, world.users)
     return arrival, np.minimum(arrival + stay, world.days)
 
 
-def _releases(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
+def _releases(world: Parameters, rng: np.random.Generator) -> Floats:
     """The day on which each item comes out; 0 for those that were out before."""
     later = rng.random(world.items) < world.share_released_later
     return np.where(later, rng.uniform(0, world.days, world.items), 0.0)
@@ -127,9 +127,7 @@ def _activity(world: Parameters, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.clip(wanted, world.least_activity, world.most_activity).astype(np.int64)
 
 
-def _take(
-    keys: NDArray[np.float64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _take(keys: Floats, counts: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Each user's `counts` items with the largest keys, of those whose key is finite."""
     counts = np.minimum(counts, np.isfinite(keys).sum(axis=1))
     best_first = np.argsort(-keys, axis=1)

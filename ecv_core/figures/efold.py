@@ -25,12 +25,15 @@ COLUMNS = {
 
 
 @with_columns(COLUMNS)
-def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFrame:
+def efold_frame(
+    moments: Sequence[Moment], stopped_at: int | None, *, checked: bool = False
+) -> pd.DataFrame:
     """One row per fold with the COLUMNS.
 
     Args:
         moments: the run so far, in the order of its folds; may be empty.
         stopped_at: folds used (e); None while the run has not stopped.
+        checked: whether folds after the stop are to run, if none has yet.
     """
     rows = [
         {
@@ -46,9 +49,9 @@ def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFra
         for moment in moments
     ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    kinds = {moment.interval.kind for moment in moments if moment.interval}
-    frame.attrs["checked"] = len(moments) > (stopped_at or len(moments))
-    frame.attrs["holds"] = str(next(iter(kinds), IntervalKind.MEAN))
+    frame.attrs["checked"] = checked or len(moments) > (stopped_at or len(moments))
+    kinds = (moment.interval.kind for moment in moments if moment.interval)
+    frame.attrs["holds"] = str(next(kinds, IntervalKind.MEAN))
     reals = dict.fromkeys(("score", "mean", "low", "high", "width"), "float64")
     return frame.astype({"n": "int64", "fold": "int64", "used": "bool"} | reals)
 

@@ -136,7 +136,7 @@ class Run:
         from ecv_core.figures.efold_plot import efold_figure
 
         return efold_figure(
-            efold_frame(self.record.moments, self.stopped_at),
+            efold_frame(self.record.moments, self.stopped_at, checked=self.record.checked),
             k=self.k,
             metric=metric_label(self.spec),
             stopped_at=self.stopped_at,

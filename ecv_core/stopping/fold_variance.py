@@ -25,6 +25,8 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
+Floats = NDArray[np.float64]
+
 _BLOCK = 2**22
 _CACHED = 2**17  # scores at once that the cache of a processor holds: 1 MB
 _ALIKE = 1e-15
@@ -48,29 +50,27 @@ class UserMoments:
     fold. With one fold p is 0, which is on the safe side.
     """
 
-    within: NDArray[np.float64]
+    within: Floats
     """Pooled covariances of one user's scores from fold to fold; shape (sets, models, models)."""
-    between: NDArray[np.float64]
+    between: Floats
     """Of the users of a fold; shape as `within`."""
-    overlap: NDArray[np.float64]
+    overlap: Floats
     """p; shape (sets,); 0 where no user has two of the folds."""
-    per_fold: NDArray[np.float64]
+    per_fold: Floats
     """Users per fold; shape (sets,)."""
-    freedom_within: NDArray[np.float64]
-    freedom_between: NDArray[np.float64]
+    freedom_within: Floats
+    freedom_between: Floats
     span: float = 0.0
     """How far one score can be from another: 1 where all are from -1 to 1, as those of the usual
     metrics and their differences are; else the largest size seen."""
 
     @property
-    def covariances(self) -> NDArray[np.float64]:
+    def covariances(self) -> Floats:
         """Of the fold means; shape (sets, models, models); NaN where they cannot be known."""
         inner, outer = self._shares
         return inner[:, None, None] * self.within + outer[:, None, None] * self.between
 
-    def variance_of(
-        self, weights: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def variance_of(self, weights: Floats) -> tuple[Floats, Floats]:
         """The variance of a fold's mean of a weighted sum of the models' scores.
 
         Args:
@@ -92,7 +92,7 @@ class UserMoments:
         return mixed, np.clip(np.where(paired, satterthwaite, among), 1, _NORMAL)
 
     @property
-    def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _shares(self) -> tuple[Floats, Floats]:
         return self.overlap / self.per_fold, (1 - self.overlap) / self.per_fold
 
 
@@ -106,15 +106,7 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     """
     models, folds, _ = np.shape(values)
     present = ~np.isnan(values[0])
-    # Users present in the same folds contribute alike, so only these patterns are walked.
-    which = np.zeros(present.shape[1], dtype=np.int64)
-    for start in range(0, folds, 31):  # as many as bits that are left beside a number of users
-        part = present[start : start + 31]
-        codes = which << 31 | part.T @ (1 << np.arange(len(part)))
-        _, first, which, people = np.unique(
-            codes, return_index=True, return_inverse=True, return_counts=True
-        )
-    holds = present[:, first].T.astype(np.float64)
+    holds, pattern, people = _patterns(present)
     one, other = np.triu_indices(folds, 1)
     both = (holds[:, one] * holds[:, other]).T
     common = both @ people
@@ -122,8 +114,8 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
         one, other, both, common = one[:0], other[:0], both[:0], common[:0]
     users = present.sum(axis=1).astype(np.float64)
     # Those of one pattern side by side; who is not there has the fold's mean, and no say.
-    order = np.argsort(which, kind="stable")
-    which, starts = which[order], np.cumsum(people) - people
+    order = np.argsort(pattern, kind="stable")
+    pattern = pattern[order]
     means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
     means /= np.maximum(users, 1)[:, None]
     filled = np.take(np.where(present, values, means), order, axis=2)
@@ -138,17 +130,15 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     within, between = np.zeros((2, len(sets), models, models))
     some = max(1, _CACHED // (models * folds))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
-        # A user's sum of squares about the mean of n scores is that of all their differences / n.
         apart, about = np.zeros((len(one), len(people))), np.zeros(folds)
-        for start in range(0, len(which), some):
-            x, y = filled[a, :, start : start + some], filled[b, :, start : start + some]
+        for start in range(0, len(pattern), some):
+            part = slice(start, start + some)
+            x = filled[a, :, part]
+            y = x if a == b else filled[b, :, part]
             about += ((x - means[a]) * (y - means[b])).sum(axis=1)
-            kinds = slice(which[start], which[start : start + some][-1] + 1)
-            firsts = np.maximum(starts[kinds] - start, 0)
-            for f in range(folds - 1 if len(one) else 0):
-                steps = x[f + 1 :] - x[f]
-                steps *= steps if a == b else y[f + 1 :] - y[f]
-                apart[one == f, kinds] += np.add.reduceat(steps, firsts, axis=1)
+            if len(one):
+                _add_apart(apart, x, y, pattern[part])
+        # A user's sum of squares about the mean of n scores is that of all their differences / n.
         apart *= both
         told = [
             (part[:, one] * part[:, other] @ apart / np.maximum(part @ holds.T, 1)).sum(axis=1)
@@ -171,9 +161,39 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     )
 
 
-def _not_certain(
-    variance: NDArray[np.float64], freedom: NDArray[np.float64], span: float
-) -> NDArray[np.float64]:
+def _patterns(present: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Users by the folds that they are in: those of one pattern contribute alike.
+
+    Args: present: shape (folds, users).
+    Returns: 1 where the users of a pattern are in a fold, shape (patterns, folds); each user's
+        pattern; the number of users of each.
+    """
+    pattern = np.zeros(present.shape[1], dtype=np.int64)
+    for start in range(0, len(present), 31):  # as many as bits left beside a number of users
+        part = present[start : start + 31]
+        codes = pattern << 31 | part.T @ (1 << np.arange(len(part)))
+        _, first, pattern, people = np.unique(
+            codes, return_index=True, return_inverse=True, return_counts=True
+        )
+    return present[:, first].T.astype(np.float64), pattern, people
+
+
+def _add_apart(apart: Floats, x: Floats, y: Floats, pattern: NDArray[np.int64]) -> None:
+    """Add, of each two folds and pattern, the products of two models' differences between them.
+
+    Args: x, y: shape (folds, users); pattern: of each user, in ascending order without a gap.
+    """
+    kinds = slice(pattern[0], pattern[-1] + 1)
+    firsts = np.flatnonzero(np.diff(pattern, prepend=-1))
+    pair = 0
+    for f in range(len(x) - 1):
+        steps = x[f + 1 :] - x[f]
+        steps *= steps if x is y else y[f + 1 :] - y[f]
+        apart[pair : pair + len(steps), kinds] += np.add.reduceat(steps, firsts, axis=1)
+        pair += len(steps)
+
+
+def _not_certain(variance: Floats, freedom: Floats, span: float) -> Floats:
     """Where nobody differs, the variance that there would be if one had, by the span.
 
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
@@ -194,7 +214,7 @@ _EFFECTS = np.concatenate([[0.0], 2.0 ** np.arange(-1, 11)])
 _PRIOR = np.concatenate([[1 - SHARED], np.full(len(_EFFECTS) - 1, SHARED / (len(_EFFECTS) - 1))])
 
 
-def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> NDArray[np.float64]:
+def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """How likely each fold effect r is after some folds: Bayes' theorem, see the module.
 
     Args:
@@ -210,7 +230,7 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> NDArray[np.float64]:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> NDArray[np.float64]:
+def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> Floats:
     """How likely a mean is farther from these folds' mean than so many of its users' errors.
 
     Args:
@@ -223,7 +243,7 @@ def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> NDArray[np
     return (effect_weights(ratio, folds) * beyond).sum(axis=-1)
 
 
-def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> NDArray[np.float64]:
+def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
     """The distance whose `tails` are `error`: what an interval reaches to each side.
 
     Args:
@@ -236,8 +256,8 @@ def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> NDArray[np.fl
         np.asarray(ratio, dtype=np.float64), np.asarray(folds), np.asarray(error, dtype=np.float64)
     )
     weights, scales = effect_weights(ratio, folds), np.sqrt(1 + _EFFECTS)
-    low: NDArray[np.float64] = -scipy.special.ndtri(error / 2)
-    high: NDArray[np.float64] = low * scales[-1]
+    low: Floats = -scipy.special.ndtri(error / 2)
+    high: Floats = low * scales[-1]
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
         farther = (weights * 2 * scipy.special.ndtr(-middle[..., None] / scales)).sum(
@@ -295,33 +315,32 @@ class FoldVariance:
 
     sizes: NDArray[np.intp]
     """Folds in each set, at least one."""
-    users: NDArray[np.float64]
+    users: Floats
     """The part that users explain; NaN where it cannot be known, as with one fold of one user."""
-    users_freedom: NDArray[np.float64]
+    users_freedom: Floats
     """Degrees of freedom of that part."""
-    observed: NDArray[np.float64]
+    observed: Floats
     """The variance of the fold means, n-1 in the denominator; NaN for one fold."""
-    hits: NDArray[np.float64] | None = None
+    hits: Floats | None = None
     """Ones among scores that are all 0 or 1, in sets of several folds of which nobody has two; NaN
     for other sets, None where there are none."""
-    samples: NDArray[np.float64] | None = None
+    samples: Floats | None = None
     """How many such scores there are."""
 
     @property
-    def p_values(self) -> NDArray[np.float64]:
+    def p_values(self) -> Floats:
         """How likely fold means differ as much as observed by users alone; NaN for one fold."""
         degrees = np.maximum(self.sizes - 1.0, 1)
         likely = scipy.special.fdtrc(degrees, self.users_freedom, self.ratios)
         return np.asarray(likely, dtype=np.float64)
 
     @property
-    def ratios(self) -> NDArray[np.float64]:
+    def ratios(self) -> Floats:
         """Variance of the fold means over what users explain; NaN for one fold, or for 0 / 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: NDArray[np.float64] = self.observed / self.users
-        return found
+            return self.observed / self.users
 
-    def half_widths(self, k: int, confidence: float) -> NDArray[np.float64]:
+    def half_widths(self, k: int, confidence: float) -> Floats:
         """How far the mean of each set is from that of all k folds, at every look at once.
 
         The k folds are a finite population: the distance has the variance v * (1/e - 1/k). Where
@@ -355,12 +374,7 @@ class FoldVariance:
         return half
 
 
-def share_distance(
-    hits: NDArray[np.float64],
-    samples: NDArray[np.float64],
-    times: NDArray[np.float64],
-    errors: float,
-) -> NDArray[np.float64]:
+def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) -> Floats:
     """How far the share of ones among some samples can be from that among all of them.
 
     A share's own variance is the less certain the fewer zeros, or ones, were seen, and least where
@@ -394,7 +408,7 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
             the differences of two models' scores. Shape (folds, users).
         chosen: the folds of each set, at least one; shape (sets, folds).
     """
-    scores: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    scores: Floats = np.asarray(values, dtype=np.float64)
     moments = user_moments(scores[None], chosen)
     users, freedom = moments.variance_of(np.ones((len(chosen), 1)))
     sizes = chosen.sum(axis=1)
@@ -414,9 +428,7 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
     )
 
 
-def user_variance(
-    values: NDArray[np.floating], chosen: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def user_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """The part of the variance of a fold's mean that its users explain; see `UserMoments`.
 
     Args: as for `fold_variance`.
@@ -425,18 +437,16 @@ def user_variance(
     return user_moments(np.asarray(values)[None], chosen).variance_of(np.ones((len(chosen), 1)))
 
 
-def _observed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _observed(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
     present = ~np.isnan(values)
-    totals: NDArray[np.float64] = np.where(present, values, 0.0).sum(axis=1)
-    levels = totals / np.maximum(present.sum(axis=1), 1)
+    levels = np.nansum(values, axis=1) / np.maximum(present.sum(axis=1), 1)
     digits = _ROUNDING * np.abs(levels).max()
-    means: NDArray[np.float64] = levels - levels.mean()
+    means: Floats = levels - levels.mean()
     sizes = chosen.sum(axis=1)
     sets = chosen.astype(np.float64)
     middles = sets @ means / sizes
     squares = (sets * (means - middles[:, None]) ** 2).sum(axis=1)
     squares[squares <= digits**2] = 0.0  # equal means that only rounding keeps apart
     with np.errstate(invalid="ignore", divide="ignore"):
-        observed: NDArray[np.float64] = np.where(sizes > 1, squares / (sizes - 1), np.nan)
-    return observed
+        return np.where(sizes > 1, squares / (sizes - 1), np.nan)

@@ -161,10 +161,8 @@ def newest(run: RunRecord) -> RunRecord:
 
 
 def so_far(run: RunRecord) -> pd.DataFrame:
-    """As `efold_frame`, and whether folds after the stop are to run."""
-    frame = efold_frame(run.moments, run.stopped_at)
-    frame.attrs["checked"] = run.checked
-    return frame
+    """Its folds as `efold_frame` has them."""
+    return efold_frame(run.moments, run.stopped_at, checked=run.checked)
 
 
 def fold_frame(run: RunRecord) -> pd.DataFrame:

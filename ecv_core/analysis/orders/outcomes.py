@@ -13,6 +13,8 @@ from ecv_core.analysis.orders.subsets import FoldSubsets, Lattice, checked_score
 from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import differences_percent, running, t_factors
 
+Floats = NDArray[np.float64]
+
 QUANTILES = (0.5, 0.9, 0.95, 1.0)
 """Of the difference: median, the worst but 10 % and 5 % of orders, the worst of all."""
 _ROUNDING = 1e-12
@@ -48,17 +50,17 @@ class Curve:
     """What a rule does at many settings; row i holds from settings[i] up to the next one."""
 
     k: int
-    settings: NDArray[np.float64]
+    settings: Floats
     """Ascending; shape (settings,)."""
-    stop_distribution: NDArray[np.float64]
+    stop_distribution: Floats
     """Shape (settings, k): column n-1 is the probability of stopping after fold n."""
-    mean_difference_percent: NDArray[np.float64]
-    difference_quantiles: NDArray[np.float64]
+    mean_difference_percent: Floats
+    difference_quantiles: Floats
     """Percent; shape (settings, len(QUANTILES))."""
-    coverage: NDArray[np.float64]
-    cost_percent: NDArray[np.float64]
-    within: NDArray[np.float64] | None = None
-    standard_errors: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    coverage: Floats
+    cost_percent: Floats
+    within: Floats | None = None
+    standard_errors: Mapping[str, Floats] = field(default_factory=dict)
     """Of drawn numbers, by field; empty when exact."""
 
     @classmethod
@@ -87,7 +89,7 @@ class Curve:
         )
 
     @property
-    def mean_stop(self) -> NDArray[np.float64]:
+    def mean_stop(self) -> Floats:
         """Expected number of folds used; shape (settings,)."""
         return self.stop_distribution @ np.arange(1, self.k + 1)
 
@@ -122,7 +124,7 @@ class Measures:
 
     subsets: FoldSubsets
     covered: NDArray[np.bool_]
-    cost_percent: NDArray[np.float64]
+    cost_percent: Floats
     ranking: NDArray[np.intp]
     """The sets by their difference, smallest first."""
     within: NDArray[np.bool_] | None
@@ -131,8 +133,8 @@ class Measures:
     def of(
         cls,
         subsets: FoldSubsets,
-        half_widths: NDArray[np.float64],
-        costs: NDArray[np.float64] | None = None,
+        half_widths: Floats,
+        costs: Floats | None = None,
         within_percent: float | None = None,
     ) -> Measures:
         """Measures of each set.
@@ -158,7 +160,7 @@ class Measures:
             within=None if within_percent is None else subsets.differences <= within_percent,
         )
 
-    def curve(self, settings: NDArray[np.float64], stops: NDArray[np.float64]) -> Curve:
+    def curve(self, settings: Floats, stops: Floats) -> Curve:
         """Sum up where orders stop.
 
         Args:
@@ -179,7 +181,7 @@ class Measures:
             within=None if self.within is None else _share(self.within, stops),
         )
 
-    def _quantiles(self, stops: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _quantiles(self, stops: Floats) -> Floats:
         """The least difference that holds each share of the orders; (settings, quantiles)."""
         ranked = stops[self.ranking]
         worst = len(ranked) - 1 - np.argmax(ranked[::-1] > 0, axis=0)
@@ -192,7 +194,7 @@ class Measures:
         return np.stack([ordered[rows] for rows in found], axis=1)
 
 
-def _share(chosen: NDArray[np.bool_], stops: NDArray[np.float64]) -> NDArray[np.float64]:
+def _share(chosen: NDArray[np.bool_], stops: Floats) -> Floats:
     """The probability of stopping at a chosen set; sums of shares may round to just above 1."""
     return np.minimum(chosen.astype(np.float64) @ stops, 1.0)
 
@@ -203,7 +205,7 @@ def _share(chosen: NDArray[np.bool_], stops: NDArray[np.float64]) -> NDArray[np.
 # probability of arriving unstopped is carried through the 2^k sets instead of the k! orders.
 
 
-Step = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
+Step = Callable[[NDArray[np.int32], NDArray[np.int32]], Floats]
 """(set before, set after) -> the least setting at which the rule stops there; the two are numbers
 of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)."""
 
@@ -221,7 +223,7 @@ class Orders:
     def __init__(
         self,
         subsets: FoldSubsets,
-        half_widths: NDArray[np.float64],
+        half_widths: Floats,
         step: Step,
         *,
         first: int = 1,
@@ -261,12 +263,12 @@ class Orders:
         curves = [measures.curve(part, _walk(lattice, self._thresholds, part)) for part in parts]
         return joined(curves, chosen, np.concatenate)
 
-    def mean_stop(self, settings: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean_stop(self, settings: Floats) -> Floats:
         """Expected number of folds used at a few settings, without the rest of a curve."""
         lattice = self.subsets.lattice
         return lattice.sizes @ _walk(lattice, self._thresholds, settings)
 
-    def breakpoints(self) -> NDArray[np.float64]:
+    def breakpoints(self) -> Floats:
         """0 and the settings at which anything changes for some order; ascending, finite."""
         lattice = self.subsets.lattice
         # Up to which setting is a set reached at all? Steps that only stop beyond do not matter.
@@ -288,7 +290,7 @@ class Orders:
 
 def fixed(
     subsets: FoldSubsets,
-    half_widths: NDArray[np.float64],
+    half_widths: Floats,
     *,
     costs: ArrayLike | None = None,
     within_percent: float | None = None,
@@ -308,7 +310,7 @@ def fixed(
     return measures.curve(np.arange(1.0, subsets.k + 1), stops)
 
 
-def _thresholds(lattice: Lattice, step: Step, first: int) -> list[NDArray[np.float64]]:
+def _thresholds(lattice: Lattice, step: Step, first: int) -> list[Floats]:
     """Per size n from 1: the least setting that stops each step; shape (n, sets of n folds)."""
     found = []
     for n in range(1, lattice.k + 1):
@@ -321,9 +323,7 @@ def _thresholds(lattice: Lattice, step: Step, first: int) -> list[NDArray[np.flo
     return found
 
 
-def _walk(
-    lattice: Lattice, thresholds: Sequence[NDArray[np.float64]], settings: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _walk(lattice: Lattice, thresholds: Sequence[Floats], settings: Floats) -> Floats:
     """The probability of stopping at each set; shape (2^k, settings)."""
     stops = np.zeros((len(lattice.masks), len(settings)))
     alive = np.ones((1, len(settings)))  # the probability of arriving unstopped, at this level
@@ -346,9 +346,7 @@ def _walk(
 
 
 def joined(
-    curves: Sequence[Curve],
-    settings: NDArray[np.float64],
-    join: Callable[[list[NDArray[np.float64]]], NDArray[np.float64]],
+    curves: Sequence[Curve], settings: Floats, join: Callable[[list[Floats]], Floats]
 ) -> Curve:
     """One curve from all that several say; without standard errors.
 
@@ -376,7 +374,7 @@ def joined(
 # Random orders of the folds, for rules that need the whole history; with standard errors.
 
 
-Stops = Callable[[NDArray[np.float64]], NDArray[np.intp]]
+Stops = Callable[[Floats], NDArray[np.intp]]
 """Scores in the order in which they come, shape (orders, k), -> the fold after which each order
 stops, 1 to k; shape (orders,)."""
 

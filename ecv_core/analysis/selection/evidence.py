@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from ecv_core.records.run import Scores
-from ecv_core.stopping.fold_variance import user_variance
+from ecv_core.stopping.fold_variance import Floats, user_variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class EverySubset(PairedScores):
         super().__init__(contenders)
         k = contenders[0].k
         self._chosen = ((np.arange(1, 2**k)[:, None] >> np.arange(k)) & 1).astype(np.bool_)
-        self._pairs: dict[tuple[int, int], tuple[NDArray[np.float64], ...]] = {}
+        self._pairs: dict[tuple[int, int], tuple[Floats, ...]] = {}
         size = self._chosen.sum(axis=1)
         self._means = [self._chosen @ one.folds / size for one in contenders]
 
@@ -137,7 +137,7 @@ class EverySubset(PairedScores):
         mean, users, observed = (float(part[folds - 1]) for part in self._pairs[one, other])
         return Difference(mean=mean, users=users, observed=observed, folds=folds.bit_count())
 
-    def _of_pair(self, one: int, other: int) -> tuple[NDArray[np.float64], ...]:
+    def _of_pair(self, one: int, other: int) -> tuple[Floats, ...]:
         a, b, chosen = self._contenders[one], self._contenders[other], self._chosen
         by_fold = a.folds - b.folds
         more = chosen.sum(axis=1) - 1.0
@@ -187,16 +187,16 @@ _SHARED = 0.25
 class Spread:
     """How far off differences can be; arrays of one value per contender, shape (contenders,)."""
 
-    means: NDArray[np.float64]
+    means: Floats
     """How far each is behind; negative if it is ahead."""
-    variances: NDArray[np.float64]
+    variances: Floats
     """Of one fold's difference; NaN where it cannot be known."""
-    freedom: NDArray[np.float64]
+    freedom: Floats
     """Degrees of freedom of Student's t that belong to them."""
-    folds: NDArray[np.float64]
+    folds: Floats
     """e: folds of each difference."""
 
-    def errors(self, k: int | None) -> NDArray[np.float64]:
+    def errors(self, k: int | None) -> Floats:
         """Standard errors: of the k-fold differences; with None on new data, of endless folds."""
         left = 1 / self.folds - (1 / k if k else 0.0)
         error = np.sqrt(self.variances * np.maximum(left, 0))
@@ -204,7 +204,7 @@ class Spread:
         error[self.folds == k] = 0.0
         return error
 
-    def half_widths(self, level: float, k: int | None) -> NDArray[np.float64]:
+    def half_widths(self, level: float, k: int | None) -> Floats:
         """How far each k-fold difference can be from its mean on one side.
 
         Args:
@@ -216,7 +216,7 @@ class Spread:
         with np.errstate(invalid="ignore"):
             return np.where(errors == 0, 0.0, np.where(np.isinf(errors), np.inf, reach * errors))
 
-    def gains(self, k: int, more: int = 0) -> NDArray[np.float64]:
+    def gains(self, k: int, more: int = 0) -> Floats:
         """What is expected to be lost by passing over each: E[(its mean over k folds - ours)+].
 
         The opportunity cost of Chick and Inoue (2001), under Student's t.
@@ -251,12 +251,7 @@ def spread_of(
 
 
 def moderated(
-    means: NDArray[np.float64],
-    users: NDArray[np.float64],
-    own: NDArray[np.float64],
-    folds: NDArray[np.float64],
-    alike: NDArray[np.bool_],
-    prior: Prior,
+    means: Floats, users: Floats, own: Floats, folds: Floats, alike: NDArray[np.bool_], prior: Prior
 ) -> Spread:
     """`spread_of` differences as arrays of shape (..., contenders); each row by itself.
 
@@ -293,7 +288,7 @@ def moderated(
     return Spread(means=means, variances=variances, freedom=d + more, folds=folds)
 
 
-def expected_excess(x: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
+def expected_excess(x: Floats, freedom: Floats) -> Floats:
     """E[(T - x)+] of Student's t: what it has above x, on average.
 
     Args:

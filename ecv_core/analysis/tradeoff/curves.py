@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Orders, drawn_orders, joined
+from ecv_core.analysis.orders.outcomes import Curve, Floats, Orders, drawn_orders, joined
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
@@ -58,7 +58,7 @@ class Tradeoff:
     """The difference that counts as close enough."""
 
     @property
-    def alphas(self) -> NDArray[np.float64]:
+    def alphas(self) -> Floats:
         """Ascending; shape (alphas,)."""
         return self.average.settings
 
@@ -122,7 +122,7 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = T
     )
 
 
-def joules_of(systems: Sequence[Scores]) -> NDArray[np.float64] | None:
+def joules_of(systems: Sequence[Scores]) -> Floats | None:
     """The energy of all k folds of each system, to weigh them by; None if some have none.
 
     Returns: shape (systems,); 0 for those with other work in their costs, unless all are so.
@@ -135,7 +135,7 @@ def joules_of(systems: Sequence[Scores]) -> NDArray[np.float64] | None:
     return known * own if own.any() else known
 
 
-def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:
+def alpha_grid(walks: Sequence[Orders]) -> Floats:
     """Alphas over whole factors of ten, from where nearly all folds are used to where none is.
 
     Nearly all that are ever used: where scores are equal, the rule stops early at any alpha.
@@ -152,7 +152,7 @@ def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:
     return np.array([_grid_point(point) for point in points])
 
 
-def slider_alphas(alphas: NDArray[np.float64]) -> list[float]:
+def slider_alphas(alphas: Floats) -> list[float]:
     """Those of a grid that are a slider's steps: the round ones."""
     return [alpha for alpha in alphas.tolist() if alpha == _step(alpha)]
 
@@ -190,14 +190,14 @@ class Ranking:
 
     dataset: str
     algorithms: tuple[str, ...]
-    alphas: NDArray[np.float64]
-    whole: NDArray[np.float64]
+    alphas: Floats
+    whole: Floats
     """Rank by the k-fold mean, 1 is best, equals share theirs; shape (algorithms,)."""
-    stopped: NDArray[np.float64]
+    stopped: Floats
     """Mean rank by the scores at the stops; shape (alphas, algorithms)."""
-    same_order: NDArray[np.float64]
+    same_order: Floats
     """Share of orders in which all algorithms rank as under k folds; shape (alphas,)."""
-    same_winner: NDArray[np.float64]
+    same_winner: Floats
     """Share of orders in which the best one is the best under k folds; shape (alphas,)."""
     orders: int
     """How many were counted: all of them, or a sample."""
@@ -220,7 +220,7 @@ def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
     return found
 
 
-def _ranking(dataset: str, systems: Sequence[Scores], alphas: NDArray[np.float64]) -> Ranking:
+def _ranking(dataset: str, systems: Sequence[Scores], alphas: Floats) -> Ranking:
     k = systems[0].k
     if any(system.k != k for system in systems):
         raise InputError(
@@ -262,7 +262,7 @@ def _orders(k: int) -> NDArray[np.intp]:
     return drawn_orders(k, DRAWS, seed=0)
 
 
-def _along(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _along(shuffled: Floats) -> tuple[Floats, Floats]:
     """Means after 1 .. k folds, and the least alpha that has stopped by then; (k, orders) each."""
     means, deviations = running(shuffled)
     means[:, -1] = _mean(shuffled[0])  # the same in every order, to the last digit
@@ -270,13 +270,11 @@ def _along(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     return means.T.copy(), least.T.copy()
 
 
-def _mean(scores: NDArray[np.float64]) -> float:
+def _mean(scores: Floats) -> float:
     return math.fsum(scores.tolist()) / len(scores)
 
 
-def _at_stop(
-    means: NDArray[np.float64], least: NDArray[np.float64], alpha: float
-) -> NDArray[np.float64]:
+def _at_stop(means: Floats, least: Floats, alpha: float) -> Floats:
     """The mean at the stop; shape (orders,)."""
     stop = np.count_nonzero(least[:-1] > alpha, axis=0)  # folds before the stop: it is the next
     return means[stop, np.arange(means.shape[1])]

@@ -171,7 +171,7 @@ def _efold(run: RunRecord) -> tuple[Make, str]:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
     make = partial(
         efold_figure,
-        efold_frame(run.moments, run.stopped_at),
+        efold_frame(run.moments, run.stopped_at, checked=run.checked),
         k=run.k,
         metric=metric_label(run.spec),
         stopped_at=run.stopped_at,

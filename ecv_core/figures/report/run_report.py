@@ -145,7 +145,7 @@ def _processor(energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
 
 def _picture(run: RunRecord, moments: Sequence[Moment], k: int, label: str) -> str:
     """Figure 1 as markup; empty while there is no fold."""
-    frame = efold_frame(moments, run.stopped_at)
+    frame = efold_frame(moments, run.stopped_at, checked=run.checked)
     if frame.empty:
         return ""
     make = partial(
