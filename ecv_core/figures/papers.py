@@ -36,7 +36,7 @@ ALPHA = 1e-4
 PICTURE, NO_CELL, DRAWN = "?", "-", "no number"
 NOT_HERE = "what was recorded of it is not on this machine; get data/recorded from the project"
 
-Label = Literal["same", "differs", "impossible"]
+Label = Literal["same", "differs", "not computed", "impossible"]
 Value = float | str
 Part = Mapping[str, Any]
 """A table or figure, or a part of it, as the file has it."""
@@ -134,7 +134,8 @@ _KINDS = {
     "same": "the same here",
     "differs": "different",
     DRAWN: "ours alone, where the paper has a picture and no number",
-    "impossible": "impossible here or not computed",
+    "not computed": "not computed, with the command that would",
+    "impossible": "impossible here",
 }
 
 
@@ -195,9 +196,11 @@ def _labelled(
     if ours is not None and printed == PICTURE:
         return "impossible", "", _file()["reasons"]["picture"]
     if ours is None:
-        for pattern, reason in part.get("impossible", {}).items():
-            if pattern == printed or fnmatchcase(", ".join(place), pattern):
-                return "impossible", "", _file()["reasons"].get(reason, reason)
+        label: Label
+        for label in ("impossible", "not computed"):
+            for pattern, reason in part.get(label, {}).items():
+                if pattern == printed or fnmatchcase(", ".join(place), pattern):
+                    return label, "", _file()["reasons"].get(reason, reason)
         return "impossible", "", NOT_HERE
     if isinstance(ours, str):
         same = "here" in part or printed == ours

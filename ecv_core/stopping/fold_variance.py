@@ -443,8 +443,7 @@ def _observed(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
     levels = np.nansum(values, axis=1) / np.maximum(present.sum(axis=1), 1)
     digits = _ROUNDING * np.abs(levels).max()
     means: Floats = levels - levels.mean()
-    sizes = chosen.sum(axis=1)
-    sets = chosen.astype(np.float64)
+    sizes, sets = chosen.sum(axis=1), chosen.astype(np.float64)
     middles = sets @ means / sizes
     squares = (sets * (means - middles[:, None]) ** 2).sum(axis=1)
     squares[squares <= digits**2] = 0.0  # equal means that only rounding keeps apart
