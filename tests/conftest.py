@@ -59,3 +59,19 @@ def programs() -> Iterator[Path]:
 def own_surroundings(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{tmp_path / 'runs.sqlite'}")
     monkeypatch.setenv("ECV_DATA_DIR", str(data_dir))
+
+
+@pytest.fixture
+def registries_as_they_were() -> Iterator[None]:
+    """Rules, metrics and splits that a test registers are known to it alone."""
+    from ecv_core.evaluation import METRICS
+    from ecv_core.evaluation.formulas import HIT_METRICS
+    from ecv_core.splits import SPLITS
+    from ecv_core.stopping import RULES
+
+    registries = (RULES, METRICS, HIT_METRICS, SPLITS)
+    before = [dict(known) for known in registries]
+    yield
+    for known, entries in zip(registries, before, strict=True):
+        known.clear()
+        known.update(entries)

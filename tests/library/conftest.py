@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 import ecv_core as ecv
-from ecv_core.evaluation import METRICS
-from ecv_core.evaluation.formulas import HIT_METRICS
-from ecv_core.splits import SPLITS
-from ecv_core.stopping import RULES
 
 
 class RangeOfTwo:
@@ -31,13 +27,8 @@ class Rising:
 
 
 @pytest.fixture(autouse=True)
-def registry_as_it_was() -> Iterator[None]:
-    registries = (RULES, METRICS, HIT_METRICS, SPLITS)
-    before = [dict(known) for known in registries]
-    yield
-    for known, entries in zip(registries, before, strict=True):
-        known.clear()
-        known.update(entries)
+def no_names_left(registries_as_they_were: None) -> None:
+    """Most tests here give names to something of their own."""
 
 
 @pytest.fixture

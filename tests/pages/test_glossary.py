@@ -1,5 +1,7 @@
 """The glossary explains every word that pages use, and pages can link to it."""
 
+from dataclasses import replace
+
 import pytest
 
 from ecv_core.evaluation import METRICS
@@ -40,6 +42,13 @@ def test_every_metric_split_and_rule_is_explained():
         assert term(split).text
     for rule in RULES:
         assert term(rule_term(rule)).text
+
+
+@pytest.mark.usefixtures("registries_as_they_were")
+def test_a_metric_of_ones_own_that_says_nothing_of_itself_has_no_entry():
+    METRICS["takings"] = replace(METRICS["ndcg"], id="takings", title="Takings", help="")
+    terms.cache_clear()
+    assert "takings" not in terms()
 
 
 def test_item_coverage_is_not_mixed_up_with_that_of_intervals():

@@ -47,6 +47,7 @@ def test_a_tracked_run_has_its_name_and_says_how_its_stop_is_checked(app, a_run)
     assert any("with full=True (--full)" in one for one in said(app))
 
 
+@pytest.mark.usefixtures("registries_as_they_were")
 def test_a_metric_of_ones_own_has_no_entry_in_the_glossary_and_needs_none(app, a_run):
     clicks = Metric("clicks", higher_is_better=True, unit="EUR")
     run = a_run(SCORES, stopped_at=4, **MINE, metric=clicks)

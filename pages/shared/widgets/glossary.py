@@ -44,7 +44,7 @@ def terms() -> dict[str, Term]:
 
 def _from_the_library() -> Iterator[Term]:
     """Metrics, splits and rules say themselves what they are."""
-    for metric in METRICS.values():
+    for metric in filter(lambda one: one.help, METRICS.values()):  # one's own may have none
         yield Term(id=metric_term(metric.id), title=metric.title, text=metric.help)
     for split in SPLITS.values():
         yield Term(id=split.id, title=f"split: {split.title}", text=split.help, chapter="folds")

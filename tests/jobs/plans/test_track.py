@@ -70,6 +70,7 @@ def scores_file(folder, test, score=0.25):
     return path
 
 
+@pytest.mark.usefixtures("registries_as_they_were")
 def test_a_broken_fold_is_named_as_it_is_told_by_a_metric_of_ones_own(ecv_command):
     named = ("--own-metric", "clicks", "--unit", "EUR")
     words = ("track", "my model", "tiny", "-k", "7", "-n", "2", *named, "--rule", "never")
