@@ -77,6 +77,7 @@ def _named(tree: ast.AST) -> Iterator[str]:
             )
 
 
+@pytest.mark.slow
 def test_no_module_outside_the_rules_names_one_but_those_that_teach_the_papers() -> None:
     found = defaultdict(set)
     for name in MODULES:

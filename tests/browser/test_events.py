@@ -67,6 +67,7 @@ def asked(tab: Page) -> list[WebSocket]:
     return sent
 
 
+@pytest.mark.slow
 def test_a_page_with_many_others_of_its_browser_open_follows_its_run(
     page: Page, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_fold_is_seen_though_the_page_asks_for_nothing_but_its_table(
     assert len(sent) == 1  # the table's part
 
 
+@pytest.mark.slow
 def test_a_tab_in_the_background_asks_for_a_fold_and_not_for_a_step(
     page: Page, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
@@ -151,6 +153,7 @@ def test_a_tab_in_the_background_asks_for_a_fold_and_not_for_a_step(
     expect(bar).to_contain_text("fold 2 of 10")
 
 
+@pytest.mark.slow
 def test_an_open_page_follows_again_after_the_server_was_away(
     browser: Browser, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
@@ -174,6 +177,7 @@ def test_an_open_page_follows_again_after_the_server_was_away(
     page.close()
 
 
+@pytest.mark.slow
 def test_where_events_do_not_come_through_a_page_still_follows_now_and_then(
     profile: BrowserContext, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:

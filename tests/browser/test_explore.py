@@ -54,6 +54,7 @@ MIDDLE_OF_A_RUN = """() => {
 """Of the highest line, which no other crosses: its place on the screen."""
 
 
+@pytest.mark.slow
 def test_a_click_on_the_line_of_a_run_plays_it(page: Page, dashboard: Dashboard) -> None:
     page.goto(f"{dashboard.url}/folds")
     expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible()

@@ -87,6 +87,7 @@ def are_moved_by_keyboard_alone(page: Page, last: str) -> None:
     assert shown_score(page) == pytest.approx(library_score(ranked(page)))
 
 
+@pytest.mark.slow
 def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: Dashboard) -> None:
     open_chapter(page, dashboard, "folds")
     page.get_by_role("button", name="Deal").click()
@@ -117,6 +118,7 @@ def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: 
     expect(page).to_have_url(re.compile("chapter=folds"))  # the arrow was the slider's
 
 
+@pytest.mark.slow
 def test_arrow_keys_turn_the_pages_but_a_slider_keeps_its_own(
     page: Page, dashboard: Dashboard
 ) -> None:
@@ -166,6 +168,7 @@ def test_the_game_is_played_to_its_end_and_on(page: Page, dashboard: Dashboard) 
     expect(page).to_have_url(re.compile("round=8"))
 
 
+@pytest.mark.slow
 def test_the_glossary_filters_while_typing_and_shows_the_term_of_the_address(
     page: Page, dashboard: Dashboard
 ) -> None:

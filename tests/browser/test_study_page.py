@@ -44,6 +44,7 @@ def moved_by_keyboard(slider: Locator) -> None:
         slider.press("ArrowRight")
 
 
+@pytest.mark.slow
 def test_a_click_on_a_cell_opens_its_run_and_back_comes_back(
     page: Page, dashboard: Dashboard
 ) -> None:

@@ -151,6 +151,7 @@ def test_a_words_link_leads_to_its_entry(tab: Page, warm: Dashboard) -> None:
     expect(opened.value.locator("#order")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_present_leaves_a_run_its_title_its_sentence_and_its_figure(
     tab: Page, warm: Dashboard, run_id: str
 ) -> None:

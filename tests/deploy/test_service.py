@@ -65,6 +65,7 @@ def test_what_the_unit_starts_says_that_it_is_ready_and_lives(tmp_path: Path) ->
             assert dashboard.wait(30) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"), [("ECV_MODE", "pubic"), ("ECV_EDITORS", "ada@example.org")]
 )

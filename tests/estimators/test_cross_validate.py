@@ -146,6 +146,7 @@ def test_groups_of_a_grouped_splitter_take_the_place_of_users():
     assert min(fold.users for fold in spread.run.record.folds) == 44  # groups are on both sides
 
 
+@pytest.mark.slow
 def test_several_jobs_find_the_same():
     one, two = (
         ecv.cross_validate(PIPELINE, *CANCER, rule=ecv.Precision(0.03), n_jobs=jobs)

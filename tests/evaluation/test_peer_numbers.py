@@ -42,6 +42,7 @@ def test_popular_reaches_the_score_of_a_correct_baseline(peer_means, fold, expec
     assert peer_means("popular", fold)["ndcg@10"] == pytest.approx(expected, abs=0.001)
 
 
+@pytest.mark.slow
 def test_implicit_mf_reaches_at_least_030_with_its_defaults(peer_means):
     scores = [peer_means("implicit-mf", fold)["ndcg@10"] for fold in (0, 1)]
     assert np.mean(scores) >= 0.30

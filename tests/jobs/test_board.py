@@ -161,7 +161,9 @@ def forgeries(run, table):
 
 
 @pytest.mark.usefixtures("read_here")
-@pytest.mark.parametrize("kind", [LISTS, RANKS, SCORED, RATED, USERS])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(LISTS, marks=pytest.mark.slow), RANKS, SCORED, RATED, USERS]
+)
 def test_honest_results_are_accepted_and_forged_ones_refused(kind, tmp_path):
     """Of each of five kinds of report: 4 honest, and 20 forged ones of one of them."""
     for seed in range(4):
@@ -191,6 +193,7 @@ def test_the_hash_of_folds_is_that_of_sorted_lines():
     assert hash_of(run) == hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
+@pytest.mark.slow
 def test_the_command_says_what_holds_and_what_is_only_claimed(tmp_path, capsys):
     run, table = made(LISTS, 0)
     path = written(tmp_path / "r.zip", run_document(run), table, hash_of(run))
@@ -206,6 +209,7 @@ def test_the_command_says_what_holds_and_what_is_only_claimed(tmp_path, capsys):
     assert "fold 0 claims ndcg@5" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_check_and_site_give_a_run_that_stopped_early_one_interval(tmp_path, capsys):
     """That of its mean, wherever the rule stops, and not the narrower one by which it stopped."""
     run, table = made(USERS, 0, k=6, full=False, rule=ecv.EFold(alpha=1.0))

@@ -173,6 +173,7 @@ def computes(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_an_error_on_a_node_is_one_sentence(store: Store, on) -> None:
     failed = run_of(store, on("local:1", compute=cannot_say))
     assert failed.state is RunState.FAILED

@@ -134,6 +134,7 @@ def test_an_error_in_a_worker_arrives_as_its_sentence(work) -> None:
     assert process.is_running()  # an error does not end the process
 
 
+@pytest.mark.slow
 def test_what_a_worker_says_and_nobody_can_read_ends_the_task(work) -> None:
     worker = work(strange)
     worker.submit(TASK, no_progress)
@@ -141,6 +142,7 @@ def test_what_a_worker_says_and_nobody_can_read_ends_the_task(work) -> None:
     assert "an error nobody expected ended this run (TypeError: StrangeError" in str(end.error)
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_read_its_task_ends_it(work, monkeypatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "here_only", quick, raising=False)
     monkeypatch.setattr(quick, "__qualname__", "here_only")
@@ -205,6 +207,7 @@ def test_several_workers_compute_at_once_and_share_the_cores(tmp_path, monkeypat
     workers.close()
 
 
+@pytest.mark.slow
 def test_of_several_workers_fewer_compute_at_once_where_memory_is_short(monkeypatch) -> None:
     monkeypatch.setattr(executors, "START_SECONDS", 0.0)
     workers = Workers(with_a_child, most=2)

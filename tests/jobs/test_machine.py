@@ -81,6 +81,7 @@ def go(folder: Path, name: str) -> None:
     (folder / f"{name}-go").touch()
 
 
+@pytest.mark.slow
 def test_folds_come_in_the_order_of_arrival(begin, tmp_path):
     for name in ("first", "second", "third", "fourth"):
         begin(name)

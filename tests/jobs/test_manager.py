@@ -193,6 +193,7 @@ def test_a_damaged_run_in_the_queue_fails_and_the_queue_goes_on(
     store.delete(bad)
 
 
+@pytest.mark.slow
 def test_a_worker_that_died_while_idle_is_replaced(store: Store, manage: Callable) -> None:
     manager = manage(compute=quick)
     wait_for(store, manager.start([SPEC]), ended)
@@ -221,6 +222,7 @@ def test_runs_of_a_program_that_is_gone_are_found_interrupted_and_resume(
     assert wait_for(store, run_id, ended).state is RunState.FINISHED
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_scores_it_would_have_had(store: Store, manage: Callable) -> None:
     """With real folds: interrupted after some, resumed by another manager."""
     spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never", no_energy=True)

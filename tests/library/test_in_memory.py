@@ -129,6 +129,7 @@ def test_a_model_keeps_nothing_of_one_fold_for_the_next():
     assert model.fits == 0
 
 
+@pytest.mark.slow
 def test_lenskits_scorer_and_its_pipeline_give_the_same(embedded, table):
     from lenskit.knn import ItemKNNScorer
     from lenskit.pipeline import topn_pipeline

@@ -60,6 +60,7 @@ def __getattr__(name: str) -> Any: ...
 """What is asked about is the notebook; the packages that the library uses are not read."""
 
 
+@pytest.mark.slow
 def test_type_checkers_know_what_is_offered(tmp_path: Path):
     (tmp_path / "stubs" / "pandas").mkdir(parents=True)
     (tmp_path / "stubs" / "pandas" / "__init__.pyi").write_text(PANDAS, encoding="utf-8")

@@ -23,6 +23,7 @@ print(torch.get_num_threads())
 """
 
 
+@pytest.mark.slow
 def test_first_fit_is_silent_and_leaves_torchs_threads_alone():
     done = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["2"]

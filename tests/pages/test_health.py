@@ -144,6 +144,7 @@ def test_what_threads_have_freed_goes_back_to_the_system(monkeypatch):
     assert held - psutil.Process().memory_info().rss > 40_000_000
 
 
+@pytest.mark.slow
 def test_lines_of_the_log_have_the_id_of_the_run_that_is_computed(store, capfd):
     loggers = [logging.getLogger(name) for name in ("ecv_core", "pages")]
     before = [(one.level, one.handlers, one.propagate) for one in loggers]

@@ -176,6 +176,7 @@ def test_the_page_of_the_run_has_its_verdict(app: AppTest, run: RunRecord) -> No
     assert "satisfies the rule Steady width" in " ".join(verdict(app)[1])
 
 
+@pytest.mark.slow
 def test_the_command_line_learns_of_it_by_ecv_rules(tmp_path: Path, code: str) -> None:
     (tmp_path / "steady_width.py").write_text(code, "utf-8")
     (tmp_path / "scores.csv").write_text("score\n" + "\n".join(map(str, SCORES)) + "\n")

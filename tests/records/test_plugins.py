@@ -137,6 +137,7 @@ def test_a_model_and_a_rule_of_an_installed_package_run_and_are_helped_with(inst
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_plugin_may_be_imported_before_the_registry_is_looked_at(installed):
     code = "import tiny_plugin; from ecv_core.models import ALGORITHMS; "
     code += "print(ALGORITHMS['last-digit'] is tiny_plugin.MODEL, list(ALGORITHMS)[-1])"

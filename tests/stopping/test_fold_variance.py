@@ -170,7 +170,9 @@ def test_all_folds_leave_nothing_open_whatever_they_say():
     assert list(found.half_widths(K, 0.95)) == [0, 0]
 
 
-@pytest.mark.parametrize(("k", "confidence"), [(10, 0.95), (5, 0.8), (3, 0.95)])
+@pytest.mark.parametrize(
+    ("k", "confidence"), [pytest.param(10, 0.95, marks=pytest.mark.slow), (5, 0.8), (3, 0.95)]
+)
 def test_all_looks_hold_at_once_where_users_explain_everything(k, confidence):
     rng = np.random.default_rng(7)
     scores = rng.standard_normal((20_000, k))

@@ -49,6 +49,7 @@ def in_clear(password: str, *said: str) -> list[str]:
     return [piece for piece in pieces(password) for text in said if piece in text]
 
 
+@pytest.mark.slow
 @given(form=FORMS, password=PASSWORDS)
 @example(form="postgresql://127.0.0.1:1/runs?user=me&password={raw}", password="ab12CD&ef34GH=1")
 @example(form="postgresql://me:{raw}@127.0.0.1:1/runs", password="ab12CD@ef34GH/ij56KL:mn78OP")

@@ -61,6 +61,7 @@ def test_the_walk_is_brute_force_on_scores_as_they_come(brute_force, k, alpha):
     same(outcome, brute_force(scores, EFold(alpha=alpha)))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     seed=st.integers(0, 999),

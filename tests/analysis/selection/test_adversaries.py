@@ -53,6 +53,7 @@ def test_permuted_labels_seldom_have_a_wrong_winner() -> None:
     assert found <= MOST_WRONG
 
 
+@pytest.mark.slow
 def test_folds_that_jump_are_found_out_though_nobody_says_that_numbers_are_random() -> None:
     # With 5 % wrong, more than 11 of 100 come once in 200; trusting users alone 25 to 35 are wrong.
     found = sum(
@@ -61,6 +62,7 @@ def test_folds_that_jump_are_found_out_though_nobody_says_that_numbers_are_rando
     assert found <= 11
 
 
+@pytest.mark.slow
 def test_equal_contenders_are_seldom_called_worse_on_new_data() -> None:
     found = [
         play(made([0.5] * 4, users=30, own=own, seed=seed), Terms(k=10), range(10)).verdict.worse

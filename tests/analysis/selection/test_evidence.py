@@ -115,7 +115,7 @@ def test_gain_is_that_of_the_difference_of_all_folds_drawn() -> None:
     [
         (10, False, np.arange(1, 10) / 10),
         (5, True, np.arange(1, 6) / 5),
-        (300, False, np.arange(1, 300) / 300),
+        pytest.param(300, False, np.arange(1, 300) / 300, marks=pytest.mark.slow),
     ],
 )
 def test_all_looks_together_have_the_error_that_is_allowed(

@@ -83,6 +83,7 @@ def test_few_folds_are_counted_over_every_order(table, alpha):
     assert found.same_winner[0] == pytest.approx(won)
 
 
+@pytest.mark.slow
 def test_many_folds_are_sampled_within_their_standard_error():
     rng = np.random.default_rng(5)
     table = rng.normal(0.3, 0.02, (3, 8)).tolist()

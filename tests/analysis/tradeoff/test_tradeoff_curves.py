@@ -143,6 +143,7 @@ def test_more_folds_than_whole_curves_can_take_are_one_sentence():
         tradeoff([system(folds=np.arange(21.0))], within_percent=2.0)
 
 
+@pytest.mark.slow
 def test_many_folds_have_a_curve_at_the_sliders_alphas_only():
     found = tradeoff(
         [system(folds=np.random.default_rng(0).normal(0.3, 0.01, 17))], within_percent=2

@@ -217,6 +217,7 @@ TIMES = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=ROWS,

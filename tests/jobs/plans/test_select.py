@@ -164,6 +164,7 @@ def test_folds_that_are_there_are_not_computed_again(store: Store) -> None:
     assert sorted(run.spec.algorithm for run in store.runs()) == ["ease", "popular"]
 
 
+@pytest.mark.slow
 def test_a_failed_fold_is_the_only_one_lost(store: Store) -> None:
     def breaks(spec: RunSpec, index: int) -> FoldResult:
         if spec.algorithm == "user-knn":
@@ -305,6 +306,7 @@ def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
     assert found[0].played.verdict == found[1].played.verdict
 
 
+@pytest.mark.slow
 def test_six_places_take_less_than_a_quarter_of_the_steps_of_one_and_few_folds_more() -> None:
     named = check_named(
         [
@@ -374,6 +376,7 @@ def test_after_each_fold_it_goes_on_by_itself_and_gives_way_to_runs_that_wait(
     assert look(store, selection_id).folds == (1, 1, 1)
 
 
+@pytest.mark.slow
 def test_in_the_background_it_is_cancelled_in_the_middle_of_a_fold_and_goes_on_when_asked(
     store: Store, manage: Callable[..., RunManager]
 ) -> None:
