@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import psutil
+
 from ecv_core.jobs.executors import Compute, Results
 from ecv_core.records.run import Energy, FoldResult, Progress
 from ecv_core.records.spec import RunSpec
@@ -58,6 +60,11 @@ def computing(fold: Callable[[RunSpec, int], FoldResult]) -> Compute:
 def quick(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
     for place in range(len(specs)):
         yield place, fold_result(index, SCORES[index])
+
+
+def niceness(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """The score is how much of a processor the worker leaves to others."""
+    yield 0, fold_result(index, float(psutil.Process().nice()))
 
 
 def sleepy(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:

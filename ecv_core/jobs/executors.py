@@ -380,7 +380,7 @@ def work(niceness: int = NICENESS) -> None:
     """In the worker: compute what standard input says, one task after the other."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    psutil.Process().nice(niceness)
+    os.nice(max(niceness - os.nice(0), 0))  # what 'nice' gave away, only root may take back
     if (program := psutil.Process().parent()) is not None:
         works_for(program)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group

@@ -110,6 +110,32 @@ def test_here_a_result_is_taken_before_the_next_is_computed() -> None:
     assert computed == [0]
 
 
+NICE = """
+import psutil
+from ecv_core.jobs.executors import Workers, unmetered
+from ecv_core.jobs.plan import FoldTask
+from ecv_core.records.run import no_progress
+from ecv_core.records.spec import RunSpec
+from tests.fake_folds import niceness
+
+print(psutil.Process().nice())
+spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+for workers in (Workers(niceness), unmetered(niceness)):
+    workers.submit(FoldTask(specs=(spec,), fold=1), no_progress)
+    print(next(workers.finished(60)).result.score)
+    workers.close()
+"""
+"""Its own niceness, a dashboard's worker's, and that of one that may be as quick as it can."""
+
+
+def test_a_worker_takes_no_more_of_the_processor_than_its_program_was_given() -> None:
+    words = ["nice", "-n", "12", sys.executable, "-c", NICE]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    program, *of_workers = map(float, done.stdout.split())
+    assert program >= 12
+    assert of_workers == [program, program]
+
+
 def test_what_is_printed_in_a_worker_is_no_answer_and_its_steps_are_told(work) -> None:
     worker = work(talkative)
     told: list[tuple[object, ...]] = []
