@@ -26,8 +26,8 @@ def best_device() -> torch.device:
 LARGE_PRODUCT = 800_000_000
 """Multiplications in a product of a step from which a processor does it in bfloat16.
 
-Below, a fold takes seconds to a few minutes, and the same seed gives the same scores on processors
-with and without such instructions. Of the catalogue's datasets amazon-apps alone is above.
+Below, a fold takes seconds to a few minutes, and processors with and without such instructions
+differ by the rounding of float32 alone. Of the catalogue's datasets amazon-apps alone is above.
 """
 
 
@@ -59,11 +59,11 @@ def _processor_has_bfloat16() -> bool:
 
 
 @contextmanager
-def one_thread(*, when: bool = True) -> Iterator[None]:
-    """Keep torch on one processor core, for work in steps so small that sharing them costs more.
+def threads(count: int, *, when: bool = True) -> Iterator[None]:
+    """Keep torch to so many threads: one for small steps, and a number for sums that they share.
 
-    Measured: a BPR epoch takes three times as long on two cores as on one, and any small step
-    many times as long when something else uses one of them: each waits for the slowest.
+    A BPR epoch takes three times as long on two cores as on one, and any small step many times as
+    long when something else uses one of them: each waits for the slowest.
     """
     import torch
 
@@ -71,7 +71,7 @@ def one_thread(*, when: bool = True) -> Iterator[None]:
         yield
         return
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
     try:
         yield
     finally:

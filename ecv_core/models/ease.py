@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Algorithm, Sharing
-from ecv_core.models.device import Rows, best_device
+from ecv_core.models.device import Rows, best_device, threads
 from ecv_core.models.neighbourhood import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
@@ -40,6 +40,7 @@ class EASE:
         progress("fit", 1, 3)
         self.solve(inputs, gram, progress)
 
+    @threads(2)  # anywhere: rounding ranks items that are nearly level, and their number decides it
     def solve(self, inputs: Rows, gram: torch.Tensor, progress: Progress = no_progress) -> None:
         """Find the weights.
 
@@ -61,8 +62,7 @@ class EASE:
             )
         del gram
         progress("fit", 2, 3)
-        # Symmetric, and LAPACK's columns are our rows: the transpose is the contiguous one, which
-        # summing rows needs to be fast.
+        # Symmetric, and LAPACK's columns are our rows: fast sums of rows need the transpose.
         weights = torch.cholesky_inverse(factor).mT.contiguous()
         del factor
         weights.div_(-weights.diagonal().clone())

@@ -11,7 +11,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.models.base import SEARCH, Algorithm, shared, with_source
-from ecv_core.models.device import Rows, best_device, one_thread
+from ecv_core.models.device import Rows, best_device, threads
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 
@@ -48,7 +48,7 @@ class NMF:
             torch.rand((factors, size), generator=random, device=device) * high
             for size in train.shape
         )
-        with one_thread():
+        with threads(1):
             for epoch in range(epochs):
                 between = partial(progress, "fit", epoch, epochs)
                 self._solve(self._users, by_user, self._items, between)

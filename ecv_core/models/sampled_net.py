@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding, logsigmoid
 
-from ecv_core.models.device import Rows, best_device, low_precision, one_thread
+from ecv_core.models.device import Rows, best_device, low_precision, threads
 from ecv_core.records.interactions import History
 
 
@@ -99,7 +99,7 @@ class SampledNet(ABC):
         total = torch.zeros((), device=self.device)
         count = 0
         self._zero()
-        with one_thread(when=self.small_steps):
+        with threads(1, when=self.small_steps):
             for loss, size in self.steps():
                 total += loss * size
                 count += size
