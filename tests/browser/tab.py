@@ -43,7 +43,8 @@ def is_expected(message: ConsoleMessage) -> bool:
     """Whether this is written on every page anyway, or while the server restarts."""
     if "disconnected from server" in message.text:
         return True
-    if "/events' failed" in message.text and "ERR_CONNECTION_REFUSED" in message.text:
+    killed = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET")  # or while its handshake goes on
+    if "/events' failed" in message.text and any(one in message.text for one in killed):
         return True
     path = urlsplit(message.location.get("url", "")).path
     return "Failed to load resource" in message.text and path.endswith(ASKED_EVERYWHERE)
