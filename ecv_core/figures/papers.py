@@ -134,7 +134,7 @@ _KINDS = {
     "same": "the same here",
     "differs": "different",
     DRAWN: "ours alone, where the paper has a picture and no number",
-    "not computed": "not computed, with the command that would",
+    "not computed": "not computed yet",
     "impossible": "impossible here",
 }
 
