@@ -189,5 +189,5 @@ def spaces_figure(recorded: Mapping[str, Any], *, dark: bool = False) -> go.Figu
         figure,
         _layout(colours, 380),
         xaxis=plain_axis(f"{score} under {first}", gridcolor=colours.grid),
-        yaxis=plain_axis(f"{score} under the other", gridcolor=colours.grid),
+        yaxis=plain_axis(f"{score} under {' or '.join(others)}", gridcolor=colours.grid),
     )

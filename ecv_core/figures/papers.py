@@ -29,7 +29,7 @@ from ecv_core.figures.words import counted, titled
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.places import SHIPPED
-from ecv_core.store.recorded import FOLDER, TUNINGS, read_configurations, recorded_runs
+from ecv_core.store.recorded import FOLDER, SPACES, TUNINGS, read_configurations, recorded_runs
 
 ALPHA = 1e-4
 """Of the paper's rule: its paper does not say which it took."""
@@ -278,11 +278,15 @@ def _splits() -> Frames:
                 if run.spec.dataset == dataset
             }
             frames[f"{dataset}, {metric}"] = pd.Series(scores).unstack()
-            ranks = frames[f"{dataset}, {metric}"].dropna().rank(ascending=False)
-            if len(ranks) < 7:  # a place among some of the paper's models is none
-                ranks = ranks[:0]
+            whole = frames[f"{dataset}, {metric}"].dropna()
+            ranks = whole[: 7 if len(whole) == 7 else 0].rank(ascending=False)  # among all or none
             frames[f"{dataset}, {metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
-    return frames | {"counts": pd.concat(counts)}
+    taus = {
+        (path.stem, ", ".join(one["splits"])): one["tau"]
+        for path in SPACES.glob("*.json")
+        for one in pd.read_json(path, typ="series")["agreements"]
+    }
+    return frames | {"counts": pd.concat(counts), "taus": pd.Series(taus).unstack()}
 
 
 def _baselines() -> Frames:
@@ -325,8 +329,7 @@ def _power() -> Frames:
     with_set: dict[str, Any] = {}
     if (path := TUNINGS / "ml-1m--bpr-mf.json").exists():
         scores = read_configurations(path)
-        cubes = scores.values.items()
-        p_values[path.stem] = {metric: paired_p_values(cube) for metric, cube in cubes}
+        p_values[path.stem] = {name: paired_p_values(one) for name, one in scores.values.items()}
         with_set = dominance(p_values[path.stem]["ndcg@10"], scores.configurations)
     tables: dict[str, dict[str, Any]] = {}
     for name, of_metrics in p_values.items():

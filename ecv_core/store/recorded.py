@@ -374,24 +374,21 @@ def read_configurations(path: Path) -> Configurations:
 
     Raises: InputError if one of them is missing or damaged.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
+    import pyarrow.parquet
 
     try:
         document = json.loads(path.read_text("utf-8"))
         spec = RunSpec.from_json(json.dumps(document["spec"]))
         entries = document["configurations"]
-        table = parquet.read_table(path.with_suffix(".parquet"))
+        table = pyarrow.parquet.read_table(path.with_suffix(".parquet"))
         fold, user = (table[column].to_numpy() for column in ("fold", "user"))
         users = np.unique(user)
         place = fold.astype(np.intp), np.searchsorted(users, user)
         values = {}
-        for metric in document.get("metrics") or [spec.metric_name]:
+        for metric in document["metrics"]:
             cube = np.full((len(entries), spec.k, len(users)), np.nan, dtype=np.float32)
             for at in range(len(entries)):
-                # Before there were several metrics, a column was a configuration.
-                column = f"{at}:{metric}" if "metrics" in document else str(at)
-                cube[at, *place] = table[column].to_numpy()
+                cube[at, *place] = table[f"{at}:{metric}"].to_numpy()
             values[metric] = cube
         return Configurations(
             spec=spec,
@@ -400,7 +397,7 @@ def read_configurations(path: Path) -> Configurations:
             folds=_of_folds(entries, "scores", spec.k),
             joules=_of_folds(entries, "joules", spec.k),
         )
-    except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
+    except (OSError, KeyError, ValueError, TypeError, IndexError, pyarrow.ArrowException) as error:
         raise InputError(
             f"the recorded configurations {path.name} cannot be read ({type(error).__name__}); "
             "restore the two files from the project"
