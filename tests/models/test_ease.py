@@ -37,14 +37,21 @@ def test_agrees_with_one_regression_per_item(monkeypatch, cheaper, regularizatio
     np.testing.assert_allclose(scores, regressed(dense, regularization), rtol=1e-3, atol=1e-4)
 
 
+@pytest.fixture
+def threads_as_they_were():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("threads_as_they_were")
 def test_scores_are_the_same_to_the_last_bit_on_any_number_of_cores():
     dense = (np.random.default_rng(0).random((800, 500)) < 0.05).astype(np.float32)
-    before, found = torch.get_num_threads(), []
+    found = []
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
         found.append(scores_of(dense))
         assert torch.get_num_threads() == threads
-    torch.set_num_threads(before)
     assert (found[0] == found[1]).all()
     assert (found[0] == found[2]).all()
 
