@@ -27,6 +27,7 @@ from ecv_core.figures.baselines import (
 )
 from ecv_core.figures.words import algorithm_title, counted
 from ecv_core.models import computed_here
+from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import Task
 from ecv_core.store.listing import ListedRun
@@ -176,8 +177,7 @@ def spread(dataset: str, entries: Sequence[Entry]) -> None:
     )
 
 
-_BAYESIAN = ("bayesian-mf", "bayesian-svd++", "bayesian-time-svd++-flipped")
-_LEARNT = ("bayesian-mf", "sgd-mf")
+_BAYESIAN = [one.id for one in BAYESIAN]
 _DIMENSION = {"ml-100k": 16}
 """Of the steps shown; elsewhere 32."""
 
@@ -202,7 +202,7 @@ def curves(dataset: str) -> None:
         (
             "Gibbs sampling or SGD",
             "dimension",
-            dimension_frame(runs, _LEARNT),
+            dimension_frame(runs, ("bayesian-mf", "sgd-mf")),
             "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient descent "
             "with the paper's settings.",
         ),
