@@ -329,8 +329,7 @@ def _power() -> Frames:
     with_set: dict[str, Any] = {}
     if (path := TUNINGS / "ml-1m--bpr-mf.json").exists():
         scores = read_configurations(path)
-        p_values[path.stem] = {name: paired_p_values(one) for name, one in scores.values.items()}
-        with_set = dominance(p_values[path.stem]["ndcg@10"], scores.configurations)
+        with_set = dominance(paired_p_values(scores.values["ndcg@10"]), scores.configurations)
     tables: dict[str, dict[str, Any]] = {}
     for name, of_metrics in p_values.items():
         curves = {metric: expected_curve(found) for metric, found in of_metrics.items()}
