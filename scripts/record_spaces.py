@@ -99,9 +99,15 @@ def table(folder: Path, dataset: str, split: str, users: int) -> Scores:
     return found.reshape(-1, 1, users)
 
 
+def means_of(scores: Scores) -> NDArray[np.float64]:
+    """Of every configuration, over the users who have a score; shape (configurations,)."""
+    means: NDArray[np.float64] = np.nanmean(scores[:, 0], axis=1, dtype=float)
+    return means
+
+
 def agreements(tables: Mapping[str, Scores]) -> list[dict[str, Any]]:
     """How alike every two splits rank configurations, as the file has it."""
-    means = {split: np.nanmean(one[:, 0], axis=1, dtype=float) for split, one in tables.items()}
+    means = {split: means_of(one) for split, one in tables.items()}
     drawn = resampled_scores(list(tables.values()), resamples=DRAWS)
     signs = dict(zip(tables, (pair_signs(one.T) for one in drawn), strict=True))
     found = []
@@ -136,10 +142,7 @@ def write(folder: Path, dataset: str) -> None:
             for name, params in fits()
             for epochs in EPOCHS
         ],
-        "scores": {
-            split: np.nanmean(one[:, 0], axis=1, dtype=float).round(6).tolist()
-            for split, one in tables.items()
-        },
+        "scores": {split: means_of(one).round(6).tolist() for split, one in tables.items()},
         "agreements": agree,
     }
     for one in agree:

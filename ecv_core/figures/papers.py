@@ -278,8 +278,9 @@ def _splits() -> Frames:
                 if run.spec.dataset == dataset
             }
             frames[f"{dataset}, {metric}"] = pd.Series(scores).unstack()
-            whole = frames[f"{dataset}, {metric}"].dropna()
-            ranks = whole[: 7 if len(whole) == 7 else 0].rank(ascending=False)  # among all or none
+            ranks = frames[f"{dataset}, {metric}"].dropna().rank(ascending=False)
+            if len(ranks) < 7:  # a place among some of the paper's models is none
+                ranks = ranks[:0]
             frames[f"{dataset}, {metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
     taus = {
         (path.stem, ", ".join(one["splits"])): one["tau"]
