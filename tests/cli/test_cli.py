@@ -73,7 +73,8 @@ def test_a_runs_json_is_the_contracts(tmp_path: Path, capsys: pytest.CaptureFixt
         "idle_joules",
         "memory_basis",
     }
-    assert 0 <= first["energy"]["other_work"] <= 1
+    others = [fold["energy"]["other_work"] for fold in document["folds"]]
+    assert all(0 <= share <= 1 for share in others if share is not None)  # null: too short to tell
     assert first["seconds"]["processor"] > 0
     assert first["metrics"]["ndcg@10"] == first["score"]
     kept = open_store().run(document["run_id"])
