@@ -86,6 +86,11 @@ def open_from_bar(page: Page, name: str) -> None:
     bar.get_by_text(name, exact=True).click()
 
 
+def headed(tab: Page, title: str) -> None:
+    """Wait until the page with this title is there."""
+    expect(tab.get_by_role("heading", level=1)).to_have_text(title, timeout=PATIENCE)
+
+
 def drawn(page: Page) -> None:
     """Wait until every figure in sight is drawn, and what is drawn is on the screen."""
     page.wait_for_function(

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, WebSocket, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    WebSocket,
+    WebSocketRoute,
+    expect,
+)
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
+from pages.shared.live.events import SERVER
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import watched_tab
+from tests.browser.tab import headed, open_from_bar, watched_tab
 from tests.fake_folds import fold_result
 
 pytestmark = pytest.mark.browser
@@ -188,6 +198,54 @@ def test_where_events_do_not_come_through_a_page_still_follows_now_and_then(
         store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
         store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
         expect(after(tab, 2)).to_be_visible()
+
+
+def test_a_step_to_another_page_is_not_lost_when_this_one_has_just_changed(
+    profile: BrowserContext, dashboard: Dashboard, run_id: str
+) -> None:
+    """Streamlit takes what a page asks for between a step and the other page for a step back."""
+    shown: dict[WebSocketRoute, list[str]] = {}
+    drawn_anew = False
+
+    def tell(news: str) -> None:
+        for socket, parts in shown.items():
+            socket.send(json.dumps(dict.fromkeys(parts, news) if news else {}))
+
+    def told(socket: WebSocketRoute) -> None:
+        def parts(said: str | bytes) -> None:
+            shown[socket] = [topic for topic in topics(str(said)) if topic != SERVER]
+
+        socket.on_message(parts)
+        socket.on_close(lambda *_: shown.pop(socket, None))
+
+    def asked(payload: str | bytes) -> None:  # one change for each step, as soon as it was asked
+        nonlocal drawn_anew
+        drawn_anew = b"changed" in bytes(payload)
+        tell("" if drawn_anew else f"{10**12} another")
+
+    def there(title: str) -> None:
+        headed(tab, title)
+        end = time.monotonic() + 30
+        while not drawn_anew:
+            assert time.monotonic() < end, "the page was not drawn anew"
+            tab.wait_for_timeout(50)
+        headed(tab, title)
+
+    with watched_tab(profile) as tab:
+        tab.route_web_socket(re.compile("/events$"), told)
+        tab.on("websocket", lambda socket: socket.on("framesent", asked))
+        tab.goto(f"{dashboard.url}/runs")
+        headed(tab, "Runs")
+        for _ in range(2):
+            open_from_bar(tab, "Learn")
+            there("Why hide part of the data?")
+            tab.go_back()
+            there("Runs")
+            open_from_bar(tab, "Replay")
+            there("Replay: see why it stopped")
+            tab.go_back()
+            there("Runs")
+        assert tab.url == f"{dashboard.url}/runs"
 
 
 def topics(said: str) -> list[str]:

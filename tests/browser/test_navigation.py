@@ -6,13 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import open_from_bar
+from tests.browser.tab import headed, open_from_bar
 
 pytestmark = pytest.mark.browser
-
-
-def headed(tab: Page, title: str) -> None:
-    expect(tab.get_by_role("heading", level=1)).to_have_text(title, timeout=60_000)
 
 
 def test_back_goes_one_page_at_a_time(tab: Page, warm: Dashboard) -> None:

@@ -65,13 +65,15 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     Args: titles: view -> the page's title in it; the first view is the usual one.
     Returns: the chosen view, and room for more beside the title.
     """
+    views = list(titles)
     label_from_link(VIEW, {one: one for one in titles}, strict=True)
+    if st.session_state.get(VIEW, views[0]) not in views:
+        del st.session_state[VIEW]  # of the page before; the address would have it, as a step back
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         title = st.container(width="content")
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            views = list(titles)
             picked = st.segmented_control(
                 "View",
                 views,

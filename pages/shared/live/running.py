@@ -17,7 +17,7 @@ from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
 from pages.shared.live.state import escaped, manager, store
-from pages.shared.live.watch import follow, follow_server, shared, watch
+from pages.shared.live.watch import PAGE, follow, follow_server, shared, watch
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import STATES
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
     from streamlit.navigation.page import StreamlitPage
 
-_WATCHED, _PAGE, _ARRIVED = "watched-run", "page-shown", "page-arrived"
+_WATCHED, _ARRIVED = "watched-run", "page-arrived"
 _KEPT = "kept-bar"
 """The run whose bar stays though it is over, so that nothing on its own page moves up."""
 _LISTED = 8
@@ -49,8 +49,8 @@ def running_bar(page: StreamlitPage) -> None:
     """
     place = st.container(key="bar-place")
     state = st.session_state
-    state[_ARRIVED] = state.get(_PAGE) != page.url_path
-    state[_PAGE] = page.url_path
+    state[_ARRIVED] = state.get(PAGE) != page.url_path
+    state[PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
         if watch().page_begins():
@@ -108,7 +108,7 @@ def _bar(name: str) -> None:
                 query_params={"run": run.group or run.run_id},
             )
         # On its own page only, which Run becomes: so that none is beside another's buttons.
-        own = shown in (run.run_id, run.group, None) and st.session_state[_PAGE] == "run"
+        own = shown in (run.run_id, run.group, None) and st.session_state[PAGE] == "run"
         if own and _mine(run):
             asked = store().cancel_requested(run.run_id)  # its owner does it, in a moment or later
             if st.button(

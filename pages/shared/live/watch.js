@@ -1,15 +1,20 @@
 // Has a part of the page drawn anew when what it shows has changed. All parts of a tab share one
 // WebSocket, on which the server tells versions of what they show, and what all who watch are shown
-// alike, which components take by shared.js; see events.py.
+// alike, which components take by shared.js; see events.py. Nothing is asked for while a page is
+// drawn, or between a step to another page and that page: Streamlit makes one of what is asked for
+// at once, by the newest wish, and the step would be lost.
 const PATIENCE = 4000; // milliseconds for a part to be drawn anew, before it is asked for again
 const FIRST_WAIT = 500; // until the next try to connect
 const LONGEST_WAIT = 30_000;
+const SOON = 50; // until it is looked again whether the page is drawn
 
 const newEvents = () => {
   const parts = new Map(); // its element -> what it shows, and how to ask for it anew
   const told = new Map(); // topic -> "moment version", as the server said last
   let asked; // the element of the part that is waited for
   let patience;
+  let later;
+  let leaving; // the path of the page whose link to another was pressed
   let socket;
   let said = "";
   let wait = FIRST_WAIT;
@@ -20,12 +25,22 @@ const newEvents = () => {
       const [moment, newest] = (told.get(topic) ?? "").split(" ");
       return Number(moment) > data.moment && newest !== version;
     });
+  const isOf = (pathname, { data: { path } }) =>
+    path ? pathname.replace(/\/$/, "").endsWith(`/${path}`) : pathname.endsWith("/");
   // One after the other: of what is asked for at once, Streamlit draws one part only.
   const look = () => {
-    if (asked) return;
-    const old = [...parts].filter(([element, part]) => element.isConnected && outdated(part));
+    const { pathname } = window.location;
+    if (asked || leaving === pathname) return;
+    const old = [...parts].filter(
+      ([element, part]) => element.isConnected && isOf(pathname, part) && outdated(part),
+    );
     const [element, part] = old.find(([, { data }]) => data.page) ?? old.at(-1) ?? [];
+    clearTimeout(later);
     if (!element) return;
+    if (document.querySelector("[data-test-script-state=running]")) {
+      later = setTimeout(look, SOON);
+      return;
+    }
     asked = element;
     patience = setTimeout(answered, PATIENCE, element);
     part.ask();
@@ -84,6 +99,17 @@ const newEvents = () => {
       if (parts.size && !socket) (server?.ok ? connect : again)();
     }, wait * (0.5 + Math.random() / 2));
   };
+  const pressed = ({ target }) => {
+    const href = target.closest("a[href]")?.getAttribute("href");
+    const { pathname } = window.location;
+    if (!href || new URL(href, window.location).pathname === pathname) return;
+    leaving = pathname;
+    setTimeout(() => {
+      leaving = undefined;
+      look();
+    }, PATIENCE);
+  };
+  document.addEventListener("click", pressed, { capture: true });
   document.addEventListener("visibilitychange", look);
   return {
     follow(element, part) {

@@ -20,6 +20,8 @@ from pages.shared.widgets.component import component
 
 _listener = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
 
+PAGE = "page-shown"
+"""In the session's state: the path of the page that is drawn, empty for the first one."""
 _drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
 _tokens: ContextVar[list[str] | None] = ContextVar("tokens", default=None)
 """Of the contents in the part of a page that is drawn now."""
@@ -120,13 +122,8 @@ def _listen(
     tokens: Sequence[str] = (),
     page: bool = False,
 ) -> None:
-    data = {
-        "moment": moment,
-        "versions": dict(versions),
-        "often": list(often),
-        "tokens": list(tokens),
-        "page": page,
-    }
+    shown = {"versions": dict(versions), "often": list(often), "tokens": list(tokens)}
+    data = {**shown, "moment": moment, "page": page, "path": st.session_state.get(PAGE, "")}
     with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
         _listener(key=f"listens-{key}", data=data, on_changed_change=lambda: None)
 
