@@ -3,8 +3,11 @@
 import json
 import re
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ecv_core import cli
@@ -14,6 +17,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
+from ecv_core.cli import plan_commands
 from ecv_core.dataset.ready import prepared
 from ecv_core.figures.papers import (
     _OURS,
@@ -25,10 +29,14 @@ from ecv_core.figures.papers import (
     reproduced,
     tables,
 )
+from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.places import SHIPPED
+from ecv_core.records.run import UserScores
 from ecv_core.splits import SPLITS, fold_parts, split
 from ecv_core.store.recorded import FOLDER, recorded_runs
+from scripts import record_spaces
+from tests.fake_folds import fold_result
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 FILE = tomllib.loads((SHIPPED / "papers.toml").read_text("utf-8"))
@@ -81,6 +89,51 @@ def test_what_is_not_computed_says_the_command_that_computes_it_and_how_long_it_
         assert could == (one.label == "not computed")
         if could:
             assert re.search("minutes|hours|a day|two weeks", one.why)
+
+
+@pytest.fixture
+def commands(cells):
+    """Program -> its words, of what is not computed."""
+    whys = {one.why for one in cells.values() if one.label == "not computed"}
+    found = [re.search("`python -m ([^`]*)`", why)[1].split() for why in whys]
+    return {program: words for program, *words in found}
+
+
+def test_two_commands_compute_what_is_not_computed(commands):
+    assert set(commands) == {"ecv_core", "scripts.record_spaces"}
+
+
+def test_the_papers_grid_begins_as_it_is_said(commands, monkeypatch, capsys):
+    def begun(store, plan, **how):
+        raise InputError(f"{plan.spec.k} folds of {plan.budget}")
+
+    monkeypatch.setattr(plan_commands, "tune", begun)
+    assert cli.main(commands["ecv_core"]) == 2
+    assert "error: 10 folds of 3150" in capsys.readouterr().err  # table 2 of Anelli et al. (2021)
+
+
+def test_the_fits_on_dunnhumby_begin_as_it_is_said(commands, monkeypatch, tmp_path):
+    one = UserScores(users=np.arange(3), metrics=("ndcg@10",), values=np.zeros((3, 1)))
+    configurations = []
+    data, files = tmp_path / "data", tmp_path / "files"
+    data.mkdir()
+    rows = [f"{user},{item},{86_400 * item}\n" for user in range(9) for item in range(12)]
+    (data / "dunnhumby.csv").write_text("user_id,item_id,timestamp\n" + "".join(rows))
+    monkeypatch.setenv("ECV_DATA_DIR", str(data))
+
+    def no_fit(specs, fold):
+        configurations.extend(specs)
+        return enumerate(replace(fold_result(fold, 0.0), user_scores=one) for _ in specs)
+
+    words = [
+        str(files) if word == "FOLDER" else word for word in commands["scripts.record_spaces"]
+    ]
+    monkeypatch.setattr(record_spaces, "run_shared_fold", no_fit)
+    monkeypatch.setattr(record_spaces, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr("sys.argv", ["record_spaces", *words])
+    record_spaces.main()
+    assert len(list(files.iterdir())) == 138
+    assert len(configurations) == 3 * 230  # of the paper, under each of its splits
 
 
 def test_every_reason_of_the_file_is_used(cells):
