@@ -125,9 +125,7 @@ def test_the_fits_on_dunnhumby_begin_as_it_is_said(commands, monkeypatch, tmp_pa
         configurations.extend(specs)
         return enumerate(replace(fold_result(fold, 0.0), user_scores=one) for _ in specs)
 
-    words = [
-        str(files) if word == "FOLDER" else word for word in commands["scripts.record_spaces"]
-    ]
+    words = [str(files) if word == "FOLDER" else word for word in commands["scripts.record_spaces"]]
     monkeypatch.setattr(record_spaces, "run_shared_fold", no_fit)
     monkeypatch.setattr(record_spaces, "ProcessPoolExecutor", ThreadPoolExecutor)
     monkeypatch.setattr("sys.argv", ["record_spaces", *words])

@@ -14,6 +14,7 @@ const newEvents = () => {
   let asked; // the element of the part that is waited for
   let patience;
   let later;
+  let looks = 0; // at a page that is drawn
   let leaving; // the path of the page whose link to another was pressed
   let socket;
   let said = "";
@@ -37,10 +38,12 @@ const newEvents = () => {
     const [element, part] = old.find(([, { data }]) => data.page) ?? old.at(-1) ?? [];
     clearTimeout(later);
     if (!element) return;
-    if (document.querySelector("[data-test-script-state=running]")) {
+    const drawn = document.querySelector("[data-test-script-state=running]");
+    if (drawn && (looks += 1) < PATIENCE / SOON) {
       later = setTimeout(look, SOON);
       return;
     }
+    looks = 0;
     asked = element;
     patience = setTimeout(answered, PATIENCE, element);
     part.ask();
