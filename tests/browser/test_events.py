@@ -17,6 +17,7 @@ from playwright.sync_api import (
     WebSocketRoute,
     expect,
 )
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
@@ -205,37 +206,48 @@ def test_a_step_to_another_page_is_not_lost_when_this_one_has_just_changed(
 ) -> None:
     """Streamlit takes what a page asks for between a step and the other page for a step back."""
     shown: dict[WebSocketRoute, list[str]] = {}
-    drawn_anew = False
+    news = ""  # one change for each step, from when it is asked until it is asked for that
+    answered = False
 
-    def tell(news: str) -> None:
+    def tell() -> None:
         for socket, parts in shown.items():
             socket.send(json.dumps(dict.fromkeys(parts, news) if news else {}))
 
     def told(socket: WebSocketRoute) -> None:
         def parts(said: str | bytes) -> None:
             shown[socket] = [topic for topic in topics(str(said)) if topic != SERVER]
+            tell()
 
         socket.on_message(parts)
         socket.on_close(lambda *_: shown.pop(socket, None))
 
-    def asked(payload: str | bytes) -> None:  # one change for each step, as soon as it was asked
-        nonlocal drawn_anew
-        drawn_anew = b"changed" in bytes(payload)
-        tell("" if drawn_anew else f"{10**12} another")
+    def asked(payload: str | bytes) -> None:
+        nonlocal news, answered
+        news, answered = "" if b"changed" in bytes(payload) else f"{10**12} another", False
+        tell()
+
+    def heard(payload: str | bytes) -> None:
+        nonlocal answered
+        answered |= ForwardMsg.FromString(bytes(payload)).WhichOneof("type") == "script_finished"
+
+    def listen(socket: WebSocket) -> None:
+        if socket.url.endswith("/_stcore/stream"):
+            socket.on("framesent", asked)
+            socket.on("framereceived", heard)
 
     def there(title: str) -> None:
         headed(tab, title)
-        end = time.monotonic() + 30
-        while not drawn_anew:
+        end = time.monotonic() + 60
+        while news or not answered:
             assert time.monotonic() < end, "the page was not drawn anew"
             tab.wait_for_timeout(50)
         headed(tab, title)
 
     with watched_tab(profile) as tab:
         tab.route_web_socket(re.compile("/events$"), told)
-        tab.on("websocket", lambda socket: socket.on("framesent", asked))
+        tab.on("websocket", listen)
         tab.goto(f"{dashboard.url}/runs")
-        headed(tab, "Runs")
+        there("Runs")
         for _ in range(2):
             open_from_bar(tab, "Learn")
             there("Why hide part of the data?")
