@@ -68,7 +68,7 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     views = list(titles)
     label_from_link(VIEW, {one: one for one in titles}, strict=True)
     if st.session_state.get(VIEW, views[0]) not in views:
-        del st.session_state[VIEW]  # of the page before; the address would have it, as a step back
+        del st.session_state[VIEW]  # of the page before; Streamlit would write it into the address
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):

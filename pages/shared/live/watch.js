@@ -38,8 +38,9 @@ const newEvents = () => {
     const [element, part] = old.find(([, { data }]) => data.page) ?? old.at(-1) ?? [];
     clearTimeout(later);
     if (!element) return;
-    const drawn = document.querySelector("[data-test-script-state=running]");
-    if (drawn && (looks += 1) < PATIENCE / SOON) {
+    // Streamlit has no other sign of it; without this one it is asked at once, as before.
+    const drawing = document.querySelector("[data-test-script-state=running]");
+    if (drawing && (looks += 1) < PATIENCE / SOON) {
       later = setTimeout(look, SOON);
       return;
     }
