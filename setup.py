@@ -13,7 +13,7 @@ from setuptools import find_namespace_packages, find_packages, setup
 DATA = Path("data")
 LEFT_OUT = [
     DATA / "recorded" / name
-    for name in ("tunings", "unstable", "sampled/protocols", "sampled/splits/users")
+    for name in ("tunings", "unstable", "more", "sampled/protocols", "sampled/splits/users")
 ]
 SHIPPED = ["catalogue.toml", "papers.toml"]
 SHIPPED += [

@@ -41,10 +41,12 @@ def main() -> None:
     arrays = {}
     for rule_id, of_runs in curves.items():
         for name in names:
-            arrays[f"{rule_id}/{name}"] = np.stack([getattr(one, name) for one in of_runs])
+            kind = np.float64 if name == "settings" else np.float32  # settings are looked up
+            columns = [getattr(one, name) for one in of_runs]
+            arrays[f"{rule_id}/{name}"] = np.stack(columns).astype(kind)
         for name in of_runs[0].standard_errors:
             errors = [one.standard_errors[name] for one in of_runs]
-            arrays[f"{rule_id}/{ERRORS}{name}"] = np.stack(errors)
+            arrays[f"{rule_id}/{ERRORS}{name}"] = np.stack(errors).astype(np.float32)
     np.savez_compressed(CURVES, runs=np.array([key_of(one) for one in systems]), **arrays)
     size = CURVES.stat().st_size
     sys.stdout.write(f"{len(runs)} recorded runs, {', '.join(curves)}: {size:,} bytes\n")

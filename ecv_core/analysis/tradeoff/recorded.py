@@ -17,7 +17,8 @@ from ecv_core.records.run import Scores
 from ecv_core.store.recorded import FOLDER
 
 CURVES = FOLDER / "curves.npz"
-"""`scripts/record_curves.py` wrote it: per rule and field an array, a row per run of `runs`."""
+"""`scripts/record_curves.py` wrote it: per rule and field an array, a row per run of `runs`, in
+32 bits but for the settings."""
 WITHIN_PERCENT = 2.0
 """The difference that a study counts as close enough."""
 ERRORS = "standard_errors."
@@ -63,5 +64,5 @@ def _stored() -> tuple[Mapping[str, int], Mapping[str, dict[str, NDArray[np.floa
         for name in file.files:
             rule, _, field = name.partition("/")
             if field:
-                found.setdefault(rule, {})[field] = file[name]
+                found.setdefault(rule, {})[field] = file[name].astype(np.float64)
     return places, found

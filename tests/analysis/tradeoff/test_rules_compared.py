@@ -232,4 +232,4 @@ def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
                 if field.name == "standard_errors":
                     assert now.keys() == then.keys()
                     now, then = list(now.values()), list(then.values())
-                np.testing.assert_allclose(then, now, atol=1e-9)
+                np.testing.assert_allclose(then, now, rtol=1e-6, atol=1e-9)
