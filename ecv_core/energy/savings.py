@@ -43,9 +43,8 @@ class EnergyFacts:
     """Of all cores and all folds that ran, see `processor_costs`; None where no fold says."""
     processor_assumed: int
     """Folds that do not say it, and are taken to cost as those that do."""
-    saved_processor_seconds: float | None
-    """As `saved_joules`; None too where no fold says; likewise the next."""
     saved_processor_percent: float | None
+    """As `saved_percent`; None too where no fold says."""
     gpu_seconds: float | None
     """As `Energy.gpu_seconds`, of all folds that ran; None where some fold does not say."""
     source: str
@@ -90,7 +89,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     saved, _, percent = _saved(joules, k, stopped_at)
     _, least, _ = _saved(lows, k, stopped_at)
     _, most, _ = _saved(highs, k, stopped_at)
-    seconds, _, processor_percent = _saved(processor, k, stopped_at)
+    _, _, processor_percent = _saved(processor, k, stopped_at)
     sources = {fold.energy.source for fold in folds}
     return EnergyFacts(
         joules=sum(joules),
@@ -103,7 +102,6 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         saved_percent=percent,
         processor_seconds=sum(processor) if processor else None,
         processor_assumed=sum(fold.processor_seconds is None for fold in folds),
-        saved_processor_seconds=seconds,
         saved_processor_percent=processor_percent,
         gpu_seconds=sum(gpu) if len(gpu) == len(folds) > 0 else None,
         source=one_source(sources),

@@ -76,7 +76,7 @@ def test_the_stop_saves_processor_time_as_it_does_joules():
     ]
     facts = energy_facts(known, 6, 3)
     assert facts.processor_seconds == 15
-    assert facts.saved_processor_seconds == 9  # three folds at the mean of the others, 3 s
+    # three folds at the mean of the others, 3 s
     assert facts.saved_processor_percent == pytest.approx(100 * 9 / 24)
     assert [one.processor_seconds for one in tallies(known, 6)] == [0, 9, 11, 15, 18, 21, 24]
 
@@ -85,7 +85,7 @@ def test_a_fold_without_processor_seconds_is_taken_to_cost_as_those_with_them():
     first = replace(FOLDS[0], processor_seconds=7.0)  # as of recorded runs: one on an idle machine
     facts = energy_facts([first, *FOLDS[1:]], 5, 3)
     assert (facts.processor_seconds, facts.processor_assumed) == (21, 2)
-    assert (facts.saved_processor_seconds, facts.saved_processor_percent) == (14, 40)
+    assert facts.saved_processor_percent == 40  # 14 of 35 s
     none = energy_facts(FOLDS, 5, 3)
     assert (none.processor_seconds, none.saved_processor_percent) == (None, None)
 

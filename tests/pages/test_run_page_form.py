@@ -29,9 +29,11 @@ def test_one_click_starts_item_knn_on_synthetic_and_puts_the_run_into_the_addres
     assert app.title[0].value == "ItemKNN on Synthetic"
 
 
-def test_the_dataset_shows_its_size_and_density(app):
+def test_the_dataset_shows_its_size_and_density_and_says_what_it_is(app):
     app.run()
-    line = next(one.value for one in app.markdown if "density" in one.value)
+    shown = next(one for one in app.markdown if "density" in one.value)
+    line = shown.value
+    assert "the size and density of MovieLens 100K" in shown.help
     assert "**943** users" in line
     assert "**1,360** items" in line
     assert "**101,325** interactions" in line

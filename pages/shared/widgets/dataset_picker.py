@@ -108,7 +108,7 @@ def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
     )
     if users and items and count:
         facts.append(f"density **{100 * count / (users * items):.2f}\u00a0%**")
-    st.markdown(" · ".join([*facts, place]))
+    st.markdown(" · ".join([*facts, place]), help=escaped(entry.description))
 
 
 def _offer_download(entry: DatasetEntry) -> None:
