@@ -12,7 +12,6 @@ from statistics import fmean
 from ecv_core import models
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Interval, RunRecord
-from ecv_core.records.spec import Task
 from ecv_core.stopping import mean_interval, within
 from ecv_core.store.document import command_for
 from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
@@ -140,22 +139,17 @@ def _interval(run: RunRecord) -> Interval | None:
     return mean_interval(scores, 0.95)
 
 
-def own_entries(dataset: str, runs: Sequence[RunRecord], *, by: str) -> list[Entry]:
-    """The runs of this dataset that predict ratings, best first."""
-    fit = [
-        run
-        for run in runs
-        if run.spec.dataset == dataset
-        and run.spec.task is Task.RATINGS
-        and run.spec.metric == "rmse"
-        and run.folds
-    ]
-    return sorted((entry_of(run, by=by) for run in fit), key=lambda one: one.rmse)
-
-
 def recorded(dataset: str) -> list[RunRecord]:
     """The recorded runs of this dataset that predict ratings."""
     return [run for run in recorded_runs(RATINGS) if run.spec.dataset == dataset]
+
+
+def recorded_entries(dataset: str) -> list[Entry]:
+    """Those of each algorithm with the most folds, best first: of fewer the best may be by luck."""
+    runs = sorted(recorded(dataset), key=lambda run: len(run.folds))
+    most = {run.spec.algorithm: len(run.folds) for run in runs}  # the last of each stays
+    whole = (run for run in runs if len(run.folds) == most[run.spec.algorithm])
+    return sorted((entry_of(run, by="here") for run in whole), key=lambda one: one.rmse)
 
 
 def passed(rmse: float, entries: Sequence[Entry]) -> list[Entry]:

@@ -11,11 +11,11 @@ from ecv_core.analysis.baselines import (
     NINETY_TEN,
     Entry,
     entry_of,
-    own_entries,
     passed,
     published,
     published_datasets,
     recorded,
+    recorded_entries,
     set_ups,
 )
 from ecv_core.figures.baselines import (
@@ -50,7 +50,7 @@ def choose_dataset() -> str:
 
 def entries_of(dataset: str) -> list[Entry]:
     """Published ones, recorded ones, and the user's newest run of each algorithm."""
-    entries = [*published(dataset).entries, *own_entries(dataset, recorded(dataset), by="here")]
+    entries = [*published(dataset).entries, *recorded_entries(dataset)]
     newest_first = [row for row in run_list().rows() if _fits(row, dataset)]
     own = {row.spec.algorithm: row.run_id for row in reversed(newest_first)}
     entries += [entry_of(store().run(run_id), by="yours") for run_id in own.values()]
@@ -151,7 +151,8 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
         notes.append(
             "Ours: ten random folds, one held out at a time; bars are 95 % intervals, of the mean "
             "(Student's t), and where some folds ran, of where the mean of all ten is. The table "
-            "has the command that repeats each. Of your runs, the newest of each algorithm is here."
+            "has the command that repeats each. Here are the runs of each algorithm with the most "
+            "folds, and of yours the newest."
         )
     if few:
         notes.append(f"{counted(len(few), 'run')} here have fewer than ten folds: see the table.")

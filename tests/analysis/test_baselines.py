@@ -11,11 +11,11 @@ from ecv_core.analysis.baselines import (
     NINETY_TEN,
     Entry,
     entry_of,
-    own_entries,
     passed,
     published,
     published_datasets,
     recorded,
+    recorded_entries,
     set_ups,
 )
 from ecv_core.figures.baselines import board_figure, board_frame, dimension_frame, steps_frame
@@ -102,10 +102,15 @@ def test_a_run_on_the_board_keeps_its_command_its_interval_and_what_was_changed(
     assert changed.interval is None
 
 
-def test_only_runs_of_the_dataset_that_predict_ratings_are_on_its_board(a_rating_run):
-    runs = [a_rating_run([0.9]), a_rating_run([0.8], metric="mae")]
-    assert [one.rmse for one in own_entries("synthetic", runs, by="yours")] == [0.9]
-    assert own_entries("ml-1m", runs, by="yours") == []
+def test_the_board_has_of_each_algorithm_the_runs_with_the_most_folds(a_rating_run, monkeypatch):
+    runs = [
+        a_rating_run([0.8], params={"item_damping": 9.0}),
+        a_rating_run([0.9, 0.92]),
+        a_rating_run([0.94, 0.94], params={"user_damping": 9.0}),
+        a_rating_run([0.7], algorithm="bayesian-mf"),
+    ]
+    monkeypatch.setattr("ecv_core.analysis.baselines.recorded", {"synthetic": runs}.__getitem__)
+    assert [one.rmse for one in recorded_entries("synthetic")] == [0.7, 0.91, 0.94]
 
 
 def test_frames_have_a_row_per_result_dimension_and_step(a_rating_run):

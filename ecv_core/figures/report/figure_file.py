@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from ecv_core.analysis.baselines import own_entries, published, published_datasets, recorded
+from ecv_core.analysis.baselines import published, published_datasets, recorded, recorded_entries
 from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
@@ -138,7 +138,7 @@ def _curves(name: str, kind: str) -> Make:
     if kind == "board":
         if name not in (known := published_datasets()):
             raise UnknownName("dataset with published results", name, known)
-        entries = [*published(name).entries, *own_entries(name, recorded(name), by="here")]
+        entries = [*published(name).entries, *recorded_entries(name)]
         return lambda: board_figure(board_frame(entries))
     if kind == "spaces":
         if name not in (known := [path.stem for path in sorted(SPACES.glob("*.json"))]):

@@ -122,8 +122,14 @@ def _listen(
     tokens: Sequence[str] = (),
     page: bool = False,
 ) -> None:
-    shown = {"versions": dict(versions), "often": list(often), "tokens": list(tokens)}
-    data = {**shown, "moment": moment, "page": page, "path": st.session_state.get(PAGE, "")}
+    data = {
+        "moment": moment,
+        "versions": dict(versions),
+        "often": list(often),
+        "tokens": list(tokens),
+        "page": page,
+        "path": st.session_state.get(PAGE, ""),
+    }
     with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
         _listener(key=f"listens-{key}", data=data, on_changed_change=lambda: None)
 
