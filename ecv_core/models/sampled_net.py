@@ -250,13 +250,13 @@ def bpr(
         rows, own_rows, other_rows = batch
         size, count = other_rows.shape
         share = decay[1] / size / (count + 1)
-        user, item = users.values[rows], items.values[own_rows]
+        user, item = users.values.index_select(0, rows), items.values.index_select(0, own_rows)
         slopes = torch.zeros_like(user)
         own = _scores(items, user, item, own_rows)
         own_slope = torch.zeros_like(own)
         total = torch.zeros((), device=user.device)
         for other in other_rows.unbind(dim=1):
-            vector = items.values[other]
+            vector = items.values.index_select(0, other)
             lead = own - _scores(items, user, vector, other)
             total -= logsigmoid(lead).sum()
             slope = torch.sigmoid(-lead) / (size * count)
@@ -275,7 +275,7 @@ def _scores(
     items: Vectors, user: torch.Tensor, vector: torch.Tensor, rows: torch.Tensor
 ) -> torch.Tensor:
     scores = (user * vector).sum(dim=1)
-    return scores if items.bias is None else scores + items.bias[rows]
+    return scores if items.bias is None else scores + items.bias.index_select(0, rows)
 
 
 def _add_items(
@@ -290,7 +290,7 @@ def _add_items(
     slopes = slope[:, None] * user
     _add_rows(items.slopes, rows, slopes.add_(vector, alpha=decay) if decay else slopes)
     if items.bias is not None and items.bias_slopes is not None:
-        _add_rows(items.bias_slopes, rows, slope + decay * items.bias[rows])
+        _add_rows(items.bias_slopes, rows, slope + decay * items.bias.index_select(0, rows))
 
 
 def _add_rows(target: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
