@@ -14,7 +14,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # On every core, where pip compiles on one; what is written for later Pythons stays as it is.
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: run setup test test-all check docs bench torture format
+.PHONY: run setup test test-all servers check docs bench torture format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
@@ -22,19 +22,20 @@ run: $(VENV)/.run-ready
 
 setup: $(VENV)/.run-ready
 
-test: $(VENV)/.dev-ready
-	@scripts/ensure-browser "$(BIN)"
-	@scripts/ensure-servers
+test: servers
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else
 	@scripts/all-tests "$(BIN)" -m "not slow"
 endif
 
-test-all: $(VENV)/.dev-ready
+test-all: servers
+	@scripts/all-tests "$(BIN)"
+
+# What tests start besides Python.
+servers: $(VENV)/.dev-ready
 	@scripts/ensure-browser "$(BIN)"
 	@scripts/ensure-servers
-	@scripts/all-tests "$(BIN)"
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check
