@@ -123,7 +123,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     tests: list[tuple[RunRecord, RunRecord, tuple[int, ...], PairedTest]] = []
     means = _kept()
     for one, other in combinations(runs, 2):
-        folds = common_folds(one, other)
+        folds = tuple(sorted({f.fold for f in one.folds} & {f.fold for f in other.folds}))
         if reason := unfair(one.spec, other.spec) or _too_little(one, other, folds, means):
             apart = measures(one.spec) != measures(other.spec)
             untested.append(
@@ -142,11 +142,6 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     order = {run.run_id: at for at, run in enumerate(runs)}
     tests.sort(key=lambda found: sorted((order[found[0].run_id], order[found[1].run_id])))
     return _corrected(tests), untested
-
-
-def common_folds(one: RunRecord, other: RunRecord) -> tuple[int, ...]:
-    """Indices of the folds that both have finished, ascending."""
-    return tuple(sorted({f.fold for f in one.folds} & {f.fold for f in other.folds}))
 
 
 def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: str) -> _UserMeans:

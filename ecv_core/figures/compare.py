@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_of
-from ecv_core.figures.palette import Palette, axis, base_layout, error_bars, lay_out, note, palette
+from ecv_core.figures.palette import Palette, axis, base_layout, lay_out, note, palette
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -272,7 +272,15 @@ def _means(
         legendgroup=name,
         showlegend=not any(trace.name == name for trace in figure.data),
         marker={"size": 13, "color": colour, "symbol": symbol},
-        error_x=error_bars(runs["mean"], runs["low"], runs["high"], colour, thickness=3, width=8),
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0),
+            "arrayminus": (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0),
+            "color": colour,
+            "thickness": 3,
+            "width": 8,
+        },
         customdata=runs[["name", "folds_used", "k", "low", "high", "interval"]],
         hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
         "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"

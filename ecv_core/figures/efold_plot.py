@@ -24,12 +24,26 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
 )
-from ecv_core.records.run import Moment
+from ecv_core.figures.words import metric_label
+from ecv_core.records.run import Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 
 MEAN, BAND, SCORES, WIDTH = "mean so far", "interval", "score of one fold", "interval width"
 CHECKED = "folds run to check"
+
+
+def run_figure(run: RunRecord, *, dark: bool = False, height: int = 470) -> go.Figure:
+    """Figure 1 of the paper, of the folds that a run has."""
+    return efold_figure(
+        efold.efold_frame(run.moments, run.stopped_at, checked=run.checked),
+        k=run.k,
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        confidence=run.spec.confidence,
+        dark=dark,
+        height=height,
+    )
 
 
 def efold_figure(
@@ -62,13 +76,12 @@ def efold_figure(
     _band(
         figure,
         used,
-        colours,
         colours.band,
         f"{100 * confidence:g} % {BAND} of the {frame.attrs.get('holds', 'mean')}",
     )
     if not checked.empty:
         rest = frame[frame["n"] >= (stopped_at or 0)]
-        _band(figure, rest, colours, colours.faint_band, "")
+        _band(figure, rest, colours.faint_band, "")
         figure.add_scatter(
             x=rest["n"],
             y=rest["mean"],
@@ -105,8 +118,8 @@ def efold_figure(
         xaxis=plain_axis(
             "folds seen (n)", fixedrange=False, linecolor=colours.muted, **fold_ticks(k)
         ),
-        yaxis=_axis(metric, colours.mean, [low, top], colours) | {"gridcolor": colours.grid},
-        yaxis2=_axis("interval width", colours.width, [0, top - low], colours)
+        yaxis=_axis(metric, colours.mean, [low, top]) | {"gridcolor": colours.grid},
+        yaxis2=_axis("interval width", colours.width, [0, top - low])
         | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
         uirevision="figure-1",
     )
@@ -115,7 +128,7 @@ def efold_figure(
     return figure
 
 
-def _axis(title: str, colour: str, span: list[float], colours: Palette) -> dict[str, object]:
+def _axis(title: str, colour: str, span: list[float]) -> dict[str, object]:
     return {
         "title": {"text": title, "font": {"color": colour, "size": 17}, "standoff": 8},
         "tickfont": {"color": colour},
@@ -129,7 +142,7 @@ def _axis(title: str, colour: str, span: list[float], colours: Palette) -> dict[
     }
 
 
-def _band(figure: go.Figure, rows: pd.DataFrame, colours: Palette, fill: str, name: str) -> None:
+def _band(figure: go.Figure, rows: pd.DataFrame, fill: str, name: str) -> None:
     rows = efold.band_rows(rows)
     edge = {"color": fill, "width": 2}
     common = {"x": rows["n"], "mode": "lines", "hoverinfo": "skip", "line": edge}

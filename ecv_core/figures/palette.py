@@ -131,27 +131,6 @@ def note(text: str, size: int, colour: str, **more: object) -> dict[str, Any]:
     return {"text": text, "showarrow": False, "font": font} | more
 
 
-def error_bars(
-    middle: pd.Series[float],
-    low: pd.Series[float],
-    high: pd.Series[float],
-    colour: str,
-    *,
-    thickness: float,
-    width: int,
-) -> dict[str, Any]:
-    """Intervals around points, as `error_x` and `error_y` of a trace take them; none where NaN."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": (high - middle).clip(lower=0).fillna(0.0),
-        "arrayminus": (middle - low).clip(lower=0).fillna(0.0),
-        "color": colour,
-        "thickness": thickness,
-        "width": width,
-    }
-
-
 def part_styles(colours: Palette) -> dict[str, tuple[str, str]]:
     """Part of a split, in the order of legends -> colour and marker, as Plotly names it."""
     blue, red, green, violet, _, ink = colours.series

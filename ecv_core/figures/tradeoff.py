@@ -20,18 +20,12 @@ from ecv_core.figures.palette import (
     plain_axis,
     stepped,
 )
-from ecv_core.figures.words import alpha_text, setting_words
-from ecv_core.stopping import RULES
+from ecv_core.figures.words import alpha_text, setting_words, titled
 
 HERE = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
 FINE = 20
 """Settings of a rule from which on its line has no marks."""
-
-
-def _title(rule: str) -> str:
-    """Of a rule, as everywhere else; of one that is not known here its id."""
-    return RULES[rule].title if rule in RULES else rule
 
 
 def highest_difference(frame: pd.DataFrame) -> float:
@@ -185,8 +179,8 @@ def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
             marker={"size": 8, "symbol": symbols[place % len(symbols)], "color": colours.ink},
             opacity=1 if fine else 0.75,
             zorder=5 if fine else 2,
-            name=_title(str(name)),
-            hovertemplate=f"{_title(str(name))}, %{{text}}: %{{x:.1f}} % spent, "
+            name=titled(str(name)),
+            hovertemplate=f"{titled(str(name))}, %{{text}}: %{{x:.1f}} % spent, "
             "difference %{y:.2f} %<extra></extra>",
         )
 

@@ -129,7 +129,7 @@ def verdict(run: RunRecord) -> str:
     k, at = run.k, run.at_stop
     if at is None:
         return f"No fold of {k} is finished."
-    half = "" if run.doubt else _spread(run, at)
+    half = "" if run.doubt else _spread(run)
     said = _said(run, at, half)
     return f"{said} {run.doubt}" if run.doubt else said
 
@@ -221,15 +221,13 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
     return ", ".join(said)
 
 
-def _spread(run: RunRecord, at: Moment) -> str:
+def _spread(run: RunRecord) -> str:
     """How uncertain the mean is, named by what the interval holds; empty where it is not known."""
     interval, wherever = interval_said(run)
-    if interval is None:
-        return ""
-    half = f"{interval.width / 2:.4f}"
-    if interval.kind is IntervalKind.K_FOLD_MEAN:
-        return f" (at most {half} from the {run.k}-fold mean)"
-    return f" (interval ± {half}{wherever})"
+    named = half_named(interval, run.k, wherever).replace(
+        " of the mean", ""
+    )  # the sentence says it
+    return f" ({named})" if named else ""
 
 
 def interval_said(run: RunRecord) -> tuple[Interval | None, str]:

@@ -327,12 +327,8 @@ def _of_scores(spec: RunSpec, handed: Handed, scores: object) -> Measured:
 
 
 def _number(spec: RunSpec, handed: Handed, score: float, rule: StoppingRule | None) -> Measured:
-    per_user = (
-        stopping.rule(spec.rule).needs_user_scores
-        if rule is None
-        else bool(getattr(rule, "needs_user_scores", False))
-    )
-    if per_user:
+    known = stopping.rule(spec.rule) if rule is None else rule
+    if getattr(known, "needs_user_scores", False):
         raise InputError(
             f"the rule '{spec.rule}' compares every user's score, so one number for fold "
             f"{handed.index} is not enough; report user -> score or recommendations, or use "

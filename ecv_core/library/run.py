@@ -132,18 +132,9 @@ class Run:
 
     def figure(self, *, dark: bool = False, height: int = 470) -> go.Figure:
         """Figure 1 of the paper: scores, the mean, its interval, its width, and the stop."""
-        from ecv_core.figures.efold import efold_frame
-        from ecv_core.figures.efold_plot import efold_figure
+        from ecv_core.figures.efold_plot import run_figure
 
-        return efold_figure(
-            efold_frame(self.record.moments, self.stopped_at, checked=self.record.checked),
-            k=self.k,
-            metric=metric_label(self.spec),
-            stopped_at=self.stopped_at,
-            confidence=self.spec.confidence,
-            dark=dark,
-            height=height,
-        )
+        return run_figure(self.record, dark=dark, height=height)
 
     def document(self) -> dict[str, Any]:
         """The run as plain JSON values, as `run --json` writes it."""

@@ -233,7 +233,7 @@ class Pairs:
         return len(self.users)
 
     @classmethod
-    def of(cls, interactions: Interactions, chosen: NDArray[np.bool_]) -> Self:
+    def of(cls, interactions: Interactions | Pairs, chosen: NDArray[np.bool_]) -> Self:
         """These interactions without their ratings; `chosen` has shape (interactions,)."""
         times = interactions.timestamps
         return cls(
@@ -292,13 +292,7 @@ class Ratings:
 
     def take(self, kept: NDArray[np.bool_]) -> Self:
         """Those that are kept alone; shape (pairs,)."""
-        times = self.pairs.timestamps
-        pairs = Pairs(
-            users=self.users[kept],
-            items=self.items[kept],
-            timestamps=None if times is None else times[kept],
-        )
-        return replace(self, pairs=pairs, values=self.values[kept])
+        return replace(self, pairs=Pairs.of(self.pairs, kept), values=self.values[kept])
 
 
 # What a split or a model may need of a dataset beside who interacted with what.

@@ -108,7 +108,7 @@ def connect(url: str) -> sa.Engine:
     Raises: StoreError if there is no usable database, or a newer version's.
     """
     try:
-        engine = _engine(url)
+        engine = fresh(url)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise StoreError(
             f"'{without_password(url, url)}' is not a usable database address "
@@ -132,7 +132,8 @@ def connect(url: str) -> sa.Engine:
             return engine
 
 
-def _engine(url: str) -> sa.Engine:
+def fresh(url: str) -> sa.Engine:
+    """An engine on this database that has read nothing yet; it makes no tables."""
     address = sa.make_url(url)
     if address.get_backend_name() != "sqlite" and url.count("@") > 1:
         raise ValueError("a sign @ in the password, or after it, has to be written as %40")
@@ -147,11 +148,6 @@ def _engine(url: str) -> sa.Engine:
         execution_options={_ASKED: url},
         pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
     )
-
-
-def fresh(url: str) -> sa.Engine:
-    """An engine on this database that has read nothing yet; it makes no tables."""
-    return _engine(url)
 
 
 def _make_tables(engine: sa.Engine) -> None:

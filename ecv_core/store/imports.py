@@ -289,7 +289,7 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
         # Writing, though nothing changes, makes whoever imports at the same moment wait.
         connection.execute(schema.schema.update().values(version=schema.schema.c.version))
         deleted = set(connection.scalars(sa.select(removed.c.run_id)))
-        for one in run_rows(connection, runs.c.score_key == run.spec.score_key).runs({}):
+        for one in run_rows(connection, runs.c.score_key == run.spec.score_key).runs(readable=True):
             if (one.spec, one.folds) == (run.spec, run.folds):
                 if one.run_id not in deleted:
                     return one.run_id, False

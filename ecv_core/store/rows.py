@@ -75,12 +75,10 @@ class RunRows:
     waiting: Rows
     """Run id, owner and state of all that is queued or running, in the order of the queue."""
 
-    def runs(self, damaged: dict[str, str] | None = None) -> list[RunRecord]:
-        """The records, in the order of the rows.
+    def runs(self, *, readable: bool = False) -> list[RunRecord]:
+        """The records, in the order of the rows; `readable` leaves out damaged ones.
 
-        Args: damaged: gets run id -> a sentence for each that cannot be read; without it, the first
-            such is an error.
-        Raises: StoreError for a damaged one.
+        Raises: StoreError for a damaged one otherwise.
         """
         of_run: defaultdict[str, list[Any]] = defaultdict(list)
         for row in self.folds:
@@ -92,10 +90,9 @@ class RunRows:
             at, place = now_at.get(row.run_id), places.get(row.run_id)
             try:
                 found.append(_run(row, of_run[row.run_id], at, place))
-            except StoreError as error:
-                if damaged is None:
+            except StoreError:
+                if not readable:
                     raise
-                damaged[row.run_id] = str(error)
         return found
 
 

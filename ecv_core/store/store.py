@@ -106,7 +106,9 @@ class Store:
             rows = run_rows(connection, mine)
         places = {row.run_id: place for place, row in enumerate(rows.waiting)}
         last = len(places)  # of one that has ended between the two queries
-        return sorted(rows.runs({}), key=lambda run: (run.outside, places.get(run.run_id, last)))
+        return sorted(
+            rows.runs(readable=True), key=lambda run: (run.outside, places.get(run.run_id, last))
+        )
 
     def group(self, group_id: str) -> list[RunRecord]:
         """The runs that were started together, in the order of their start; empty if none."""
@@ -464,7 +466,7 @@ class Store:
     def _load(self, *where: sa.ColumnElement[bool]) -> list[RunRecord]:
         with self.transaction("read") as connection:
             rows = run_rows(connection, schema.kept(), *where)
-        return rows.runs({})
+        return rows.runs(readable=True)
 
     def rows(self, query: sa.Select[Any]) -> Rows:
         """What a query finds, for this package."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.typing import UploadedFile
 
@@ -181,7 +180,7 @@ def _for_paper(chosen: Shown) -> None:
         )
 
     def picture() -> Figure:
-        rows = _lanes(chosen, _untagged(chosen))
+        rows = _lanes(chosen)
         brief = rows.assign(says=rows["state"])  # a column has no room for more
         return printed(lambda: selection_figures(brief)[-1])
 
@@ -220,15 +219,12 @@ def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
 
 def _figure(chosen: Shown, said: Sequence[str]) -> None:
     played = chosen.played
-    frame = _lanes(chosen, _untagged(chosen))
+    frame = _lanes(chosen)
     steps = selection_steps(frame, said)
-
-    def make(dark: bool) -> list[go.Figure]:
-        return selection_figures(frame, dark=dark)
 
     name = f"which is best on {chosen.on}" if chosen.on else "which is best"
     plot(
-        make,
+        lambda dark: selection_figures(frame, dark=dark),
         version=(repr(chosen.version), repr(chosen.terms), len(played.rounds)),
         key="best-lanes",
         alt=steps.alts[-1],
@@ -239,13 +235,9 @@ def _figure(chosen: Shown, said: Sequence[str]) -> None:
     )
 
 
-def _untagged(chosen: Shown) -> list[str]:
-    return [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
-
-
-def _lanes(chosen: Shown, titles: Sequence[str] = ()) -> pd.DataFrame:
+def _lanes(chosen: Shown) -> pd.DataFrame:
     verdict = chosen.played.verdict if chosen.decided else None
-    titles = titles or chosen.titles
+    titles = [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
     return lanes(chosen.contenders, titles, chosen.terms, chosen.played.rounds, verdict)
 
 

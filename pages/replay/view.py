@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.analysis.replay import explanations
@@ -83,18 +82,6 @@ def figure(chosen: ChosenReplay) -> None:
     run, spec, played = chosen.run, chosen.spec, chosen.played
     metric = metric_label(spec)
 
-    def make(dark: bool) -> list[go.Figure]:
-        return efold_figures(
-            played.moments,
-            k=played.k,
-            metric=metric,
-            stopped_at=played.stopped_at,
-            confidence=spec.confidence,
-            dark=dark,
-            height=_HEIGHT,
-            type_scale=type_scale,
-        )
-
     steps = efold_steps(
         played.moments,
         k=played.k,
@@ -103,7 +90,16 @@ def figure(chosen: ChosenReplay) -> None:
         title=run_title(run),
     )
     plot(
-        make,
+        lambda dark: efold_figures(
+            played.moments,
+            k=played.k,
+            metric=metric,
+            stopped_at=played.stopped_at,
+            confidence=spec.confidence,
+            dark=dark,
+            height=_HEIGHT,
+            type_scale=type_scale,
+        ),
         # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
         version=(run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale),
         key="replay-figure",

@@ -13,7 +13,7 @@ import streamlit as st
 from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.words import metric_label, readings_words, run_name
@@ -109,19 +109,7 @@ def downloads(run: RunRecord) -> None:
 def figure_1(shown: RunRecord) -> Callable[[], Figure]:
     """What draws it for print, as the run is then."""
 
-    def draw() -> Figure:
-        run = newest(shown)
-        make = partial(
-            efold_figure,
-            so_far(run),
-            k=run.k,
-            metric=metric_label(run.spec),
-            stopped_at=run.stopped_at,
-            confidence=run.spec.confidence,
-        )
-        return printed(make)
-
-    return draw
+    return lambda: printed(partial(run_figure, newest(shown)))
 
 
 def _now(make: Callable[[RunRecord], str | bytes], run: RunRecord) -> str | bytes:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import plotly.graph_objects as go
 import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core.figures.efold import alt_text
-from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.words import (
     algorithm_title,
@@ -30,16 +29,16 @@ from pages.run.details import downloads, figure_1, fold_table, newest, repeat_co
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.start_form import fill_form
 from pages.shared.address.link import label_from_link
-from pages.shared.address.navigation import RACE, VIEW
+from pages.shared.address.navigation import COMPARE, RACE, VIEW
 from pages.shared.address.present import present_button
 from pages.shared.charts.plot import draw, drawing
 from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.runs import (
+    COMPARED,
     act_and_rerun,
-    comparison_of,
     damaged_folds,
-    imported_note,
+    imported_sentence,
     opened_runs,
 )
 from pages.shared.live.state import escaped, sentence, store
@@ -85,6 +84,7 @@ def live_run(runs: list[RunRecord]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
     active = any(run.state.active for run in runs)
     names = [run.spec.algorithm for run in runs]
+    ids = [run.run_id for run in runs]
     if len(runs) > 1:
         shown = {name: algorithm_title(name) for name in names} | {FOLLOW: "Follow the queue"}
         label_from_link("show", shown)
@@ -103,9 +103,8 @@ def live_run(runs: list[RunRecord]) -> None:
                 "runs/runs.py",
                 label="Compare them",
                 icon=":material/balance:",
-                query_params=comparison_of([run.run_id for run in runs]),
+                query_params={VIEW: COMPARE, COMPARED: ",".join(ids)},
             )
-    ids = [run.run_id for run in runs]
     follow(_run, active, [runs], key="run", of=[topic(STATES, ids)])
 
 
@@ -234,8 +233,8 @@ def _results(run: RunRecord, runs: list[RunRecord]) -> None:
         st.caption(f"Started by {escaped(person)}.")
     if len(acting().places) > 1 and (place := store().place_of(run.group)):
         st.caption(f"Computed on {escaped(place_title(place))}.")
-    if note := imported_note(run.run_id):
-        st.caption(note)
+    if note := imported_sentence(run.run_id):
+        st.caption(escaped(note))
     elif not run.spec.tracked and (
         said := datasets.changed(run.spec.dataset, run.spec.data_sha256)
     ):
@@ -250,21 +249,14 @@ def _results(run: RunRecord, runs: list[RunRecord]) -> None:
 
 def _figure_1(run: RunRecord) -> dict[str, object]:
     frame, metric = so_far(run), metric_label(run.spec)
-
-    def make(dark: bool) -> go.Figure:
-        return efold_figure(
-            frame,
-            k=run.k,
-            metric=metric,
-            stopped_at=run.stopped_at,
-            confidence=run.spec.confidence,
-            dark=dark,
-            height=FIGURE_HEIGHT,
-        )
-
     alt = alt_text(frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run))
     version = (run.run_id, len(frame), run.stopped_at, run.checked, run.spec.to_json())
-    return drawing(make, version=version, key="figure-1", alt=alt)
+    return drawing(
+        lambda dark: run_figure(run, dark=dark, height=FIGURE_HEIGHT),
+        version=version,
+        key="figure-1",
+        alt=alt,
+    )
 
 
 def _figure(run: RunRecord, runs: list[RunRecord]) -> None:

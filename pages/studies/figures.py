@@ -211,7 +211,7 @@ def scores_section(scores: pd.DataFrame) -> None:
     """Which algorithm is best where: every score, those that ended at their stop too."""
     if words := scores_words(scores):
         st.markdown(words)
-    why = f" {EARLY_WORDS}" if len(early_of(scores)) else ""
+    why = f" {EARLY_WORDS}" if (scores["folds"] < scores["k"]).any() else ""
     st.caption(
         "The mean over all folds, whatever alpha; the paler, the nearer to the dataset's best, "
         f"which is bold.{why}"
@@ -228,11 +228,6 @@ def scores_section(scores: pd.DataFrame) -> None:
     )
 
 
-def early_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows whose k-fold mean is not known."""
-    return scores[scores["folds"] < scores["k"]]
-
-
 def addresses(scores: pd.DataFrame) -> dict[str, str]:
     """Where a click on a cell leads: its run, fold by fold."""
     return {
@@ -244,8 +239,7 @@ def addresses(scores: pd.DataFrame) -> dict[str, str]:
 def rules_section(done: Summary, frame: pd.DataFrame) -> None:
     """Which rule gives most for the energy: what each needs for e-fold's difference."""
     group = JOULES if JOULES in set(frame["weighting"]) else CELLS
-    here = frame[frame["weighting"] == group]
-    sentences = verdicts(here, done.alphas, done.texts, group)
+    sentences = verdicts(frame, done.alphas, done.texts, group)
     numbers(SLIDER, key="study-rules", sentences=sentences)
     st.caption(
         "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "

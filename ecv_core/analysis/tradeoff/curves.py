@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Protocol
 
 import numpy as np
@@ -230,7 +231,7 @@ def _ranking(dataset: str, systems: Sequence[Scores], alphas: Floats) -> Ranking
     orders = _orders(k)
     along = [_along(one.folds[orders]) for one in systems]
     better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
-    whole = better * np.array([_mean(one.folds) for one in systems])
+    whole = better * np.array([fmean(one.folds.tolist()) for one in systems])
     goal = pair_signs(whole)
     winner = int(np.argmax(whole))
     with_winner = np.array([winner in pair for pair in zip(*pair_numbers(len(whole)), strict=True)])
@@ -265,13 +266,9 @@ def _orders(k: int) -> NDArray[np.intp]:
 def _along(shuffled: Floats) -> tuple[Floats, Floats]:
     """Means after 1 .. k folds, and the least alpha that has stopped by then; (k, orders) each."""
     means, deviations = running(shuffled)
-    means[:, -1] = _mean(shuffled[0])  # the same in every order, to the last digit
+    means[:, -1] = fmean(shuffled[0].tolist())  # the same in every order, to the last digit
     least = np.minimum.accumulate(least_alphas(deviations, _CONFIDENCE), axis=1)
     return means.T.copy(), least.T.copy()
-
-
-def _mean(scores: Floats) -> float:
-    return math.fsum(scores.tolist()) / len(scores)
 
 
 def _at_stop(means: Floats, least: Floats, alpha: float) -> Floats:

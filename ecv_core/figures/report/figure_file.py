@@ -28,22 +28,14 @@ from ecv_core.figures.baselines import (
     spaces_figure,
     steps_frame,
 )
-from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report.pictures import FORMS, Form, Make, printed, saved
 from ecv_core.figures.selection import p_values_figure
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
-from ecv_core.figures.words import (
-    FigureKind,
-    alpha_text,
-    in_order,
-    metric_label,
-    rule_words,
-    run_title,
-)
+from ecv_core.figures.words import FigureKind, alpha_text, in_order, rule_words, run_title
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import RunRecord
 from ecv_core.splits import check_exchangeable
@@ -169,15 +161,7 @@ def _recorded(folder: Path) -> list[RunRecord]:
 def _efold(run: RunRecord) -> tuple[Make, str]:
     if not run.folds:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
-    make = partial(
-        efold_figure,
-        efold_frame(run.moments, run.stopped_at, checked=run.checked),
-        k=run.k,
-        metric=metric_label(run.spec),
-        stopped_at=run.stopped_at,
-        confidence=run.spec.confidence,
-    )
-    return make, f"{run_title(run)}, {rule_words(run.spec)}"
+    return partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}"
 
 
 def _over_orders(

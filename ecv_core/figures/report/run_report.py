@@ -14,7 +14,7 @@ from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
 from ecv_core.figures.report.pictures import PAGE, inline, printed
 from ecv_core.figures.words import (
@@ -76,7 +76,7 @@ def run_report(
             origin=origin,
             conclusion=conclusion(run),
             arithmetic=arithmetic(run),
-            numbers=_numbers(run, moments, energy, k),
+            numbers=_numbers(run, energy, k),
             picture=_picture(run, moments, k, label),
             fold_headers=fold_headers,
             folds=folds,
@@ -100,9 +100,7 @@ def conclusion(run: RunRecord) -> str:
     return verdict(run) + state
 
 
-def _numbers(
-    run: RunRecord, moments: Sequence[Moment], energy: EnergyFacts, k: int
-) -> list[tuple[str, str, str]]:
+def _numbers(run: RunRecord, energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
     interval, wherever = interval_said(run)
     level = f"{100 * run.spec.confidence:g} %"
@@ -148,16 +146,8 @@ def _picture(run: RunRecord, moments: Sequence[Moment], k: int, label: str) -> s
     frame = efold_frame(moments, run.stopped_at, checked=run.checked)
     if frame.empty:
         return ""
-    make = partial(
-        efold_figure,
-        frame,
-        k=k,
-        metric=label,
-        stopped_at=run.stopped_at,
-        confidence=run.spec.confidence,
-    )
     alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
-    return inline(partial(printed, make, width=PAGE, height=2.45), alt=alt)
+    return inline(partial(printed, partial(run_figure, run), width=PAGE, height=2.45), alt=alt)
 
 
 Table = tuple[list[str], list[list[str]], str]

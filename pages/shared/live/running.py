@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -144,7 +143,7 @@ def _data(run: RunRecord, part: float, words: str) -> dict[str, object]:
         "title": run_title(run),
         "part": part,
         "words": words,
-        "elapsed": elapsed_seconds(run, datetime.now(UTC)) if computes else None,
+        "elapsed": elapsed_seconds(run) if computes else None,
         "ticks": computes and run.progress is not None,
         "rest": "" if remaining is None else f"at most {duration(remaining)} remaining",
     }

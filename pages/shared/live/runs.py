@@ -14,7 +14,6 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import ListedRun
-from pages.shared.address.navigation import COMPARE, VIEW
 from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
 from pages.shared.live.state import escaped, sentences, store
@@ -60,16 +59,11 @@ def folds_done(run: Known) -> int:
     return len(run.folds if isinstance(run, RunRecord) else run.scores)
 
 
-def comparison_of(keys: Sequence[str]) -> dict[str, str]:
-    """The query parameters of the page Runs that open a comparison of these runs."""
-    return {VIEW: COMPARE, COMPARED: ",".join(keys)}
-
-
-def elapsed_seconds(run: RunRecord, at: datetime | None = None) -> float:
+def elapsed_seconds(run: RunRecord) -> float:
     """Computing time: that of the finished folds and of the one that is running."""
     done = run.seconds
     if run.progress is not None:
-        done += max(((at or datetime.now(UTC)) - run.progress.started_at).total_seconds(), 0.0)
+        done += max((datetime.now(UTC) - run.progress.started_at).total_seconds(), 0.0)
     return done
 
 
@@ -88,11 +82,6 @@ def remaining_seconds(run: RunRecord) -> float | None:
 def source_sentence(source: str) -> str:
     """How the energy is known, said honestly, as Markdown."""
     return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
-
-
-def imported_note(run_id: str) -> str:
-    """Where a run came from, fit for Markdown; empty for one that ran here."""
-    return escaped(imported_sentence(run_id))
 
 
 def imported_sentence(run_id: str) -> str:
