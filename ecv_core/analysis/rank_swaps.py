@@ -101,23 +101,20 @@ def _protocol(spec: RunSpec) -> tuple[object, ...]:
 
 def _largest(by_split: Mapping[str, set[str]]) -> tuple[list[str], set[str]]:
     """Splits and the algorithms they share, as many cells as can be."""
-    ranked = sorted(by_split, key=lambda split: (-len(by_split[split]), _place(split)))
-    best: tuple[list[str], set[str]] = ([], set())
-    shared: set[str] | None = None
-    for count, split in enumerate(ranked, start=1):
-        shared = set(by_split[split]) if shared is None else shared & by_split[split]
-        if (
-            count >= FEWEST
-            and len(shared) >= FEWEST
-            and count * len(shared) >= len(best[0]) * len(best[1])
-        ):
-            best = (ranked[:count], shared)
-    if not best[0]:
+    shared: set[frozenset[str]] = set()
+    for names in map(frozenset, by_split.values()):
+        shared |= {names} | {names & one for one in shared}
+    blocks = [([split for split in by_split if one <= by_split[split]], one) for one in shared]
+    blocks = [block for block in blocks if min(map(len, block)) >= FEWEST]
+    if not blocks:
         raise InputError(
             "ranks can swap where at least two algorithms have complete runs under at least two "
             "splits; run more of them"
         )
-    return best
+    splits, algorithms = max(
+        blocks, key=lambda block: (len(block[0]) * len(block[1]), len(block[0]), sorted(block[1]))
+    )
+    return splits, set(algorithms)
 
 
 def _place(split: str) -> tuple[int, str]:

@@ -118,6 +118,11 @@ def _contenders(
             f"users, too many to be looked at together (at most {limits.MAX_SYSTEMS} contenders, "
             f"{limits.MAX_SCORE_FOLDS} folds, and {limits.MAX_SCORES:,} scores); leave some out"
         )
+    if same := [name for at, name in enumerate(names) if name in names[:at]]:
+        raise InputError(
+            f"{file} has two contenders whose names begin with '{same[0]}'; only {_SHOWN} signs of "
+            "a name are kept, so let them differ there"
+        )
     if not (good := np.isfinite(score)).all():
         row = int(np.argmin(good))
         whose = f" of user {users[user[row]]}" if by_user else ""

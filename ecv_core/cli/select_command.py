@@ -107,6 +107,13 @@ def select_command(options: argparse.Namespace) -> None:
             "of them"
         )
     way = _live if options.words else _of_scores if options.scores else _recorded
+    for name in () if options.words else ("split", "split_param", "k", "folds", "on"):
+        if getattr(options, name) not in (None, []):
+            dashes = "-" if name == "k" else "--"
+            raise InputError(
+                f"{dashes}{name.replace('_', '-')} is of folds that are computed, and these scores "
+                "are there; leave it out"
+            )
     answer(options, *way(options))
 
 
@@ -165,6 +172,8 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.energy.parts import left_in_words
     from ecv_core.store.recorded import recorded_runs
 
+    if options.metric is not None or options.lower_is_better:
+        raise InputError("the recorded study has its own metric, nDCG@10; leave --metric out")
     found: dict[str, dict[str, Any]] = {}
     lines = []
     for dataset, contenders in recorded_contenders().items():
@@ -195,12 +204,13 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Played on a file: once, or over many orders of its folds."""
     from ecv_core.analysis.score_files import read_contenders
+    from ecv_core.evaluation import METRICS
 
+    known = METRICS.get((options.metric or "").partition("@")[0])
+    lower = options.lower_is_better or (known is not None and not known.higher_is_better)
     contenders, _ = read_contenders(Path(options.scores))
     check_contenders(contenders)
-    terms = Terms(
-        k=contenders[0].k, higher_is_better=not options.lower_is_better, **_asked(options)
-    )
+    terms = Terms(k=contenders[0].k, higher_is_better=not lower, **_asked(options))
     if options.orders is not None:
         over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
         return orders_document(over), (

@@ -30,6 +30,8 @@ _TIDY = (
     (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # the name of the day
     (r"(\d)\s?([AaPp])\.?[Mm]\.?$", r"\1 \2M"),
     (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+(\d{4})", r"\3-\2-\1"),
+    (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+([0-6]\d)([\s,]|$)", r"20\3-\2-\1\4"),
+    (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+([7-9]\d)([\s,]|$)", r"19\3-\2-\1\4"),
     (r"^([A-Za-z\x{e4}]{3})[a-z]*[.\s]+(\d{1,2}),?\s+(\d{4})", r"\3-\1-\2"),
 )
 """Patterns and what is written for them, in Arrow's syntax."""
@@ -42,7 +44,7 @@ _ORDERS = {
     TimeUnit.DAY_FIRST: (_NUMBERS, r"\3-\2-\1\4"),
     TimeUnit.MONTH_FIRST: (_NUMBERS, r"\3-\1-\2\4"),
 }
-_CENTURIES = ((r"^([0-6]\d)-", r"20\1-"), (r"^([7-9]\d)-", r"19\1-"))
+_CENTURIES = ((r"^([0-6]\d)-(\d)", r"20\1-\2"), (r"^([7-9]\d)-(\d)", r"19\1-\2"))
 """Years of two digits are those from 1970 to 2069."""
 _AFTER_DATE = ((r"^([\d-]+),\s*", r"\1 "), (r"^([\d-]+)\s+", r"\1 "))
 

@@ -58,7 +58,8 @@ def task_of(frame: pd.DataFrame, target: str) -> Task:
         row = int(np.flatnonzero(values.isna())[0]) + 1
         raise DatasetError(
             f"the target '{target}' has no value in {missing:,} of {len(frame):,} rows (row {row} "
-            "is the first); leave these rows out, or choose another target"
+            "is the first); 'none' and 'na' are no values: write such a class in another word, "
+            "leave these rows out, or choose another target"
         )
     kinds = values.nunique()
     if kinds < 2:

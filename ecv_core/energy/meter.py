@@ -43,7 +43,7 @@ SOURCES: dict[str, str] = {
     "plugin": "told by a plug-in that was named as the meter",
     "mixed": "known in several ways, not all of it measured: the table of folds says which",
     "told": "told by the program that computed the folds",
-    "none": "no energy meter was available",
+    "none": "no energy meter ran",
 }
 """What each Energy.source means, as pages say it."""
 

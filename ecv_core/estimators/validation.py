@@ -29,6 +29,7 @@ from ecv_core.jobs.plan import FoldTask
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled, InputError
+from ecv_core.records.parameters import listed
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
@@ -114,7 +115,7 @@ def cross_validate(
     alone = joblib.effective_n_jobs(n_jobs) == 1
     meter = meter_for(spec) if energy and alone else NoMeter()
     found: dict[int, Scored] = {}
-    lacking = ""
+    lacking: list[int] = []
     with _kept(spec) if kept else nullcontext(_InMemory(spec, known)) as run:
         scored = table.computed(
             [(estimator, at) for at in table.order],
@@ -137,7 +138,7 @@ def cross_validate(
                 found[at], spent = next(scored), Energy.none()
             score = found[at].score
             if not math.isfinite(score):
-                lacking = f" Fold {at} has no score, so the rule did not see it."
+                lacking.append(at)
                 continue
             told = found[at].told
             if told is None and stopping.needs_user_scores(known):
@@ -153,11 +154,15 @@ def cross_validate(
         scored.close()
         record = run.end()
     check_fits(list(found.values()), error_score)
-    if not record.folds:
-        lacking = " No fold has a finite score."
     label = f"{scorer.name} on {spec.dataset}"
     done = CrossValidated(_gathered(found, estimator, error_score), record, label)
-    done.sentence += lacking
+    if not record.folds:
+        done.sentence += " No fold has a finite score."
+    elif lacking:
+        folds = f"Fold {lacking[0]} has", "it"
+        if len(lacking) > 1:
+            folds = f"Folds {listed([*map(str, lacking)])} have", "them"
+        done.sentence += f" {folds[0]} no score, so the rule did not see {folds[1]}."
     if return_indices:
         train, test = zip(*(table.folds[at] for at in done["fold"]), strict=True)
         done["indices"] = {"train": train, "test": test}

@@ -64,9 +64,11 @@ def make_spec(
     imported = asked["folds_sha256"] is not None
     k = usual_k(split, imported=imported) if asked["k"] is None else asked["k"]
     if imported:
+        if split_params or split not in (task.usual_split, splits.IMPORTED):
+            raise FoldsError(
+                "folds from a file are a split already, without parameters; leave --split out"
+            )
         split = splits.IMPORTED
-        if split_params:
-            raise FoldsError("a split from a file has no parameters; leave them out")
         if k < 1:
             raise FoldsError(f"k must be at least 1, but is {k}")
     else:
@@ -89,6 +91,8 @@ def make_spec(
     items = _items(entry) if ranked else None
     if items is not None and n > items:
         raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
+    if negatives is None and settings.get("negative_sampling", "uniform") != "uniform":
+        raise InputError("without negatives all items are ranked and none is drawn; give a number")
     if negatives is not None:
         _check_negatives(negatives, n, dataset, items, tracked=asked["tracked"])
     if stopping.rule(rule).needs_user_scores and not metric.per_user:

@@ -19,7 +19,7 @@ from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import dataset_title, interval_said, metric_label, used_words
 from ecv_core.jobs.handed import Handed
-from ecv_core.jobs.tracking import Measured, finite, known_columns, measure
+from ecv_core.jobs.tracking import Measured, finite, known_columns, measure, reported_table
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed
@@ -59,6 +59,11 @@ def check_result(path: Path) -> Checked:
     content, said, table = bounded.read(_read, path)
     run = read_run(content, f"{RUN} in {path.name}").run
     spec = run.spec
+    if run.stopped_at is None or spec.only_folds:
+        raise InputError(
+            f"it has {len(run.folds)} of {spec.k} folds and no stop, so they may have been chosen "
+            "by their scores; hand in a run that went on until its rule stopped, or with all folds"
+        )
     handed = {fold.fold: Handed(spec, fold.fold) for fold in run.folds}
     if said != (here := folds_sha256(handed.values())):
         raise InputError(
@@ -188,8 +193,6 @@ def _agreeing(fold: FoldResult, measured: Measured) -> FoldResult:
 
 def _read(path: Path) -> tuple[bytes, str, pd.DataFrame]:
     """Run, hash of the folds, and table."""
-    import pandas as pd
-
     try:
         with zipfile.ZipFile(path) as archive:
             parts = []
@@ -204,7 +207,7 @@ def _read(path: Path) -> tuple[bytes, str, pd.DataFrame]:
                 if len(content) > at_most:
                     raise InputError(f"{name} in {path.name} has more than {at_most:,} bytes")
             with archive.open(TABLE) as member:
-                table = pd.read_csv(member, dtype={"user_id": str, "item_id": str})
+                table = reported_table(member)
     except DAMAGED as error:
         raise InputError(f"{path} is no result file: {' '.join(str(error).split())}") from error
     return parts[0], parts[1].decode("ascii", "replace").strip(), table

@@ -6,7 +6,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Columns and ids of tables that other code gives, checked against the dataset.
+
+
+def reported_table(source: Path | IO[bytes]) -> pd.DataFrame:
+    """A CSV table as `tell` takes it; ids stay texts, also where one is 'NA' or 'null'."""
+    import pandas as pd
+
+    ids = {"user_id": str, "item_id": str}
+    return pd.read_csv(source, dtype=ids, keep_default_na=False, encoding="utf-8-sig")
 
 
 def known_columns(table: pd.DataFrame, needed: Sequence[str], way_out: str) -> None:

@@ -244,7 +244,7 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
             f"**{100 * share:.0f}** have the training interaction later: the model is told what "
             "it could not have known then."
         )
-    else:
+    elif share is not None:
         st.markdown(
             f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
             "predict."

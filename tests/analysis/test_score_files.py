@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from ecv_core.analysis.score_files import read_contenders
+from ecv_core.analysis.score_files import read_contenders, read_scores
 from ecv_core.cli import main
 from ecv_core.records.errors import InputError
 
@@ -22,6 +22,48 @@ def file(folder: Path, text: str, name: str = "scores.csv") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_names_that_differ_late_are_refused_and_never_taken_for_one(tmp_path: Path) -> None:
+    one, other = ("MultiVAE " + "x" * 60 + last for last in "12")
+    tall = f"contender,fold,score\n{one},0,0.1\n{one},1,0.2\n{other},0,0.3\n{other},1,0.4\n"
+    for text in (tall, f"{one},{other}\n0.1,0.3\n0.2,0.4\n"):
+        for read in (read_contenders, read_scores):
+            with pytest.raises(InputError, match="two contenders whose names begin with 'MultiV"):
+                read(file(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("words", "best"),
+    [(["--metric", "rmse"], "low"), (["--metric", "mine"], "high"), (["--lower-is-better"], "low")],
+)
+def test_a_known_metric_says_whether_lower_is_better(
+    words: list[str], best: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        f"{name},{fold},{base + fold / 1000}"
+        for fold in range(5)
+        for name, base in (("low", 0.5), ("high", 0.9))
+    ]
+    path = file(tmp_path, "\n".join(["contender,fold,score", *rows]))
+    assert main(["select", "--scores", str(path), *words]) == 0
+    assert f"{best} has the best mean" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--split", "user-k-fold"], "--split is of folds that are computed"),
+        (["-k", "3"], "-k is of folds that are computed"),
+        (["--split-param", "a=1"], "--split-param is of folds that are computed"),
+    ],
+)
+def test_settings_of_folds_are_refused_beside_scores(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["select", "--scores", str(file(tmp_path, GOOD)), *words]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["select", "--recorded", *words]) == 2
 
 
 def test_folds_and_contenders_come_in_the_order_of_the_file(tmp_path: Path) -> None:

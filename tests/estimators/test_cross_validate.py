@@ -12,7 +12,7 @@ import joblib
 import sklearn
 from sklearn import model_selection
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -20,6 +20,7 @@ from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeries
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import ecv_core as ecv
@@ -213,6 +214,14 @@ def test_a_fit_that_fails_is_said_and_has_no_score():
     assert "Fold 0 has no score" in found.sentence
     with pytest.raises(ValueError, match="where is the first sample"):
         ecv.cross_validate(Fails(), *CANCER, cv=splitter, error_score="raise")
+
+
+def test_all_folds_without_a_score_are_named():
+    by_class = load_iris(return_X_y=True)  # sorted: the first two folds learn from one class alone
+    with pytest.warns(FitFailedWarning):
+        found = ecv.cross_validate(SVC(), *by_class, cv=TimeSeriesSplit(5), rule=ecv.Never())
+    assert np.isnan(found["test_score"]).tolist() == [True, True, False, False, False]
+    assert found.sentence.endswith("Folds 0 and 1 have no score, so the rule did not see them.")
 
 
 @pytest.mark.parametrize(

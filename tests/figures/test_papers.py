@@ -58,6 +58,7 @@ def find(cells, paper, table, row, column, part=""):
 
 def test_the_page_is_what_the_command_prints(capsys):
     assert cli.main(["reproduce"]) == 0
+    assert cli.main(["reproduce", "--having", "zzz"]) == 2
     printed = capsys.readouterr().out
     assert PAGE.read_text("utf-8").endswith(f"\n\n{printed}"), "see the beginning of docs/papers.md"
 

@@ -223,6 +223,19 @@ def test_check_and_site_give_a_run_that_stopped_early_one_interval(tmp_path, cap
     assert f"<td>{said}</td>" in (tmp_path / "index.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("only", [(2,), (0, 1)])
+def test_folds_that_may_have_been_chosen_are_refused(only, tmp_path):
+    run, table = made(USERS, 0)
+    folds = tuple(fold for fold in run.folds if fold.fold in only)
+    spec = replace(run.spec, only_folds=only if only == (2,) else ())
+    part = with_scores(replace(run, spec=spec, folds=folds), [0.0] * len(only))
+    sha256 = folds_sha256(Handed(spec, fold) for fold in only)
+    path = tmp_path / "r.zip"
+    written(path, run_document(part), table[table["fold"].isin(only)], sha256)
+    with pytest.raises(EcvError, match=rf"has {len(only)} of {K} folds and no stop, so they may"):
+        check_result(path)
+
+
 def test_folds_that_the_table_lacks_are_named(tmp_path):
     run, table = made(USERS, 0)
     path = tmp_path / "r.zip"

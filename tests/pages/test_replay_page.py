@@ -94,7 +94,7 @@ def test_another_alpha_is_decided_by_the_live_rule(app, a_run, calls, undrawn):
 def test_without_an_energy_meter_the_page_says_so(app, a_run, calls, undrawn):
     a_run(SCORES[:3], source="none")
     open_replay(app)
-    assert "no energy meter was available" in words(app)
+    assert "no energy meter ran" in words(app)
 
 
 def test_a_shuffle_is_told_with_its_seed(app, a_run, calls, undrawn):

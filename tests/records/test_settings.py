@@ -139,3 +139,16 @@ def test_a_declaration_with_an_unknown_word_is_refused() -> None:
 
     with pytest.raises(TypeError, match="colour"):
         settings_of(Odd)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"folds_sha256": "0" * 64, "split": "temporal-global"}, "leave --split out"),
+        ({"folds_sha256": "0" * 64, "split_params": {"a": 1}}, "leave --split out"),
+        ({"negative_sampling": "pooled"}, "without negatives all items are ranked"),
+    ],
+)
+def test_settings_that_would_have_no_effect_are_refused(asked, said):
+    with pytest.raises(InputError, match=said):
+        make_spec(dataset="synthetic", algorithm="popular", **asked)

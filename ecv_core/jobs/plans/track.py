@@ -279,10 +279,10 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_table(path: Path) -> pd.DataFrame:
-    import pandas as pd
+    from ecv_core.jobs.tracking import reported_table
 
     try:
-        return pd.read_csv(path, dtype={"user_id": str, "item_id": str}, encoding="utf-8-sig")
+        return reported_table(path)
     except DAMAGED as error:  # pandas' errors are ValueErrors
         said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read as a CSV table: {said}") from error

@@ -51,6 +51,26 @@ def two_splits(a_run, first, second, metric="ndcg@10"):
     ]
 
 
+def test_the_largest_block_is_found_wherever_it_is(a_run):
+    """Three splits: the one with most algorithms shares none with the others, which share two."""
+    known = {
+        "temporal-user": ["popular", "bpr-mf", "ease", "nmf"],
+        "random-holdout": ["item-knn", "user-knn", "multi-vae"],
+        "leave-last-item": ["item-knn", "user-knn"],
+    }
+    runs = [
+        a_run(split, name, {"ndcg@10": 0.1}, k=1)
+        for split, names in known.items()
+        for name in names
+    ]
+    block = block_of(runs)
+    assert {split.partition(",")[0] for split in block.splits} == {
+        "random-holdout",
+        "leave-last-item",
+    }
+    assert set(block.algorithms) == {"item-knn", "user-knn"}
+
+
 def test_table_3_has_the_papers_arrows(table_3):
     found = swaps(block_of(table_3), "ndcg@10", nobody)
     ranks = ranks_frame(found, "leave-last-item")

@@ -134,6 +134,9 @@ AT_16_37 = JAN_22 + 59820
         ("20230122", TimeUnit.ISO, JAN_22),
         ("22. Januar 2023 16:37", TimeUnit.ISO, AT_16_37),
         ("22-Jan-2023", TimeUnit.ISO, JAN_22),
+        ("22-Jan-23", TimeUnit.ISO, JAN_22),
+        ("22-JAN-23 04:37:00 PM", TimeUnit.ISO, AT_16_37),
+        ("31-Dec-70", TimeUnit.ISO, 364 * 86400),
         ("Jan 22 2023 4:37 pm", TimeUnit.ISO, AT_16_37),
         ("1. März 2023", TimeUnit.ISO, JAN_22 + 38 * 86400),  # nine days, and February's 28, and 1
         (

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ecv_core as ecv
+from ecv_core.jobs.tracking import finite, reported_table
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
 from tests.jobs.tracking.loops import SECOND, all_of, lists, loop, rated, tracked
@@ -158,3 +159,11 @@ def test_what_cannot_be_tracked_is_said_before_anything_runs(name, settings, sai
     with pytest.raises(InputError, match=said):
         tracked(name, **settings)
     assert list(ecv.runs()) == []
+
+
+def test_ids_that_pandas_takes_for_nothing_are_texts(tmp_path):
+    path = tmp_path / "told.csv"
+    path.write_text("user_id,item_id,score\nNA,None,0.5\nnull,007,1\n")
+    table = reported_table(path)
+    assert table[["user_id", "item_id"]].to_numpy().tolist() == [["NA", "None"], ["null", "007"]]
+    assert finite(table, "score").tolist() == [0.5, 1.0]
