@@ -120,8 +120,8 @@ def _contenders(
         )
     if same := [name for at, name in enumerate(names) if name in names[:at]]:
         raise InputError(
-            f"{file} has two contenders whose names begin with '{same[0]}'; only {_SHOWN} signs of "
-            "a name are kept, so let them differ there"
+            f"{file} has two contenders whose names begin with '{same[0]}'; only {_SHOWN} "
+            "characters of a name are kept, so let them differ there"
         )
     if not (good := np.isfinite(score)).all():
         row = int(np.argmin(good))

@@ -107,13 +107,18 @@ def select_command(options: argparse.Namespace) -> None:
             "of them"
         )
     way = _live if options.words else _of_scores if options.scores else _recorded
-    for name in () if options.words else ("split", "split_param", "k", "folds", "on"):
-        if getattr(options, name) not in (None, []):
-            dashes = "-" if name == "k" else "--"
-            raise InputError(
-                f"{dashes}{name.replace('_', '-')} is of folds that are computed, and these scores "
-                "are there; leave it out"
-            )
+    of_folds = {
+        "--split": options.split,
+        "--split-param": options.split_param,
+        "-k": options.k,
+        "--folds": options.folds,
+        "--on": options.on,
+    }
+    given = [word for word, value in of_folds.items() if value not in (None, [])]
+    if given and not options.words:
+        raise InputError(
+            f"{given[0]} is of folds that are computed, and these scores are there; leave it out"
+        )
     answer(options, *way(options))
 
 
@@ -173,7 +178,9 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.store.recorded import recorded_runs
 
     if options.metric is not None or options.lower_is_better:
-        raise InputError("the recorded study has its own metric, nDCG@10; leave --metric out")
+        raise InputError(
+            "the recorded study has its metric, nDCG@10; leave --metric and --lower-is-better out"
+        )
     found: dict[str, dict[str, Any]] = {}
     lines = []
     for dataset, contenders in recorded_contenders().items():

@@ -159,10 +159,11 @@ def cross_validate(
     if not record.folds:
         done.sentence += " No fold has a finite score."
     elif lacking:
-        folds = f"Fold {lacking[0]} has", "it"
-        if len(lacking) > 1:
-            folds = f"Folds {listed([*map(str, lacking)])} have", "them"
-        done.sentence += f" {folds[0]} no score, so the rule did not see {folds[1]}."
+        several, names = len(lacking) > 1, listed([*map(str, lacking)])
+        done.sentence += (
+            f" Fold{'s' * several} {names} {'have' if several else 'has'} no score, so the rule "
+            f"did not see {'them' if several else 'it'}."
+        )
     if return_indices:
         train, test = zip(*(table.folds[at] for at in done["fold"]), strict=True)
         done["indices"] = {"train": train, "test": test}

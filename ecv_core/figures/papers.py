@@ -105,6 +105,8 @@ def _has(cell: PaperCell, text: str) -> bool:
 
 def markdown(cells: Sequence[PaperCell]) -> str:
     """The answer in a line, then each table as the paper has it, with a label in every cell."""
+    if not cells:
+        return "No row or value holds these words."
     labels = Counter(_word(cell) for cell in cells)
     counts = [f"{labels[label]} {words}" for label, words in _KINDS.items() if labels[label]]
     lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]

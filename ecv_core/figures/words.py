@@ -224,9 +224,7 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
 def _spread(run: RunRecord) -> str:
     """How uncertain the mean is, named by what the interval holds; empty where it is not known."""
     interval, wherever = interval_said(run)
-    named = half_named(interval, run.k, wherever).replace(
-        " of the mean", ""
-    )  # the sentence says it
+    named = half_named(interval, run.k, wherever, of="interval")
     return f" ({named})" if named else ""
 
 
@@ -245,7 +243,9 @@ def interval_said(run: RunRecord) -> tuple[Interval | None, str]:
     return (wide, ", wherever the rule stops") if wide else (uncertainty(run), "")
 
 
-def half_named(interval: Interval | None, k: int, wherever: str = "") -> str:
+def half_named(
+    interval: Interval | None, k: int, wherever: str = "", *, of: str = "interval of the mean"
+) -> str:
     """Half an interval's width with what it is of; empty where there is none.
 
     'interval of the mean ± 0.0517', or with the precision rule 'at most 0.0046 from the 10-fold
@@ -256,7 +256,7 @@ def half_named(interval: Interval | None, k: int, wherever: str = "") -> str:
     half = f"{interval.width / 2:.4f}"
     if interval.kind is IntervalKind.K_FOLD_MEAN:
         return f"at most {half} from the {k}-fold mean"
-    return f"interval of the mean ± {half}{wherever}"
+    return f"{of} ± {half}{wherever}"
 
 
 def uncertainty(run: RunRecord) -> Interval | None:

@@ -91,7 +91,7 @@ def make_spec(
     items = _items(entry) if ranked else None
     if items is not None and n > items:
         raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
-    if negatives is None and settings.get("negative_sampling", "uniform") != "uniform":
+    if negatives is None and asked["negative_sampling"] != _ASKED["negative_sampling"].default:
         raise InputError("without negatives all items are ranked and none is drawn; give a number")
     if negatives is not None:
         _check_negatives(negatives, n, dataset, items, tracked=asked["tracked"])

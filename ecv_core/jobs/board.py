@@ -54,15 +54,17 @@ def check_result(path: Path) -> Checked:
     model has looked at what is held out.
 
     Raises: InputError with what is wrong: a score that does not follow, other folds or data, a stop
-        that the rule would not have made, or a file that is none; DatasetError without the data.
+        that the rule would not have made, folds that may have been chosen, or a file that is none;
+        DatasetError without the data.
     """
     content, said, table = bounded.read(_read, path)
     run = read_run(content, f"{RUN} in {path.name}").run
     spec = run.spec
     if run.stopped_at is None or spec.only_folds:
         raise InputError(
-            f"it has {len(run.folds)} of {spec.k} folds and no stop, so they may have been chosen "
-            "by their scores; hand in a run that went on until its rule stopped, or with all folds"
+            f"its {len(run.folds)} of {spec.k} folds were asked for one by one, or cut off before "
+            "a stop, so they may have been chosen by their scores; hand in a run that went on "
+            "until its rule stopped, or one of all folds"
         )
     handed = {fold.fold: Handed(spec, fold.fold) for fold in run.folds}
     if said != (here := folds_sha256(handed.values())):

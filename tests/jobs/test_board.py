@@ -232,7 +232,9 @@ def test_folds_that_may_have_been_chosen_are_refused(only, tmp_path):
     sha256 = folds_sha256(Handed(spec, fold) for fold in only)
     path = tmp_path / "r.zip"
     written(path, run_document(part), table[table["fold"].isin(only)], sha256)
-    with pytest.raises(EcvError, match=rf"has {len(only)} of {K} folds and no stop, so they may"):
+    with pytest.raises(
+        EcvError, match=rf"its {len(only)} of {K} folds were asked for one by one, or cut"
+    ):
         check_result(path)
 
 

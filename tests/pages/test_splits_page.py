@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import ecv_core.dataset as datasets
+from ecv_core.splits.parts import Leakage
 from pages.splits.view import address_of
 
 
@@ -143,6 +144,14 @@ def test_without_any_order_the_page_says_that_leakage_cannot_be_known(app):
     open_splits(app, dataset="amazon-instant-video")
     assert "has neither timestamps nor any other order" in texts(app)
     assert not app.metric
+
+
+def test_where_no_pair_tells_of_leakage_the_page_does_not_say_that_nothing_leaks(app, monkeypatch):
+    unknown = Leakage(anyone=None, item=None, own=None, tests=None)
+    monkeypatch.setattr("ecv_core.splits.leakage", lambda *_: unknown)
+    open_splits(app, dataset="synthetic")
+    assert app.metric[0].value == "unknown"
+    assert "Nothing leaks" not in texts(app)
 
 
 @pytest.mark.parametrize(("last", "shown"), [("7258118399", True), ("1e308", False)])
