@@ -50,7 +50,7 @@ def main() -> None:
         model, folder, epochs = asked.theirs
         print(json.dumps(_theirs(model, Path(folder), int(epochs))))
         return
-    from ecv_core.jobs.bridge import LIBRARIES, environment
+    from ecv_core.bridges.bridge import LIBRARIES, environment
     from ecv_core.models import algorithm
 
     python = environment(LIBRARIES["recbole"], lambda said: print(said, file=sys.stderr))

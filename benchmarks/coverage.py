@@ -28,13 +28,13 @@ from scipy.stats import chi2
 
 import ecv_core.stopping.fold_variance as variance
 from ecv_core.analysis.exploration import explore
-from ecv_core.lessons.stops import at_the_stop
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Scores, by_cluster
-from ecv_core.stopping.doubts import FALSE_ALARM, drift, far_off
 from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
+from ecv_core.stopping.odd_folds import FALSE_ALARM, drift, far_off
 from ecv_core.store.recorded import FOLDER, recorded_runs
 from ecv_core.store.results import Results
+from pages.learn.material.misleading_scores import at_the_stop
 
 TOLERANCES = (0.02, 0.03, 0.05)
 PROMISED = 0.95

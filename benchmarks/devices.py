@@ -21,9 +21,9 @@ from typing import Any
 import torch
 
 from ecv_core import models
+from ecv_core.energy.real_meters import meter_for
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.metering import meter_for
 
 MODELS = ("ease", "nmf", "bpr-mf", "multi-vae", "neu-mf", "light-gcn", "ngcf")
 CASES = [f"{dataset}:{name}" for dataset in ("ml-100k", "ml-1m") for name in MODELS]

@@ -13,8 +13,8 @@ from statistics import fmean, median
 
 from ecv_core.energy.meter import CodeCarbonMeter, WatchedMeter
 from ecv_core.energy.parts import energy_parts
+from ecv_core.energy.real_meters import SampledMeter, Sampler
 from ecv_core.energy.savings import later_mean, later_range
-from ecv_core.jobs.metering import SampledMeter, Sampler
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 

@@ -304,8 +304,8 @@ def rows(random: Random, folder: Path) -> None:
     from ecv_core.records.errors import EcvError
     from ecv_core.records.run import RunRecord
     from ecv_core.store import schema
+    from ecv_core.store.activity import going_on
     from ecv_core.store.document import run_document
-    from ecv_core.store.going import going_on
     from ecv_core.store.imports import import_run, origins, read_run
     from ecv_core.store.listing import Label, RunList, label_runs
     from ecv_core.store.ownership import active_owners, beat
@@ -374,8 +374,8 @@ def _handed_in() -> tuple[str, str]:
     """A run of the synthetic dataset as JSON, and the hash of its folds."""
     from ecv_core.fold.computing import run_fold
     from ecv_core.fold.spec import make_spec
-    from ecv_core.jobs.board import folds_sha256
-    from ecv_core.jobs.handed import Handed
+    from ecv_core.jobs.fold_tables import Handed
+    from ecv_core.papers.board import folds_sha256
     from ecv_core.records.run import RunState
     from ecv_core.store.document import run_document
     from ecv_core.store.store import open_store
@@ -394,7 +394,7 @@ def _handed_in() -> tuple[str, str]:
 
 def board(random: Random, folder: Path) -> None:
     """A result that others hand in to a board."""
-    from ecv_core.jobs.board import FOLDS, RUN, TABLE, check_result
+    from ecv_core.papers.board import FOLDS, RUN, TABLE, check_result
 
     text, hashed = _handed_in()
     names = ["fold", "user_id", random.choice(("score", "item_id"))]

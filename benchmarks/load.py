@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-import ecv_core.dataset as datasets
 from benchmarks.sessions import Session, used
+from ecv_core import dataset as datasets
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.plan import FoldTask

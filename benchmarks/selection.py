@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from ecv_core.analysis.selection import rounds
-from ecv_core.analysis.selection.contenders import recorded_contenders
-from ecv_core.analysis.selection.evidence import (
+from ecv_core.records.run import Energy, FoldResult, Scores
+from ecv_core.selection import rounds
+from ecv_core.selection.contenders import recorded_contenders
+from ecv_core.selection.evidence import (
     Difference,
     EverySubset,
     PairedScores,
@@ -40,10 +41,9 @@ from ecv_core.analysis.selection.evidence import (
     expected_excess,
     level_of_looks,
 )
-from ecv_core.analysis.selection.pruner import FoldPruner
-from ecv_core.analysis.selection.replay import follow, joules_of
-from ecv_core.analysis.selection.rounds import Budget, Selection, Terms
-from ecv_core.records.run import Energy, FoldResult, Scores
+from ecv_core.selection.pruner import FoldPruner
+from ecv_core.selection.replay import follow, joules_of
+from ecv_core.selection.rounds import Budget, Selection, Terms
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
 from ecv_core.store.recorded import GRIDS, configuration_names, read_configurations
@@ -271,7 +271,7 @@ class Batch:
 def made_batch(
     means: Sequence[float], own: Sequence[float], selections: int, seed: int, spread: float = 0.2
 ) -> Batch:
-    """As `tests.analysis.selection.conftest.made` makes one, with 40 users."""
+    """As `tests.selection.conftest.made` makes one, with 40 users."""
     rng, users = np.random.default_rng(seed), 40
     level = spread**2 / users
     drawn = rng.standard_normal((selections, len(means), K))

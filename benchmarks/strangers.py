@@ -29,7 +29,7 @@ from pathlib import Path
 import psutil
 from websockets.exceptions import WebSocketException
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.stranger import Stranger, half_a_message, upload

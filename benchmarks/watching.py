@@ -23,8 +23,8 @@ from pathlib import Path
 
 import psutil
 
-import ecv_core.dataset as datasets
 from benchmarks.sessions import Session, used
+from ecv_core import dataset as datasets
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunRecord
 from ecv_core.store.ownership import beat, this_process

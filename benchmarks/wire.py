@@ -31,9 +31,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidHandshake, WebSocketException
 from websockets.typing import Subprotocol
 
-import ecv_core.dataset as datasets
 from benchmarks.fuzz import TOKENS, damaged
 from benchmarks.sessions import Session
+from ecv_core import dataset as datasets
 from tests.browser.dashboard import ROOT, Dashboard
 
 SECONDS, MEGABYTES = 10.0, 1024.0

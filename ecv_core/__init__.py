@@ -21,7 +21,6 @@ if "OMP_WAIT_POLICY" not in os.environ:  # read when OpenMP is loaded, here and 
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:
-    from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
     from ecv_core.estimators.search import EFoldSearchCV as EFoldSearchCV
     from ecv_core.estimators.validation import CrossValidated as CrossValidated
     from ecv_core.estimators.validation import cross_validate as cross_validate
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from ecv_core.records.parameters import Parameter as Parameter
     from ecv_core.records.run import Decision as Decision
     from ecv_core.records.run import FoldResult as FoldResult
+    from ecv_core.selection.pruner import FoldPruner as FoldPruner
     from ecv_core.splits import Strategy as Strategy
     from ecv_core.splits import fold_matrices as fold_matrices
     from ecv_core.splits import register_split as register_split
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from ecv_core.stopping import register_rule as register_rule
 
 _HOMES = {
-    "ecv_core.analysis.selection.pruner": "FoldPruner",
+    "ecv_core.selection.pruner": "FoldPruner",
     "ecv_core.evaluation.scoring": "sample_scores",
     "ecv_core.estimators.search": "EFoldSearchCV",
     "ecv_core.estimators.validation": "CrossValidated cross_validate",

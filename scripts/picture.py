@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from tests.browser.dashboard import CHROMIUM, FLAGS, ROOT, Dashboard
 
 IMAGES = ROOT / "docs" / "images"

@@ -33,7 +33,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecv_core.estimators.folds import SplitSamples, scored
+from ecv_core.estimators.fold_scores import SplitSamples, scored
 from ecv_core.evaluation.scoring import Scoring
 
 KEEL = (

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import cli
-from ecv_core.analysis.tuning.metrics_study import own_tuning
-from ecv_core.analysis.tuning.power import DRAWN, paired_p_values
 from ecv_core.evaluation import column_title
-from ecv_core.figures.papers import reproduced
+from ecv_core.papers.reproduction import reproduced
+from ecv_core.selection.tuning.metrics_study import own_tuning
+from ecv_core.selection.tuning.power import DRAWN, paired_p_values
 from ecv_core.splits.holdouts import NESTED_K_FOLD
 from ecv_core.store.recorded import FOLDER
 from ecv_core.store.store import open_store

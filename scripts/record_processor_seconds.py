@@ -15,8 +15,8 @@ import json
 import sys
 from pathlib import Path
 
+from ecv_core.energy.real_meters import meter_for
 from ecv_core.fold.computing import run_fold
-from ecv_core.jobs.metering import meter_for
 from ecv_core.records.run import QUIET
 from ecv_core.store.recorded import FOLDER, recorded_path, recorded_runs
 

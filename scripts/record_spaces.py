@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.rank_swaps import resampled_scores
 from ecv_core.analysis.ranking import pair_signs, tau_b
-from ecv_core.analysis.tuning.spaces import contender_word
 from ecv_core.fold.computing import run_shared_fold
 from ecv_core.fold.spec import make_spec
+from ecv_core.selection.tuning.spaces import contender_word
 from ecv_core.store.recorded import SPACES
 from ecv_core.untrusted.files import replacing
 

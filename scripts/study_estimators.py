@@ -26,17 +26,7 @@ from scipy.stats import rankdata
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.subsets import FoldSubsets
-from ecv_core.analysis.selection.evidence import (
-    ANY_NOISE,
-    NO_NOISE,
-    USUAL_NOISE,
-    Prior,
-    Spread,
-    moderated,
-)
-from ecv_core.analysis.selection.replay import follow
-from ecv_core.analysis.selection.rounds import Terms
-from ecv_core.estimators.folds import Scored
+from ecv_core.estimators.fold_scores import Scored
 from ecv_core.estimators.search import SampleDifferences
 from ecv_core.evaluation.scoring import Told
 from ecv_core.figures.estimators import (
@@ -47,6 +37,16 @@ from ecv_core.figures.estimators import (
     searches_frame,
 )
 from ecv_core.records.run import Scores
+from ecv_core.selection.evidence import (
+    ANY_NOISE,
+    NO_NOISE,
+    USUAL_NOISE,
+    Prior,
+    Spread,
+    moderated,
+)
+from ecv_core.selection.replay import follow
+from ecv_core.selection.rounds import Terms
 from ecv_core.stopping import EFold, Never, Precision, StdStagnation
 from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
 from ecv_core.store.recorded import FOLDER
@@ -86,7 +86,7 @@ def differences(contenders: Sequence[Scores]) -> SampleDifferences:
 class Batch:
     """Selections of one table over many orders of the folds at once, look by look.
 
-    What `analysis.selection.rounds.Selection` does for one order, without its words; `checked`
+    What `selection.rounds.Selection` does for one order, without its words; `checked`
     plays some orders there too. Arrays have the shape (orders, contenders).
     """
 

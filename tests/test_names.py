@@ -22,7 +22,11 @@ MODULES = {
         *(ROOT / "pages").rglob("*.py"),
     ]
 }
-TEACHING = {"ecv_core/lessons/rounds.py", "ecv_core/lessons/stops.py", "pages/learn/rule.py"}
+TEACHING = {
+    "pages/learn/material/recorded_runs.py",
+    "pages/learn/material/misleading_scores.py",
+    "pages/learn/rule.py",
+}
 """They tell of the paper's rule."""
 MAY_NAME = TEACHING | {
     "ecv_core/__init__.py",  # the public library offers their classes
@@ -32,15 +36,15 @@ ELSEWHERE = {
     "precision": {
         "ecv_core/evaluation/formulas.py",  # a metric
         "ecv_core/evaluation/metrics.py",
-        "ecv_core/analysis/tuning/metrics_study.py",
-        "ecv_core/jobs/bridge.py",
-        "ecv_core/jobs/bridge_script.py",
+        "ecv_core/selection/tuning/metrics_study.py",
+        "ecv_core/bridges/bridge.py",
+        "ecv_core/bridges/script.py",
         "ecv_core/store/older_versions.py",
     },
     "e-fold": {
         "ecv_core/cli/manual.py",  # the program
         "ecv_core/figures/report/pictures.py",
-        "ecv_core/jobs/bridge.py",
+        "ecv_core/bridges/bridge.py",
         "ecv_core/jobs/cluster/executor.py",
         "ecv_core/jobs/cluster/node.py",
         "ecv_core/store/imports.py",

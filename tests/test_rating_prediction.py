@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of

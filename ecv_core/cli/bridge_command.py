@@ -25,7 +25,7 @@ def bridge_options(parser: argparse.ArgumentParser) -> None:
 
 def bridge_command(options: argparse.Namespace) -> None:
     """Compute the folds that the run lacks, until its rule stops, and say what came of it."""
-    from ecv_core.jobs import bridge
+    from ecv_core.bridges import bridge
     from ecv_core.library.track import Tracked
     from ecv_core.store.document import run_document
 

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.dataset import own

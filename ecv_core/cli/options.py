@@ -235,7 +235,7 @@ def use_meters(options: argparse.Namespace) -> None:
             "--meter measures this machine, and --on computes elsewhere; name the meters of a node "
             "in its own ECV_METER"
         )
-    from ecv_core.jobs.metering import NAME, checked
+    from ecv_core.energy.real_meters import NAME, checked
 
     os.environ[NAME] = "\n".join(map(checked, options.meter))
 

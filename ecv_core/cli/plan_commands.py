@@ -10,16 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import models, splits, stopping
-from ecv_core.analysis.tuning.metrics_study import (
-    dominance_frame,
-    find_tuning,
-    power_document,
-    powers_frame,
-    study_metrics,
-)
-from ecv_core.analysis.tuning.spaces import space_of
 from ecv_core.cli import answer
 from ecv_core.cli.options import (
     OF_MACHINE,
@@ -43,6 +35,14 @@ from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.tuning.metrics_study import (
+    dominance_frame,
+    find_tuning,
+    power_document,
+    powers_frame,
+    study_metrics,
+)
+from ecv_core.selection.tuning.spaces import space_of
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 from ecv_core.store.store import open_store
 

@@ -239,7 +239,7 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
 
 
 def figure_command(options: argparse.Namespace) -> None:
-    from ecv_core.figures.report.figure_file import write_figure
+    from ecv_core.papers.figure_file import write_figure
 
     title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
     print(f"{options.out}: {title}")
@@ -260,7 +260,7 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 
 def reproduce_command(options: argparse.Namespace) -> None:
-    from ecv_core.figures.papers import markdown, reproduced
+    from ecv_core.papers.reproduction import markdown, reproduced
 
     cells = reproduced(options.paper, options.table, having=options.having)
     answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
@@ -281,7 +281,7 @@ def board_options(parser: argparse.ArgumentParser) -> None:
 
 
 def board_command(options: argparse.Namespace) -> None:
-    from ecv_core.jobs.board import check_result, site
+    from ecv_core.papers.board import check_result, site
 
     if options.action == "site":
         page, refused = site(options.file)

@@ -7,14 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ecv_core.analysis.selection.document import (
-    orders_document,
-    selection_document,
-    verdict_sentence,
-    winner_mean,
-)
-from ecv_core.analysis.selection.replay import check_contenders, play, play_orders
-from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.cli import answer
 from ecv_core.cli.options import (
     OF_MACHINE,
@@ -31,6 +23,14 @@ from ecv_core.cli.options import (
 )
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import Task
+from ecv_core.selection.document import (
+    orders_document,
+    selection_document,
+    verdict_sentence,
+    winner_mean,
+)
+from ecv_core.selection.replay import check_contenders, play, play_orders
+from ecv_core.selection.rounds import Budget, Terms
 
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
 
@@ -173,8 +173,8 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
-    from ecv_core.analysis.selection.contenders import recorded_contenders
     from ecv_core.energy.parts import left_in_words
+    from ecv_core.selection.contenders import recorded_contenders
     from ecv_core.store.recorded import recorded_runs
 
     if options.metric is not None or options.lower_is_better:

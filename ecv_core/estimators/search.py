@@ -14,14 +14,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
-from ecv_core.analysis.selection.evidence import Difference, folds_in
-from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
-from ecv_core.estimators.folds import Scored, SplitSamples, check_fits
+from ecv_core.energy.real_meters import meter_for
+from ecv_core.estimators.fold_scores import Scored, SplitSamples, check_fits
 from ecv_core.evaluation.scoring import Scoring, Told
-from ecv_core.jobs.metering import meter_for
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.evidence import Difference, folds_in
+from ecv_core.selection.rounds import Selection, Terms, Verdict
 from ecv_core.stopping.fold_variance import user_variance
 
 
@@ -53,7 +53,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         n_folds_used_: of each candidate, shape (candidates,).
         folds_saved_: how many fewer folds than `GridSearchCV` it took.
         sentence_: the verdict with its numbers.
-        verdict_: as of `analysis.selection`; None for a single candidate.
+        verdict_: as of `selection`; None for a single candidate.
         joules_: of the whole search, where energy was asked for.
     """
 

@@ -17,13 +17,13 @@ from sklearn.base import clone
 
 from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter
-from ecv_core.estimators.folds import Scored, SplitSamples, check_fits
+from ecv_core.energy.real_meters import meter_for
+from ecv_core.estimators.fold_scores import Scored, SplitSamples, check_fits
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, Told
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
-from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.library.run import Run
@@ -34,7 +34,7 @@ from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserSc
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import StoppingRule, record_of
-from ecv_core.stopping.doubts import doubt
+from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import open_store
 

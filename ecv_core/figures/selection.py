@@ -35,7 +35,7 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
 
     It shows the contenders near the leader; whoever is far behind is an arrow at its end.
 
-    Args: lanes: as `analysis.selection.document.lanes` makes them.
+    Args: lanes: as `selection.document.lanes` makes them.
     """
     last = lanes[lanes["step"] == lanes["step"].max()]
     behind = last.loc[last["state"] != "leader", "behind"].dropna()
@@ -50,7 +50,7 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
     """One figure per step, on one axis.
 
     Args:
-        lanes: as `analysis.selection.document.lanes` makes them: step, contender, state, behind,
+        lanes: as `selection.document.lanes` makes them: step, contender, state, behind,
         low, high
             (percent of the leader's mean), says.
     """

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import floor, log10
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.energy.savings import EnergyFacts
 from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
@@ -29,6 +29,8 @@ _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
 FigureKind = Literal[_OfRuns, _Curves]
 """What a file for a paper can show; here, so that a command line knows it without Plotly."""
+CURVES = get_args(_Curves)
+"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions or spaces."""
 
 alpha_text = scientific
 """An alpha as it is written everywhere: '1e-4'."""

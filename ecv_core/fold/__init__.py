@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
+from ecv_core import dataset as datasets
 from ecv_core import splits, stopping
 from ecv_core.dataset.ready import CORE, for_task
 from ecv_core.records.errors import FoldsError

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import evaluation, models, splits
 from ecv_core.dataset import ready
 from ecv_core.energy.load import own_seconds, own_seconds_since

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sized
 from types import NoneType
 from typing import Any
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import evaluation, models, splits, stopping
 from ecv_core.dataset import ready
 from ecv_core.energy import meter

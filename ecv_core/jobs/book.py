@@ -23,7 +23,7 @@ from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunSta
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
-from ecv_core.stopping.doubts import doubt
+from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import add_lost, lost_seconds
 from ecv_core.store.rescue import KeptRun, check_kept, rescue

@@ -51,8 +51,8 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
+    from ecv_core.energy.real_meters import meter_for
     from ecv_core.fold.computing import run_shared_fold
-    from ecv_core.jobs.metering import meter_for
 
     meter = meter_for(specs[0])
     try:

@@ -12,14 +12,14 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import evaluation, stopping
 from ecv_core.dataset import ready as rated
 from ecv_core.evaluation import Evaluation, Kind, check_computed_here, metric_of
 from ecv_core.evaluation.formulas import errors_by_user
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of
-from ecv_core.jobs.handed import Handed
+from ecv_core.jobs.fold_tables import Handed
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, UserScores

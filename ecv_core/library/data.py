@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from ecv_core.jobs.handed import Handed
+    from ecv_core.jobs.fold_tables import Handed
     from ecv_core.records.spec import RunSpec
 
 

@@ -15,9 +15,6 @@ from ecv_core import fold
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders.outcomes import Outcome
-from ecv_core.analysis.selection.rounds import Budget, Until
-from ecv_core.analysis.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
-from ecv_core.analysis.tuning.spaces import Sampler
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
@@ -35,6 +32,9 @@ from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import RunRecord, Scores
+from ecv_core.selection.rounds import Budget, Until
+from ecv_core.selection.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
+from ecv_core.selection.tuning.spaces import Sampler
 from ecv_core.splits import Strategy, check_exchangeable, register_split
 from ecv_core.splits.strategies import Make
 from ecv_core.stopping import StoppingRule, TakesAids

@@ -303,6 +303,6 @@ def figure(
     Returns: what it shows.
     Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
     """
-    from ecv_core.figures.report.figure_file import write_figure
+    from ecv_core.papers.figure_file import write_figure
 
     return write_figure(run if isinstance(run, str) else run.record, kind, Path(out), alpha)

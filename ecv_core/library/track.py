@@ -15,10 +15,10 @@ from typing import Unpack
 
 from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter
+from ecv_core.energy.real_meters import meter_for
 from ecv_core.jobs.book import Book, Says, refuse
-from ecv_core.jobs.handed import Handed
+from ecv_core.jobs.fold_tables import Handed
 from ecv_core.jobs.machine import machine_for
-from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ecv_core.models.averages import BIAS, POPULAR
 from ecv_core.models.base import Algorithm
-from ecv_core.models.baselines import BIAS, POPULAR
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN

@@ -15,9 +15,9 @@ from uuid import uuid4
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
+from ecv_core import dataset as datasets
 from ecv_core import splits, stopping
 from ecv_core.energy.meter import SOURCES
 from ecv_core.fold.spec import make_spec

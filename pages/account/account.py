@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.access.rights import Limits, PersonRole
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, duration
-from ecv_core.jobs.rights import Limits, PersonRole
 from ecv_core.store.people import used_by
 from pages.shared.address.navigation import page
 from pages.shared.live.acting import acting, subject_of

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.baselines.board import answer, board, choose_dataset, curves, entries_of, spread
+from pages.baselines.view import answer, board, choose_dataset, curves, entries_of, spread
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link

@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from ecv_core.analysis.selection.rounds import Budget
+from ecv_core.access.rights import Action
 from ecv_core.figures.words import counted, dataset_title
-from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
+from ecv_core.selection.rounds import Budget
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
 from ecv_core.store.recorded import GRIDS, configuration_names, recorded_runs

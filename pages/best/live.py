@@ -9,12 +9,12 @@ from statistics import fmean
 
 import streamlit as st
 
-from ecv_core.analysis.selection.contenders import contender_title
+from ecv_core.access.rights import Action
 from ecv_core.figures.words import counted, duration, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
-from ecv_core.jobs.rights import Action
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import contender_title
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection

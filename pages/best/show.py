@@ -13,15 +13,6 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
-from ecv_core.analysis.selection.contenders import contender_title, contenders_of, varied
-from ecv_core.analysis.selection.document import (
-    lanes,
-    step_sentences,
-    verdict_sentence,
-    winner_mean,
-)
-from ecv_core.analysis.selection.replay import Played, play
-from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
@@ -31,6 +22,15 @@ from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import contender_title, contenders_of, varied
+from ecv_core.selection.document import (
+    lanes,
+    step_sentences,
+    verdict_sentence,
+    winner_mean,
+)
+from ecv_core.selection.replay import Played, play
+from ecv_core.selection.rounds import Terms
 from ecv_core.store.recorded import (
     GRIDS,
     configuration_names,

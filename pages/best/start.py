@@ -6,16 +6,16 @@ from contextlib import suppress
 
 import streamlit as st
 
-from ecv_core.analysis.selection.contenders import contender_name
-from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
+from ecv_core.access.rights import Action
 from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.selection.contenders import contender_name
+from ecv_core.selection.tuning.spaces import contender_word, sampled, size_of, space_of, within
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import recorded_runs, specs_of
 from pages.best.choice import Asked, open_selection, settings

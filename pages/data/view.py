@@ -7,12 +7,12 @@ from functools import partial
 
 import streamlit as st
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
+from ecv_core.access.rights import Action
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.plain import Plain, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title
-from ecv_core.jobs.rights import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import listed
 from ecv_core.records.spec import Task

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.lessons.folds import sureness
-from ecv_core.lessons.rounds import complete_runs
 from pages.best.show import recorded
 from pages.best.show import show as show_selection
+from pages.learn.material.dealing import sureness
+from pages.learn.material.recorded_runs import complete_runs
 from pages.learn.parts import takeaway
 
 

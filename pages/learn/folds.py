@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from ecv_core.lessons.folds import MOST_K, Deal, small_deal
+from pages.learn.material.dealing import MOST_K, Deal, small_deal
 from pages.shared.widgets.component import component
 
 _USUAL = 5

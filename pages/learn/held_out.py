@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.lessons import GRADES_COLUMNS, grades_figure
-from ecv_core.lessons.folds import MEMORISER, Grades, grades
 from ecv_core.records.frames import with_columns
+from pages.learn.material.dealing import MEMORISER, Grades, grades
+from pages.learn.material.drawings import GRADES_COLUMNS, grades_figure
 from pages.learn.parts import takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE
-from ecv_core.lessons.folds import widths_frame
-from ecv_core.lessons.rounds import CONFIDENCE, replayed
+from pages.learn.material.dealing import widths_frame
+from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import Row, guide, guide_note
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT

@@ -10,8 +10,13 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
-from ecv_core.lessons.rounds import CONFIDENCE, replayed
-from ecv_core.lessons.stops import StopCoverage, at_the_stop, coincidence, scaled_stops
+from pages.learn.material.misleading_scores import (
+    StopCoverage,
+    at_the_stop,
+    coincidence,
+    scaled_stops,
+)
+from pages.learn.material.recorded_runs import CONFIDENCE, replayed
 from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.figures.lessons import wander_figure
-from ecv_core.lessons.folds import draws_frame
+from pages.learn.material.dealing import draws_frame
+from pages.learn.material.drawings import wander_figure
 from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
 

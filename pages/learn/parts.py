@@ -7,8 +7,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ecv_core.figures.words import metric_label, run_title
-from ecv_core.lessons.rounds import complete_runs, guide_run, scores_of
 from ecv_core.records.run import RunRecord
+from pages.learn.material.recorded_runs import complete_runs, guide_run, scores_of
 
 
 def takeaway(text: str) -> None:

@@ -12,7 +12,8 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
-from ecv_core.lessons.rounds import (
+from ecv_core.stopping.interval import difference_percent
+from pages.learn.material.recorded_runs import (
     CONFIDENCE,
     FIRST_VOTE,
     MAX_ROUND,
@@ -20,7 +21,6 @@ from ecv_core.lessons.rounds import (
     complete_runs,
     round_of,
 )
-from ecv_core.stopping.interval import difference_percent
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 

@@ -13,13 +13,13 @@ import streamlit as st
 from ecv_core.figures.efold_plot import threshold_figure
 from ecv_core.figures.palette import Steps
 from ecv_core.figures.words import alpha_text
-from ecv_core.lessons.rounds import CONFIDENCE, replayed, stops_at
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
+from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
 from pages.learn.parts import Row, guide, guide_note
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core.figures.study_summary import Summary, scores_frame, systems_of
-from ecv_core.lessons.rounds import complete_runs
 from ecv_core.records.run import RunRecord
+from pages.learn.material.recorded_runs import complete_runs
 from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.sliders import alpha_slider, usual_alpha
 from pages.studies.figures import headline, made_up, stops_section

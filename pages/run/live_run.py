@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
+from ecv_core.access.rights import Action
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -20,7 +21,6 @@ from ecv_core.figures.words import (
     run_title,
     verdict,
 )
-from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord, RunState

@@ -11,10 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core import dataset as datasets
 from ecv_core import models, splits
+from ecv_core.access.rights import PersonRole
 from ecv_core.energy.meter import countries
+from ecv_core.energy.real_meters import asked, device, named
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
-from ecv_core.jobs.metering import asked, device, named
-from ecv_core.jobs.rights import PersonRole
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need

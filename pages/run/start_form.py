@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import streamlit as st
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.energy.meter import countries
 from ecv_core.energy.savings import Expected, KnownCosts, expected, processor_costs, together

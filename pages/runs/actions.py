@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ecv_core.access.rights import Action
 from ecv_core.figures.words import counted
-from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, checked_label

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core.analysis.selection.contenders import contender_name, contender_title
+from ecv_core.access.rights import Action
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import spent_figure, spent_frame
@@ -28,10 +28,10 @@ from ecv_core.figures.words import (
     run_title,
     watt_hours,
 )
-from ecv_core.jobs.rights import Action
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import contender_name, contender_title
 from ecv_core.stopping import interval_after_stop
 from ecv_core.stopping.interval import uncertainty_of
 from ecv_core.store.imports import read_run

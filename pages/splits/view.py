@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables import ToySplit, parts_frame, toy_split
 from ecv_core.dataset.ready import prepared

@@ -16,9 +16,9 @@ from ecv_core.figures.estimators import (
     means_by,
     searches_frame,
 )
-from ecv_core.figures.papers import markdown, papers, reproduced, tables
 from ecv_core.figures.study_summary import Summary, scores_frame
 from ecv_core.figures.words import alpha_text
+from ecv_core.papers.reproduction import markdown, papers, reproduced, tables
 from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
 from pages.shared.address.link import label_from_link, link_has

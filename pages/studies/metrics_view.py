@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-import ecv_core.dataset as datasets
-from ecv_core.analysis.tuning.metrics_study import (
+from ecv_core import dataset as datasets
+from ecv_core.evaluation import column_title
+from ecv_core.figures.selection import p_values_figure
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import InputError
+from ecv_core.selection.tuning.metrics_study import (
     MetricsStudy,
     curves_frame,
     dominance_frame,
@@ -14,11 +18,7 @@ from ecv_core.analysis.tuning.metrics_study import (
     powers_frame,
     study_metrics,
 )
-from ecv_core.analysis.tuning.power import DRAWN
-from ecv_core.evaluation import column_title
-from ecv_core.figures.selection import p_values_figure
-from ecv_core.models import ALGORITHMS
-from ecv_core.records.errors import InputError
+from ecv_core.selection.tuning.power import DRAWN
 from ecv_core.store.recorded import TUNINGS, configuration_names, read_configurations
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import store

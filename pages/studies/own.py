@@ -11,7 +11,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
+from ecv_core.access.rights import Action
 from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.figures.words import (
     algorithm_title,
@@ -24,7 +25,6 @@ from ecv_core.figures.words import (
 )
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
-from ecv_core.jobs.rights import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import models
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.store import open_store

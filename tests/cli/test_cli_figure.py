@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ecv_core import cli
-from ecv_core.figures.report.figure_file import CURVES
+from ecv_core.figures.words import CURVES
 
 SVG = "{http://www.w3.org/2000/svg}"
 

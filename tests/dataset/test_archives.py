@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset._load import Unreadable, read
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset import _catalogue
 from ecv_core.dataset.ready import prepare
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.records.errors import DatasetError, UnknownName
 from ecv_core.records.interactions import Interactions
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset import DatasetEntry
 from ecv_core.records.errors import Cancelled, DatasetError
 

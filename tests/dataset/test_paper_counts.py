@@ -2,7 +2,7 @@
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset.ready import prepare
 
 # Table 1 of the e-fold paper: users, items, interactions after 5-core pruning.

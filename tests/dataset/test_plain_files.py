@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset import rows as rows_of_files
 from ecv_core.records.errors import DatasetError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.records.errors import DatasetError
 
 ROOT = Path(__file__).resolve().parents[2]

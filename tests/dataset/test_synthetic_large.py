@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset import synthetic
 from ecv_core.dataset.ready import prepare
 from ecv_core.dataset.synthetic import generate_large as generate

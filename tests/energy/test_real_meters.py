@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from ecv_core.energy.meter import CodeCarbonMeter
+from ecv_core.energy.real_meters import _meter, meter_for
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.metering import _meter, meter_for
 from ecv_core.records.errors import InputError
 
 RAPL = "/sys/class/powercap/intel-rapl/subsystem"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 
 pytest.importorskip("sklearn")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset.ready import prepare
 from ecv_core.evaluation import evaluate
 from ecv_core.models import algorithm

@@ -52,7 +52,7 @@ def test_a_locked_database_is_waited_for_after_the_fold_and_not_billed(
     )
     store = open_store()
     (run_id,) = store.create([spec], owner=this_process())
-    monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda _: Clock())
+    monkeypatch.setattr("ecv_core.energy.real_meters.meter_for", lambda _: Clock())
     locked, unlocking = threading.Event(), threading.Event()
 
     def lock() -> None:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.energy.real_meters import slurm_joules
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster import choose
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState

@@ -11,7 +11,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import book
 from ecv_core.jobs.book import Book, Says
@@ -26,6 +25,7 @@ from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import Cancelled, RunError, StoreError
 from ecv_core.records.run import Decision, FoldResult, Progress, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.rounds import Terms
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import RunFile, import_run
 from ecv_core.store.listing import RunList

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecv_core.analysis.baselines import published
-from ecv_core.figures.baselines import board_frame
-from pages.baselines.board import entries_of
+from ecv_core.papers.published import published
+from ecv_core.papers.rating_figures import board_frame
+from pages.baselines.view import entries_of
 
 
 @pytest.fixture

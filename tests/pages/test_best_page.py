@@ -6,8 +6,8 @@ from types import FunctionType
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.jobs.plans.select import SelectPlan, Standing, begin, go_on
+from ecv_core.selection.rounds import Terms
 from ecv_core.store.ownership import interrupt, this_process
 from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.recorded import recorded_runs

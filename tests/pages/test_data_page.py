@@ -7,7 +7,7 @@ import os
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.plain import no_report
 from ecv_core.records.spec import Task

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 import pages.shared.live.events as module
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import RunState
-from ecv_core.store.going import going_on
+from ecv_core.store.activity import going_on
 from pages.shared.live.events import ALL, FOLDS, RUNS, SERVER, STATES, STEPS, Events, Feed, topic
 from tests.fake_folds import fold_result
 

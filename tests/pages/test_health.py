@@ -18,7 +18,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import RunManager
 from ecv_core.records.errors import RunError, StoreError
 from ecv_core.records.run import RunState
-from ecv_core.store.going import Totals
+from ecv_core.store.activity import Totals
 from pages.shared.live import health
 from pages.shared.live.server import _log_with_run_ids, middleware, routes
 from pages.shared.live.state import manager

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from ecv_core.figures.words import algorithm_title, dataset_title
-from ecv_core.lessons.rounds import complete_runs, round_of
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.course import CHAPTERS
+from pages.learn.material.recorded_runs import complete_runs, round_of
 from pages.learn.predict import bracket_of
 from pages.learn.rule import ALPHAS
 

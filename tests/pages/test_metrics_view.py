@@ -2,7 +2,7 @@
 
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.analysis.tuning.metrics_study import study_metrics
+from ecv_core.selection.tuning.metrics_study import study_metrics
 from ecv_core.store.recorded import TUNINGS, read_configurations
 
 

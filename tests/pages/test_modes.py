@@ -1,7 +1,7 @@
 """The pages that change something, as a visitor, a viewer, an editor and the one person see them.
 
 What is not for them to do is not there, or says why; that it would be refused is in
-tests/jobs/rights.
+tests/access.
 """
 
 import ast
@@ -13,11 +13,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from ecv_core.access.rights import visitor
 from ecv_core.dataset import own
 from ecv_core.dataset.own.recognise import recognise
 from ecv_core.dataset.plain import no_report
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.rights import visitor
 from ecv_core.records.run import RunState
 from ecv_core.store.people import introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.store.going import going_on
+from ecv_core.store.activity import going_on
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
 from pages.shared.live.watch import Watch

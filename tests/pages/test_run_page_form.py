@@ -2,7 +2,7 @@
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 
 
 def button(app, label):

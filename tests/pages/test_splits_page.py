@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.splits.parts import Leakage
 from pages.splits.view import address_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core.records.run import RunState
-from ecv_core.store.going import going_on
+from ecv_core.store.activity import going_on
 from ecv_core.store.schema import progress
 from ecv_core.store.store import Store
 from pages.shared.live.watch import Watch

@@ -12,16 +12,16 @@ from sklearn.dummy import DummyClassifier
 
 import ecv_core as ecv
 from ecv_core.analysis.comparison import compare_runs
-from ecv_core.analysis.selection.evidence import EverySubset, PairedScores
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.run import FoldResult, RunRecord, RunState, UserScores, by_cluster, user_table
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.evidence import EverySubset, PairedScores
 from ecv_core.stopping import Precision
 from ecv_core.stopping.adjustment import Aids
-from ecv_core.stopping.doubts import doubt
 from ecv_core.stopping.fold_variance import user_variance
+from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.recorded import read_user_scores, write_user_scores
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import open_store

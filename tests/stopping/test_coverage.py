@@ -9,11 +9,11 @@ import pytest
 from benchmarks.coverage import ADVERSARIES, faced, levels, over_orders, recorded
 from ecv_core.analysis.exploration import outcome
 from ecv_core.figures.estimators import estimators_scores
-from ecv_core.lessons.stops import at_the_stop
 from ecv_core.stopping import Precision, mean_interval
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.interval import look_level, stop_interval
 from ecv_core.store.recorded import FOLDER
+from pages.learn.material.misleading_scores import at_the_stop
 
 
 def told(name, *, training=0.0, runs=500, sizes=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.stopping.doubts import FALSE_ALARM, doubt_of, drift, far_off
+from ecv_core.stopping.odd_folds import FALSE_ALARM, doubt_of, drift, far_off
 
 CALM = [0.300, 0.301, 0.299, 0.3005, 0.2995, 0.3]
 BROKEN = [*CALM[:4], 0.21, *CALM[4:]]

@@ -11,7 +11,7 @@ from ecv_core.jobs.plan import next_fold
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import AMOUNT, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.going import going_on
+from ecv_core.store.activity import going_on
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import Label, RunList, checked_label, label_runs
 from ecv_core.store.schema import UNDO_MINUTES, folds, imports, labels, now, removed, runs

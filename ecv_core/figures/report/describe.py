@@ -10,11 +10,8 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import models
-from ecv_core.analysis.selection.document import methods_sentence, winner_mean
-from ecv_core.analysis.selection.replay import Played
-from ecv_core.analysis.selection.rounds import Terms, Verdict
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
@@ -56,6 +53,9 @@ from ecv_core.figures.words import (
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import Moment, RunRecord, Scores
 from ecv_core.records.spec import RunSpec, Task
+from ecv_core.selection.document import methods_sentence, winner_mean
+from ecv_core.selection.replay import Played
+from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES, usual_kind
 from ecv_core.stopping.base import Phrases

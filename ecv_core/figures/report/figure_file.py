@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
-from ecv_core.analysis.baselines import published, published_datasets, recorded, recorded_entries
 from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
@@ -19,83 +16,54 @@ from ecv_core.analysis.tradeoff.frames import (
 )
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
 from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
-from ecv_core.analysis.tuning.metrics_study import curves_frame, study_metrics
-from ecv_core.figures.baselines import (
-    board_figure,
-    board_frame,
-    curves_figure,
-    dimension_frame,
-    spaces_figure,
-    steps_frame,
-)
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
 from ecv_core.figures.report.pictures import FORMS, Form, Make, printed, saved
-from ecv_core.figures.selection import p_values_figure
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
-from ecv_core.figures.words import FigureKind, alpha_text, in_order, rule_words, run_title
-from ecv_core.records.errors import InputError, RunError, UnknownName
+from ecv_core.figures.words import alpha_text, in_order, rule_words, run_title
+from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord
 from ecv_core.splits import check_exchangeable
-from ecv_core.stopping import PAPERS_RULE, axis_of
-from ecv_core.store.recorded import (
-    FOLDER,
-    SPACES,
-    TUNINGS,
-    configuration_names,
-    read_configurations,
-    recorded_run,
-)
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
-STUDY = "study"
-OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
-CURVES = ("p-values", "dimensions", "steps", "board", "spaces")
-"""Kinds of a recorded tuning, or of a dataset with recorded rating predictions or spaces."""
+OF_A_RUN = ("efold", "stops", "tradeoff")
+OF_A_STUDY = ("difference", "stops", "ranks", "tradeoff")
 
 
-def write_figure(
-    run: str | RunRecord, kind: str, path: Path, alpha: object = None, folder: Path = FOLDER
-) -> str:
-    """Draw it and write the file, in the form that its name says.
+def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
+    """What draws a figure of one run, and its title.
 
     Args:
-        run: a run, its id, that of a recorded one, or 'study' for the recorded study; for
-            'p-values' a recorded tuning, for 'dimensions' and 'steps' ml-100k or ml-1m, for
-            'board' a dataset with published results, for 'spaces' one with recorded spaces.
-        kind: one of FigureKind.
-        path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png.
-        alpha: of the paper's rule, for all kinds but efold; None for its usual one.
+        run: a finished run, or one that goes on.
+        kind: one of OF_A_RUN.
+        alpha: of the paper's rule; 'efold' does not need it.
         folder: the recorded runs.
-    Returns: what it shows.
-    Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
+
+    Raises:
+        InputError: for what cannot be drawn of this run.
     """
-    form, axis = _form(path), axis_of(PAPERS_RULE)
-    wanted = float(axis.parse(axis.default if alpha is None else alpha))
-    if kind not in get_args(FigureKind):
-        raise UnknownName("kind of figure", str(kind), get_args(FigureKind))
-    if kind in CURVES:
-        return _written(_curves(str(run), kind), form, path, f"{kind} of {run}")
-    if run == STUDY:
-        runs, one = _recorded(folder), None
-    else:
-        known = recorded_run(run, folder) or open_store().run(run) if isinstance(run, str) else run
-        runs, one = [known], known
-    kinds = OF_A_STUDY if one is None else OF_A_RUN
+    _check_kind(kind, OF_A_RUN, "a single run")
+    if kind == "efold":
+        return _efold(run)
+    return _over_orders(kind, [run], alpha, folder, run)
+
+
+def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
+    """What draws a figure of the recorded study, and its title; as `picture_of_run`."""
+    _check_kind(kind, OF_A_STUDY, "a study")
+    return _over_orders(kind, _recorded(folder), alpha, folder, None)
+
+
+def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
     if kind not in kinds:
-        what = "a study" if one is None else "a single run"
         raise InputError(f"--kind {kind} is no figure of {what}; choose one of: {', '.join(kinds)}")
-    if one is not None and kind == "efold":
-        make, title = _efold(one)
-    else:
-        make, title = _over_orders(kind, runs, wanted, folder, one)
-    return _written(make, form, path, title)
 
 
-def _written(make: Make, form: Form, path: Path, title: str) -> str:
+def written(make: Make, form: Form, path: Path, title: str) -> str:
+    """Write a picture to a file; its title. Raises: RunError if it cannot be written."""
     content = saved(partial(printed, make), form, title=title)
     try:
         path.write_bytes(content)
@@ -104,7 +72,8 @@ def _written(make: Make, form: Form, path: Path, title: str) -> str:
     return title
 
 
-def _form(path: Path) -> Form:
+def form_of(path: Path) -> Form:
+    """The form that a file's name says. Raises: InputError for another, or without a folder."""
     for form in FORMS:
         if path.suffix == f".{form}":
             if path.absolute().parent.is_dir():
@@ -113,39 +82,6 @@ def _form(path: Path) -> Form:
     raise InputError(
         f"a figure is written as FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not as {path}"
     )
-
-
-def _curves(name: str, kind: str) -> Make:
-    """A kind of CURVES."""
-    if kind == "p-values":
-        if name not in (known := configuration_names(TUNINGS)):
-            if not known:
-                raise InputError(
-                    "recorded tunings stay in the project, and none came with this copy; "
-                    "draw p-values in a clone of it"
-                )
-            raise UnknownName("recorded tuning", name, known)
-        study = study_metrics(read_configurations(TUNINGS / f"{name}.json"))
-        return lambda: p_values_figure(curves_frame(study))
-    if kind == "board":
-        if name not in (known := published_datasets()):
-            raise UnknownName("dataset with published results", name, known)
-        entries = [*published(name).entries, *recorded_entries(name)]
-        return lambda: board_figure(board_frame(entries))
-    if kind == "spaces":
-        if name not in (known := [path.stem for path in sorted(SPACES.glob("*.json"))]):
-            raise UnknownName("dataset with recorded spaces", name, known)
-        return partial(spaces_figure, json.loads((SPACES / f"{name}.json").read_text()))
-    runs = [run for run in recorded(name) if "dimension" in dict(run.spec.params)]
-    if not runs:
-        raise UnknownName("dataset with recorded rating predictions", name, ["ml-100k", "ml-1m"])
-    if kind == "dimensions":
-        sizes = dimension_frame(runs, [run.spec.algorithm for run in runs])
-        return lambda: curves_figure(sizes, across="dimension")
-    runs = [run for run in runs if "steps" in dict(run.spec.params)]
-    largest = max(int(dict(run.spec.params)["dimension"]) for run in runs)
-    steps = steps_frame([run for run in runs if dict(run.spec.params)["dimension"] == largest])
-    return lambda: curves_figure(steps, across="step")
 
 
 def _recorded(folder: Path) -> list[RunRecord]:

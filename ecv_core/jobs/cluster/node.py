@@ -17,8 +17,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import fold
+from ecv_core.energy.real_meters import slurm_joules
 from ecv_core.jobs.executors import (
     Compute,
     Computed,
@@ -29,7 +30,6 @@ from ecv_core.jobs.executors import (
     Workers,
     node_here,
 )
-from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records import __version__
 from ecv_core.records.errors import Cancelled, EcvError, RunError

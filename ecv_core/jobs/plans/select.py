@@ -16,17 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecv_core import fold, models
-from ecv_core.analysis.selection.contenders import aligned, parse_contender
-from ecv_core.analysis.selection.document import selection_document, verdict_sentence, winner_mean
-from ecv_core.analysis.selection.evidence import PairedScores
-from ecv_core.analysis.selection.replay import (
-    Played,
-    check_contenders,
-    follow,
-    joules_of,
-    likely_folds,
-)
-from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.computing import shares_with
 from ecv_core.fold.spec import make_spec
@@ -38,6 +27,17 @@ from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import aligned, parse_contender
+from ecv_core.selection.document import selection_document, verdict_sentence, winner_mean
+from ecv_core.selection.evidence import PairedScores
+from ecv_core.selection.replay import (
+    Played,
+    check_contenders,
+    follow,
+    joules_of,
+    likely_folds,
+)
+from ecv_core.selection.rounds import Budget, Terms
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.document import command_for
@@ -75,7 +75,7 @@ class Standing:
     """What all folds would take, by the mean of those that each contender has; None without."""
 
     def document(self) -> dict[str, Any]:
-        """What is written of it once it is decided; see `analysis.selection.document`."""
+        """What is written of it once it is decided; see `selection.document`."""
         assert self.played is not None
         played = replace(self.played, joules_of_all_folds=self.joules_expected)
         metric = self.named[0][1].metric_name

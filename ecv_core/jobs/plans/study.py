@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS
 from ecv_core.fold import check_needs, data_of

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
+from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
-from ecv_core.jobs.handed import Handed
+from ecv_core.jobs.fold_tables import Handed
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.records.errors import InputError, RunError

@@ -12,15 +12,6 @@ from typing import Any
 import numpy as np
 
 from ecv_core import fold, models
-from ecv_core.analysis.selection.rounds import Terms
-from ecv_core.analysis.tuning.spaces import (
-    Sampler,
-    budget_of,
-    contender_word,
-    sampled,
-    space_of,
-    within,
-)
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.computing import shares_with
 from ecv_core.fold.spec import make_spec
@@ -33,6 +24,15 @@ from ecv_core.jobs.plans.select import Standing, compute
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.rounds import Terms
+from ecv_core.selection.tuning.spaces import (
+    Sampler,
+    budget_of,
+    contender_word,
+    sampled,
+    space_of,
+    within,
+)
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import Configuration, specs_of

@@ -9,7 +9,7 @@ import time
 
 import streamlit as st
 
-from ecv_core.jobs.rights import (
+from ecv_core.access.rights import (
     OWNER,
     Acting,
     Action,

@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ecv_core.records.errors import EcvError
-from ecv_core.store.going import Going, going_on
+from ecv_core.store.activity import Going, going_on
 from pages.shared.live.state import manager, store
 
 log = logging.getLogger(__name__)

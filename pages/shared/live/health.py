@@ -18,10 +18,10 @@ import psutil
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ecv_core.jobs.rights import Mode, settings
+from ecv_core.access.rights import Mode, settings
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunState
-from ecv_core.store.going import Totals
+from ecv_core.store.activity import Totals
 from pages.shared.live.state import manager, store
 from pages.shared.live.tabs import tabs
 

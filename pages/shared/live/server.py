@@ -24,8 +24,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ecv_core.access.rights import settings
 from ecv_core.jobs.manager import RUN
-from ecv_core.jobs.rights import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.events import events

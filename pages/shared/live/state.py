@@ -10,8 +10,8 @@ from typing import Final, Literal, TypedDict, TypeVar
 
 import streamlit as st
 
+from ecv_core.access.rights import settings
 from ecv_core.jobs.manager import RunManager
-from ecv_core.jobs.rights import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.store.engine import database_url
 from ecv_core.store.listing import RunList

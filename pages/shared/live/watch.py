@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 from ecv_core.records.run import RunRecord
+from ecv_core.store.activity import Going, going_on
 from ecv_core.store.engine import database_url
-from ecv_core.store.going import Going, going_on
 from ecv_core.store.store import Store
 from pages.shared.live.events import SERVER, Feed, Grant, events
 from pages.shared.live.state import made_once, sentences, store

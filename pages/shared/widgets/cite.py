@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.figures.report.describe import Description
 from ecv_core.figures.report.latex import PAPER_NAMES, PAPER_URL
 from ecv_core.figures.words import dataset_title

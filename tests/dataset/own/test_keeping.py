@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import ecv_core.dataset as datasets
+from ecv_core import dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.plain import no_report

@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.selection.replay import play
-from ecv_core.analysis.selection.rounds import Terms
 from ecv_core.analysis.tradeoff.decision import decide, fixed_folds
 from ecv_core.figures.report.advice import (
     checked_sentence,
@@ -24,6 +22,8 @@ from ecv_core.figures.report.describe import (
 )
 from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
 from ecv_core.records.run import Scores
+from ecv_core.selection.replay import play
+from ecv_core.selection.rounds import Terms
 
 MADE_WITH = {"e_fold": "0.1.0", "python": "3.11.7", "packages": {"torch": "2.13.0"}}
 

@@ -11,9 +11,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection.contenders import parse_contender
-from ecv_core.analysis.selection.replay import play
-from ecv_core.analysis.selection.rounds import Budget, Terms
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
@@ -34,6 +31,9 @@ from ecv_core.jobs.plans.select import (
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import parse_contender
+from ecv_core.selection.replay import play
+from ecv_core.selection.rounds import Budget, Terms
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.store import Store, open_store

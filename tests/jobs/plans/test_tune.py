@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.analysis.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
 from ecv_core.cli import main
 from ecv_core.energy.meter import NoMeter
 from ecv_core.jobs.executors import Compute, Here, Results
@@ -15,6 +14,7 @@ from ecv_core.jobs.plans.tune import Tuning, groups, make_tuning, tune
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
 from ecv_core.store.recorded import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
@@ -88,7 +88,7 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, made: Callable[[RunSpec, int],
         "ecv_core.jobs.executors.run_fold", lambda spec, index, **_: made(spec, index)
     )
     monkeypatch.setattr("ecv_core.fold.computing.run_shared_fold", together)
-    monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
+    monkeypatch.setattr("ecv_core.energy.real_meters.meter_for", lambda spec: NoMeter())
 
 
 def test_a_tuning_ends_with_the_best_for_a_part_of_the_folds(store: Store) -> None:

@@ -1,0 +1,1 @@
+"""Models of other libraries, each computed in an environment of its own."""

@@ -1,0 +1,208 @@
+"""Models of other libraries: handed our folds in their own environment, scored and kept here."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+import ecv_core as ecv
+from ecv_core import cli
+from ecv_core.bridges import bridge
+from ecv_core.records.interactions import Part
+from tests.documents import ROOT, YOUR_MODEL
+
+STANDS_IN = """#!{python}
+import json, os, sys, threading, time
+from pathlib import Path
+import numpy as np
+
+folder = Path(sys.argv[-1])
+job = json.loads((folder / "job.json").read_text())
+parts = np.load(folder / "parts.npz")
+(Path({log!r}) / f"{{os.getpid()}}.json").write_text(json.dumps(job))
+if job["model"] == "Nobody":
+    print("there is no model Nobody", file=sys.stderr)
+    sys.exit(2)
+if job["model"] == "Broken":
+    raise ValueError("singular matrix")
+if job["model"] == "Large":
+    os.kill(os.getpid(), 9)
+def end():
+    sys.stdin.read()
+    os._exit(1)
+threading.Thread(target=end, daemon=True).start()
+while job["model"] == "Slow" and len(list(Path({log!r}).iterdir())) == 2:
+    time.sleep(0.05)
+train, users, items = parts["train"], [], []
+for user in np.unique(parts["test"][:, 0]):
+    own = set(train[train[:, 0] == user][:, 1].tolist())
+    left = [item for item in range(train[:, 1].max() + 1) if item not in own][: job["n"]]
+    users += [user] * len(left)
+    items += left
+np.savez(folder / "told.npz", users=users, items=items, own=0.25 if job["check"] else np.nan)
+"""
+"""In place of a library's Python: everybody gets the first items that they do not have."""
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """An environment that is there; the folder has a file for each fold that was asked of it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    log = tmp_path / "log"
+    log.mkdir()
+    for name, library in bridge.LIBRARIES.items():
+        folder = tmp_path / "cache" / "e-fold" / f"{name}-{library.version}"
+        (folder / "bin").mkdir(parents=True)
+        (folder / "made-of.txt").write_text(" ".join(library.pins))
+        python = folder / "bin" / "python"
+        python.write_text(STANDS_IN.format(python=sys.executable, log=str(log)))
+        python.chmod(0o755)
+    return log
+
+
+def said_of(capsys, *words):
+    code = cli.main(["bridge", *words])
+    done = capsys.readouterr()
+    return code, done.out, done.err
+
+
+def jobs(log):
+    return [json.loads(path.read_text()) for path in sorted(log.iterdir())]
+
+
+SMALL = ("synthetic", "-k", "4", "--rule", "never", "--no-energy")
+
+
+@pytest.mark.slow
+def test_folds_are_scored_as_a_loop_over_the_same_lists_scores_them(log, capsys, tmp_path):
+    result = tmp_path / "r.json"
+    code, out, err = said_of(
+        capsys, "recbole", "BPR", *SMALL, "--param", "epochs=3", "--param", "layers=[8,4]",
+        "--check", "--json", str(result),
+    )  # fmt: skip
+    assert code == 0, err
+    assert "RecBole BPR on synthetic" in out
+    assert err.count("RecBole's evaluator 0.2500") == 4
+    cv = ecv.track("by hand", dataset="synthetic", k=4, rule="never", no_energy=True)
+    for fold in cv:
+        learnt = fold.data.items[fold.parts == Part.TRAIN]
+        order = fold.data.item_ids[: learnt.max() + 1].tolist()
+        own = fold.train.astype(str).groupby("user_id").item_id.agg(set)
+        lists = [
+            (user, item)
+            for user in fold.test.user_id.astype(str).unique()
+            for item in [one for one in order if one not in own[user]][:10]
+        ]
+        cv.report(pd.DataFrame(lists, columns=["user_id", "item_id"]))
+    scores = [fold["score"] for fold in json.loads(result.read_text())["folds"]]
+    assert scores == pytest.approx([fold.score for fold in cv.run.record.folds], abs=1e-12)
+    asked = jobs(log)
+    assert len(asked) == 4
+    assert {one["model"] for one in asked} == {"BPR"}
+    assert asked[0]["params"] == {"epochs": 3, "layers": [8, 4]}
+    assert len({one["seed"] for one in asked}) == 4
+
+
+def test_what_the_library_refuses_is_bad_input_and_leaves_no_run(log, capsys):
+    code, _, err = said_of(capsys, "cornac", "Nobody", *SMALL)
+    assert (code, err) == (2, "error: Cornac Nobody: there is no model Nobody\n")
+    assert cli.main(["runs"]) == 0
+    assert "Nobody" not in capsys.readouterr().out
+
+
+def test_what_fails_in_the_library_says_its_last_line(log, capsys):
+    code, _, err = said_of(capsys, "cornac", "Broken", *SMALL)
+    assert (code, err) == (1, "error: Cornac Broken: ValueError: singular matrix\n")
+    code, _, err = said_of(capsys, "cornac", "Large", *SMALL)  # as out of memory
+    assert (code, err) == (1, "error: Cornac Large: it was killed, perhaps for want of memory\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--metric", "rmse"), "bridged models rank items"),
+        (("--metric", "mrr@5", "--check"), "--check compares ndcg, recall, precision"),
+        (("--candidates", "train", "--check"), "over candidates = train"),
+    ],
+)
+def test_what_is_not_bridged_is_refused_before_anything_starts(log, capsys, words, said):
+    code, _, err = said_of(capsys, "recbole", "BPR", "synthetic", *words)
+    assert code == 2
+    assert said in err
+    assert not jobs(log)
+
+
+@pytest.mark.slow
+def test_a_killed_bridge_takes_its_child_along_and_goes_on_at_the_next_fold(log, capsys):
+    words = ["bridge", "recbole", "Slow", *SMALL]
+    with subprocess.Popen(
+        [sys.executable, "-m", "ecv_core", *words], cwd=ROOT, stderr=subprocess.DEVNULL
+    ) as command:
+        until = time.monotonic() + 300
+        while not (children := psutil.Process(command.pid).children()) or len([*log.iterdir()]) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        os.kill(command.pid, signal.SIGKILL)
+        _, alive = psutil.wait_procs(children, timeout=30)
+    assert not alive
+    assert cli.main(words) == 0
+    assert "All 4 folds have run" in capsys.readouterr().out
+    assert len(jobs(log)) == 5  # fold 0, fold 1 that was cut off, and folds 1 to 3
+
+
+@pytest.mark.slow
+def test_without_a_package_index_the_environment_is_refused_in_a_sentence(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    code, _, err = said_of(capsys, "cornac", "BPR", *SMALL)
+    assert code == 1
+    assert "the environment of Cornac cannot be made" in err.splitlines()[-1]
+    assert "No matching distribution" in err
+    assert not list(tmp_path.rglob("made-of.txt"))
+
+
+def test_the_document_says_the_versions():
+    text = YOUR_MODEL.read_text("utf-8")
+    for library in bridge.LIBRARIES.values():
+        assert " ".join(library.pins) in text
+
+
+HERE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "e-fold"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "model", "params", "metric"),
+    [
+        ("recbole", "EASE", {}, "ndcg@10"),
+        ("recbole", "BPR", {"epochs": 2}, "recall@5"),
+        ("recbole", "MultiVAE", {"epochs": 2}, "precision@5"),
+        ("cornac", "EASE", {}, "ndcg@10"),
+        ("cornac", "BPR", {}, "recall@5"),
+        ("cornac", "MostPop", {}, "precision@5"),
+    ],
+)
+def test_scores_are_those_of_the_librarys_own_evaluator(name, model, params, metric):
+    library = bridge.LIBRARIES[name]
+    python = HERE / f"{name}-{library.version}" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"the environment of {library.title} is made by the first 'ecv bridge {name}'")
+    cv = ecv.track(
+        f"{name} {model}", dataset="synthetic", k=5, metric=metric, only_folds=(0,), rule="never",
+        no_energy=True, params=params,
+    )  # fmt: skip
+    for fold in cv:
+        lists, own = bridge.fit(name, python, model, cv.spec, fold, check=True)
+        cv.report(lists)
+    assert not np.isnan(own)
+    assert cv.run.record.folds[0].score == pytest.approx(own, abs=1e-6)

@@ -1,0 +1,219 @@
+"""What a page tells of a selection: lanes and sentences by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+from ecv_core.selection.contenders import contender_name, contender_title
+from ecv_core.selection.document import (
+    lanes,
+    methods_sentence,
+    step_sentences,
+    verdict_sentence,
+)
+from ecv_core.selection.replay import Played
+from ecv_core.selection.rounds import Budget, Gap, Round, Terms, Verdict
+
+TITLES = ["A", "B", "C", "D"]
+TERMS = Terms(k=4)
+
+
+def contender(name: str, scores: list[float], joules: float) -> Scores:
+    return Scores(name=name, folds=np.array(scores), users=None, joules=np.full(4, joules))
+
+
+CONTENDERS = [
+    contender("a", [0.5, 0.5, 0.5, 0.5], 1.0),
+    contender("b", [0.4, 0.4, np.nan, np.nan], 2.0),
+    contender("c", [0.2, np.nan, np.nan, np.nan], 10.0),
+    contender("d", [0.45, np.nan, np.nan, np.nan], 100.0),
+]
+ROUNDS = [
+    Round(
+        n=1,
+        fold=0,
+        leader=0,
+        gaps={
+            1: Gap(behind=0.1, low=-0.05, high=0.25, folds=1),
+            2: Gap(behind=0.3, low=0.2, high=0.4, folds=1),
+            3: Gap(behind=0.05, low=-math.inf, high=math.inf, folds=1),
+        },
+        ran=((0, 0), (1, 0), (2, 0), (3, 0)),
+        dropped=(2,),
+        left=(0, 3, 1),
+        decided=False,
+        expected_loss=0.02,
+    ),
+    # D rests in the second fold: what A and B show of folds is enough for it.
+    Round(
+        n=2,
+        fold=1,
+        leader=0,
+        gaps={
+            1: Gap(behind=0.1, low=0.05, high=0.15, folds=2),
+            3: Gap(behind=0.05, low=0.01, high=0.09, folds=1),
+        },
+        ran=((0, 1), (1, 1)),
+        dropped=(1, 3),
+        left=(0,),
+        decided=True,
+        expected_loss=0.001,
+    ),
+]
+VERDICT = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2), worse=(2,), optimism=0.0)
+
+
+def told(step: int, **changed: object):
+    frame = lanes(CONTENDERS, TITLES, TERMS, ROUNDS, VERDICT)
+    return frame[frame["step"] == step].set_index("contender")
+
+
+def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
+    first = told(1)
+    assert first.loc["B", ["behind", "low", "high"]].tolist() == pytest.approx([20, -10, 50])
+    assert first.loc["A", ["behind", "low", "high"]].tolist() == [0, 0, 0]
+    assert first["state"].to_dict() == {"A": "leader", "B": "in", "C": "out", "D": "in"}
+    assert first.loc["B", "says"] == "10.0 % ahead to 50.0 % behind"
+    assert first.loc["C", "says"] == "out after 1 fold: at least 40.0 % behind"
+    assert first.loc["D", "says"] == "10.0 % behind so far; how sure, the next fold says"
+
+
+def test_who_is_out_keeps_its_interval_and_says_what_may_be_claimed():
+    last = told(2)
+    assert last.loc["C", ["low", "high"]].tolist() == pytest.approx([40, 80])
+    assert last.loc["D", "state"] == "out"
+    assert last.loc["C", "state"] == "worse"
+    assert last.loc["C", "says"].endswith("at least 40.0 % behind; worse on new data too")
+    assert last.loc["D", "says"] == (
+        "out after 1 fold: at least 2.0 % behind; no difference shown on new data"
+    )
+    assert last["folds"].to_dict() == {"A": 2, "B": 2, "C": 1, "D": 1}
+    assert last.loc["A", "says"] == "is best"
+
+
+def test_before_the_first_fold_nobody_has_an_interval_and_lanes_never_change_places():
+    assert told(0)["state"].unique().tolist() == ["waiting"]
+    assert told(0)["low"].isna().all()
+    # Last distances: D 10, B 20, C 60 percent.
+    assert [list(told(step).index) for step in (0, 1, 2)] == [["A", "D", "B", "C"]] * 3
+
+
+def test_each_round_is_a_sentence():
+    assert step_sentences(TITLES, TERMS, ROUNDS) == [
+        "4 contenders, 4 folds: everybody runs the first fold.",
+        "After 1 fold, A leads; C is out. 2 others can still win.",
+        "After 2 folds, A leads; B and D are out. That decides it.",
+    ]
+
+
+def test_all_folds_used_leaves_ties_and_places():
+    last = Round(
+        n=4,
+        fold=3,
+        leader=0,
+        gaps={
+            1: Gap(behind=0.001, low=0.001, high=0.001, folds=4),
+            2: Gap(behind=0.3, low=0.3, high=0.3, folds=4),
+        },
+        ran=((0, 3), (1, 3), (2, 3)),
+        dropped=(),
+        left=(0, 1, 2),
+        decided=True,
+        expected_loss=0.0,
+    )
+    verdict = Verdict(winner=0, tied=(1,), ties=((0, 1),), order=(0, 1, 2), worse=(), optimism=0.0)
+    frame = lanes(CONTENDERS[:1] * 3, TITLES[:3], TERMS, [last], verdict)
+    last_step = frame[frame["step"] == 1].set_index("contender")
+    assert last_step["state"].to_dict() == {"A": "leader", "B": "tied", "C": "behind"}
+    assert last_step.loc["B", "says"] == "no difference to A found over all folds"
+    assert last_step.loc["C", "says"] == "60.0 % behind, all folds used"
+    found = "No difference found between A and D: all 4 folds are used; A has the best mean."
+    verdict = replace(verdict, tied=(1,), worse=(2,))
+    said = verdict_sentence(["A", "D", "C"], TERMS, verdict, [last], (4, 4, 4), mean=0.5)
+    assert said == f"{found} It is shown on new data too that C is worse."
+    told = (["A", "D"], TERMS, replace(verdict, order=(0, 1)), [last], (4, 4))
+    assert verdict_sentence(*told, mean=0.5) == found
+
+
+def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
+    said = verdict_sentence(
+        TITLES, TERMS, VERDICT, [ROUNDS[0]], (1, 1, 1, 1), mean=0.5, on="ML", energy=0.25
+    )
+    assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known
+    finite = Round(
+        n=1,
+        fold=0,
+        leader=0,
+        gaps={1: ROUNDS[0].gaps[1]},
+        ran=((0, 0), (1, 0)),
+        dropped=(),
+        left=(0, 1),
+        decided=False,
+        expected_loss=0.1,
+    )
+    said = verdict_sentence(TITLES, TERMS, VERDICT, [finite], (1, 1), mean=0.5)
+    assert said.endswith("1 other can still win.")
+    said = verdict_sentence(
+        TITLES, TERMS, VERDICT, ROUNDS, (2, 2, 1, 1), mean=0.5, on="ML", energy=0.257
+    )
+    assert said == (
+        "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
+        "30.0 % behind. No difference on new data is shown to B and D; C is worse there too."
+    )
+
+
+def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
+    terms = Terms(k=4, expected_loss=0.002)
+    lucky = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
+    said = verdict_sentence(TITLES, terms, lucky, ROUNDS, (2, 2, 1, 1), mean=0.5)
+    assert said == (
+        "Use A: the best that is found. By taking it at most 0.1 % of its score is expected to be "
+        "lost (0.2 % was asked). Decided after 2 folds, 37.5 % of all folds; B, the next, is 10.0 "
+        "to 30.0 % behind. It is shown on new data too that all others are worse. Its score so "
+        "far, 0.5000, is expected to be 0.4900 over all folds: picked for being best, it was also "
+        "lucky (2 %)."
+    )
+    within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
+    said = verdict_sentence(TITLES, within, VERDICT, ROUNDS, (2, 2, 1, 1), mean=0.5)
+    assert said.startswith(
+        "Use A: the best that is found within 6 folds. By taking it at most 0.1 %"
+    )
+
+
+def test_a_contender_is_named_by_what_is_not_usual():
+    usual = make_spec(dataset="synthetic", algorithm="item-knn")
+    other = make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": 50})
+    assert contender_name(usual) == "item-knn"
+    assert contender_name(other) == "item-knn:neighbours=50"
+    assert contender_title("item-knn:neighbours=50") == "ItemKNN, neighbours 50"
+    assert contender_title("mine:a=b") == "mine:a=b"
+    with pytest.raises(InputError):
+        make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": "x"})
+
+
+def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
+    verdict = Verdict(winner=0, tied=(), ties=(), order=(0, 3, 1, 2), worse=(2,), optimism=0.0)
+    played = Played(
+        rounds=tuple(ROUNDS),
+        verdict=verdict,
+        folds_used=(2, 2, 1, 1),
+        joules=None,
+        joules_of_all_folds=None,
+    )
+    certain = methods_sentence(TITLES, TERMS, played)
+    assert certain == (
+        "We asked which contender is best: 4 contenders were evaluated on the same folds, each "
+        "until no other contender could have the best mean of all 4 folds, with 95 % confidence "
+        "for all looks together (6 of 16 folds). A was chosen. On new data C is worse. No "
+        "difference on new data is claimed to D and B."
+    )
+    loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), played)
+    assert loss.startswith("We asked which contender to use: ")
+    assert "at most 0.1 % of its 4-fold mean (opportunity cost, Chick and Inoue 2001)" in loss
+    budget = Terms(k=4, budget=Budget(amount=6, unit="folds"))
+    assert "within a budget of 6 folds" in methods_sentence(TITLES, budget, played)
