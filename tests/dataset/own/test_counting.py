@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.dataset.own.conftest import read_path, rows_of
 
 from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.reading import (
@@ -23,6 +22,7 @@ from ecv_core.dataset.reading import (
 )
 from ecv_core.dataset.rows import NO_OBJECT, WIDTH
 from ecv_core.records.errors import DatasetError
+from tests.dataset.own.conftest import read_path, rows_of
 
 HEAD = "user,item,rating,timestamp,basket\n"
 GOOD = "ann,x,3,1700000000,7\n"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.dataset.own.conftest import read_path
 
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.untrusted import limits
+from tests.dataset.own.conftest import read_path
 
 ROW = b"ann,x\n"
 

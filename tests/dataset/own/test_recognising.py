@@ -8,12 +8,12 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.dataset.own.conftest import rows_of
 
 from ecv_core.dataset.layout import Form, TimeUnit
 from ecv_core.dataset.own.recognise import first_look, guess_unit, plain_name, recognise
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
+from tests.dataset.own.conftest import rows_of
 
 TWO = [("ann", "x"), ("bob", "y")]
 
