@@ -24,7 +24,7 @@ from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 LIBRARIES = (
     "OMP_NUM_THREADS",

@@ -18,7 +18,7 @@ from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import Cell, begin, look, reusable
 from ecv_core.records import codec
 from ecv_core.records.run import RunState, Scores
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.document import RunDocument, run_document
 from ecv_core.store.ownership import this_process

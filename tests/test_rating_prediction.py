@@ -18,7 +18,7 @@ from ecv_core.models import algorithm, serving
 from ecv_core.models.bayesian import blocks, import_myfm
 from ecv_core.records.errors import Cancelled, DatasetError, InputError
 from ecv_core.records.interactions import Pairs, Part, Ratings
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.store.document import command_for
 
 HAVE_ML_100K = datasets.available(datasets.entry("ml-100k"))

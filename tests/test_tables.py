@@ -13,7 +13,7 @@ from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import DatasetError, EcvError, RunError
 from ecv_core.records.interactions import Table
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.store.recorded import FOLDER
 
 ALGORITHMS = [name for task in (Task.CLASSES, Task.NUMBERS) for name in models.serving(task)]

@@ -15,7 +15,8 @@ from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_us
 from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import RunRecord, UserScores, user_table
-from ecv_core.records.spec import SETTINGS, Role, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, Role, RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.stopping import RULES
 
 # Two specs -> whether a paired test of their runs would be fair, and if not, why.

@@ -19,7 +19,8 @@ from ecv_core.jobs.fold_tables import Handed
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,8 @@ from ecv_core import stopping
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress
-from ecv_core.records.spec import SETTINGS, Setting, Task
+from ecv_core.records.spec import SETTINGS, Setting
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -22,7 +22,7 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
     orders_document,
     selection_document,

@@ -19,7 +19,7 @@ from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.places import OWN, SHIPPED
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.untrusted.files import replacing
 
 # Environment -> the folders where datasets and caches live.

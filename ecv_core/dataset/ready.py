@@ -17,7 +17,7 @@ from ecv_core.dataset._load import load
 from ecv_core.dataset.tables import table
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import SOMETIMES, Interactions
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.untrusted.files import replacing
 
 # Raw Interactions -> implicit, k-core Interactions; kept on disk so that it happens once.

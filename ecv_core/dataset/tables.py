@@ -10,7 +10,7 @@ import numpy as np
 from ecv_core.dataset._catalogue import entry, find, source_key
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Table
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,8 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
 from ecv_core.records.run import AMOUNT
-from ecv_core.records.spec import WITHOUT_CUTOFF, RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
 
 class Kind(StrEnum):

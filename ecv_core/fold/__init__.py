@@ -18,7 +18,8 @@ from ecv_core.dataset.ready import CORE, for_task
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need
 from ecv_core.records.parameters import Params
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 
 
 def data_of(spec: RunSpec) -> Interactions:

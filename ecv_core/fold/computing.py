@@ -32,7 +32,8 @@ from ecv_core.records.run import (
     no_progress,
     one_source,
 )
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.splits.parts import FoldMatrices
 
 

@@ -13,7 +13,8 @@ from ecv_core.energy import meter
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
-from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.records.tasks import Task
 
 
 def make_spec(

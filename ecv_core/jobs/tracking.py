@@ -23,7 +23,8 @@ from ecv_core.jobs.fold_tables import Handed
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, UserScores
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.stopping import StoppingRule
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.models.tabular import TABULAR
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.plugins import Registry
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 
 __all__ = ["ALGORITHMS", "algorithm", "computed_here", "computing", "of", "serving", "tracked"]
 

@@ -13,7 +13,7 @@ from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import LACKS, History, Interactions, Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.run import Progress, no_progress
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     import torch

@@ -17,7 +17,7 @@ from ecv_core.models.base import Algorithm, Report, with_source
 from ecv_core.records.errors import DatasetError, RunError
 from ecv_core.records.interactions import Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix

@@ -17,7 +17,7 @@ from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     import torch

@@ -9,7 +9,7 @@ from typing import NoReturn
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Params, ParamValue
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.untrusted.limits import MAX_TEXT
 
 # Tracked models, and those of plug-ins that are not installed: only their name is known.

@@ -14,7 +14,7 @@ from ecv_core.models.base import Algorithm, Report, with_source
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ecv_core.models.base import Algorithm
 from ecv_core.records.parameters import Parameter, ParamValue
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 
 class Estimator:

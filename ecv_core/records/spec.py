@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum, StrEnum
+from enum import Enum
 from hashlib import sha256
 from types import NoneType
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
@@ -13,79 +13,7 @@ from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 from ecv_core.records import codec
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import Parameter, Params, converted
-
-# What a model is asked for: the items that a user will like best, or a rating.
-
-
-class Task(StrEnum):
-    """What models of a run do; the metric of a run tells which it is."""
-
-    words: str
-    """As it is said in a sentence: 'predicts ratings'."""
-    of: str
-    """What its metrics are of: 'predicted ratings'."""
-    unit: str
-    """What has a score of its own in a fold: 'user', or 'sample' of a table."""
-    usual_metric: str
-    usual_split: str
-    """Where nobody asks for another: of ratings and of samples k disjoint parts."""
-    metrics: frozenset[str]
-    """Ids of its metrics; empty of ranked items, which every other metric is of."""
-
-    def __new__(cls, value: str, *said: str) -> Self:
-        task = str.__new__(cls, value)
-        task._value_ = value
-        task.words, task.of, task.unit, task.usual_split, task.usual_metric, *others = said
-        task.metrics = frozenset({task.usual_metric, *others} if others else ())
-        return task
-
-    TOP_N = "top-n", "ranks items", "ranked items", "user", "user-k-fold", "ndcg"
-    """Rank items for each user, learnt from who has what."""
-    RATINGS = (
-        "ratings",
-        "predicts ratings",
-        "predicted ratings",
-        "user",
-        "record-k-fold",
-        "rmse",
-        "mae",
-    )
-    """Predict the rating that a user gives an item at a time, learnt from ratings."""
-    CLASSES = (
-        "classification",
-        "classifies samples",
-        "classified samples",
-        "sample",
-        "stratified-k-fold",
-        "accuracy",
-        "balanced-accuracy",
-        "f1-macro",
-        "roc-auc",
-        "cross-entropy",
-    )
-    """Tell the class of a sample, a row of a table, from its other columns."""
-    NUMBERS = (
-        "regression",
-        "predicts numbers of samples",
-        "predicted numbers of samples",
-        "sample",
-        "sample-k-fold",
-        "r2",
-        "mean-absolute-error",
-        "root-mean-squared-error",
-    )
-    """Predict a number of a sample, likewise."""
-
-    @property
-    def together(self) -> tuple[Task, ...]:
-        """What can be done with the same data."""
-        return (self,) if self.of_table else (Task.TOP_N, Task.RATINGS)
-
-    @property
-    def of_table(self) -> bool:
-        """Whether it is done on the rows of a table, and not on who interacted with what."""
-        return self.unit == "sample"
-
+from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
 # What there is to know of a setting of a run, beside the field of `RunSpec` that holds it.
 
@@ -200,10 +128,6 @@ def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation
     if get_origin(hint) is tuple:
         return tuple
     return next((one for one in get_args(hint) if one is not NoneType), hint)
-
-
-WITHOUT_CUTOFF = frozenset({"auc", "log-loss"}).union(*(task.metrics for task in Task))
-"""Ids of the metrics that look at more than the top n, so that n is no part of their name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,8 +354,7 @@ class RunSpec:
     @property
     def task(self) -> Task:
         """What the model is asked for, which the metric tells."""
-        kind = dict(self.own_metric).get("kind")
-        return next((one for one in Task if one == kind or self.metric in one.metrics), Task.TOP_N)
+        return Task.of_metric(self.metric, dict(self.own_metric).get("kind"))
 
     @property
     def metric_name(self) -> str:

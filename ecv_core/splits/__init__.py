@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.interactions import LACKS, Folds, Interactions
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits.parts import FoldMatrices as FoldMatrices
 from ecv_core.splits.parts import FoldParts as FoldParts
 from ecv_core.splits.parts import Leakage as Leakage

@@ -9,7 +9,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, code_of, id_of
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import holdouts, strategies
 from ecv_core.splits.strategies import IMPORTED, Make, Past, Strategy
 

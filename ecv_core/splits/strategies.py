@@ -16,7 +16,7 @@ from ecv_core.records.errors import FoldsError, InputError
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Table
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.plugins import check_id
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 # k folds that hold out every interaction once: dealt user by user, or all together.
 

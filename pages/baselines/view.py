@@ -29,7 +29,7 @@ from ecv_core.papers.rating_figures import (
     steps_frame,
 )
 from ecv_core.records.run import RunRecord
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list, store

@@ -13,7 +13,8 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.models import ALGORITHMS, algorithm, serving
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.selection.contenders import contender_name
 from ecv_core.selection.tuning.spaces import contender_word, sampled, size_of, space_of, within
 from ecv_core.stopping import NEVER_STOPS

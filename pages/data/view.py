@@ -15,7 +15,7 @@ from ecv_core.dataset.plain import Plain, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import listed
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.data.dropped import LABELS, columns, density, outcome
 from pages.shared.address.navigation import go

@@ -19,7 +19,8 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter, ParamValue
-from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Task
+from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.shared.address.link import label_from_link

@@ -31,7 +31,8 @@ from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
-from ecv_core.records.spec import SETTINGS, RunSpec, Task
+from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
 from ecv_core.store.recorded import recorded_runs

@@ -19,7 +19,8 @@ from ecv_core.fold import folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS

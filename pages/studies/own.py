@@ -28,7 +28,8 @@ from ecv_core.jobs.plans.study import Cell, n_splits, reusable, with_obstacles
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.run.settings import metric_select

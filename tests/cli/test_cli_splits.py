@@ -13,7 +13,7 @@ from ecv_core import cli
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.document import command_for
 from ecv_core.store.store import open_store

@@ -7,7 +7,7 @@ from ecv_core.evaluation import METRICS, Kind, check_metric, column_title
 from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS
 from ecv_core.evaluation.full import LIST_METRICS
 from ecv_core.records.errors import InputError
-from ecv_core.records.spec import WITHOUT_CUTOFF, Task
+from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
 DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

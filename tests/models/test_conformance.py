@@ -10,7 +10,7 @@ from ecv_core.models.base import Recommender
 from ecv_core.records.errors import Cancelled, DatasetError
 from ecv_core.records.interactions import History, Need
 from ecv_core.records.run import no_progress
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 RANKING = sorted(serving(Task.TOP_N))
 PERSONAL = sorted(set(RANKING) - {"popular"})

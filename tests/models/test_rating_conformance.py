@@ -6,7 +6,7 @@ import pytest
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records.errors import Cancelled
 from ecv_core.records.interactions import Pairs, Ratings
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 FEW = {"steps": 12, "dimension": 3, "epochs": 6}
 """Of each parameter that costs time, as little as tests need."""

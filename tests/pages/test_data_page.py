@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from ecv_core import dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.plain import no_report
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.store.plans import SELECTION, stored_plans
 from pages.best.start import SENSIBLE
 from tests.pages.conftest import APP

@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core.models import serving
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 
 
 def start(app):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, Past, leakage, serving, split
 from ecv_core.splits.parts import Leakage
 

@@ -8,7 +8,7 @@ import pytest
 
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving, split
 from ecv_core.splits.exchange import read_split, split_archive, store_folds, stored_folds_path
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Need, Part
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, Past, fold_matrices, serving, split
 
 SETTINGS = {

@@ -28,7 +28,8 @@ from ecv_core.records.run import (
     Shared,
     UserScores,
 )
-from ecv_core.records.spec import SETTINGS, Setting, Task
+from ecv_core.records.spec import SETTINGS, Setting
+from ecv_core.records.tasks import Task
 from ecv_core.stopping import TakesAids
 from ecv_core.stopping.adjustment import Aids
 from ecv_core.store.document import run_document

@@ -47,7 +47,7 @@ from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.interactions import Interactions
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.untrusted.files import replacing
 
 if TYPE_CHECKING:

@@ -52,7 +52,8 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import Moment, RunRecord, Scores
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.selection.document import methods_sentence, winner_mean
 from ecv_core.selection.replay import Played
 from ecv_core.selection.rounds import Terms, Verdict

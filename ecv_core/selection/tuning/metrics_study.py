@@ -16,7 +16,8 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import FoldResult
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.tasks import Task
 from ecv_core.selection.tuning.power import (
     Floats,
     PValueCurve,

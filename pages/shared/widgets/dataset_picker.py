@@ -10,7 +10,7 @@ from ecv_core import dataset as datasets
 from ecv_core.access.rights import Action
 from ecv_core.dataset import DatasetEntry
 from ecv_core.figures.words import dataset_title, titles_of
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT, escaped, sentences

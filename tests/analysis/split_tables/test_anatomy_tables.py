@@ -4,7 +4,7 @@ import pytest
 
 from ecv_core.analysis.split_tables import parts_frame, toy
 from ecv_core.records.interactions import Interactions
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, fold_parts, serving, split
 from ecv_core.splits.parts import day
 

@@ -8,7 +8,7 @@ import pytest
 from ecv_core.analysis.split_tables import MOST_FOLDS, VISITS, toy, toy_split
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
-from ecv_core.records.spec import Task
+from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 
 LETTERS = sum(len(re.findall("[A-Z]", visits)) for visits in VISITS.values())
