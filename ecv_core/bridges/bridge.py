@@ -46,6 +46,8 @@ LIBRARIES = {
 }
 CHECKED = ("ndcg", "recall", "precision")
 """Metrics that the evaluators of both libraries define as this project does."""
+BAD_JOB = 2
+"""The script's exit code for a job that cannot be."""
 
 
 def check_served(spec: RunSpec, *, check: bool) -> None:
@@ -65,28 +67,27 @@ def check_served(spec: RunSpec, *, check: bool) -> None:
 def environment(library: Library, say: Callable[[str], None]) -> Path:
     """The Python of a library's environment, which is made first where it is not there.
 
-    It is in the user's cache folder; one that was left half made is made again.
+    It is in the user's cache folder; an environment that was left half made is made again.
 
-    Raises: RunError where it cannot be made.
+    Raises:
+        RunError: where it cannot be made.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "e-fold" / f"{library.title.lower()}-{library.version}"
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    made_of, pins = folder / "made-of.txt", " ".join(library.pins)
+    python = folder / "bin" / "python"
+    if os.name == "nt":
+        python = folder / "Scripts" / "python.exe"
+    # This file is written last, so that it tells a whole environment from a half made one.
+    made_of = folder / "made-of.txt"
+    pins = " ".join(library.pins)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
-            if made_of.is_file() and made_of.read_text("utf-8") == pins:
-                return python
-            say(f"makes an environment for {library.title}, once, with {pins}: {folder}")
-            for words in (
-                [sys.executable, "-m", "venv", "--clear", str(folder)],
-                [str(python), "-m", "pip", "install", "--quiet", *library.pins],
-            ):
-                done = subprocess.run(words, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    raise OSError(_last_line(done.stderr or done.stdout))
-            made_of.write_text(pins, "utf-8")
+            if not made_of.is_file() or made_of.read_text("utf-8") != pins:
+                say(f"makes an environment for {library.title}, once, with {pins}: {folder}")
+                _run_quietly([sys.executable, "-m", "venv", "--clear", str(folder)])
+                _run_quietly([str(python), "-m", "pip", "install", "--quiet", *library.pins])
+                made_of.write_text(pins, "utf-8")
     except OSError as error:
         raise RunError(
             f"the environment of {library.title} cannot be made in {folder}: "
@@ -94,6 +95,13 @@ def environment(library: Library, say: Callable[[str], None]) -> Path:
             "reaches, with pip's own settings, and some GB of disk"
         ) from error
     return python
+
+
+def _run_quietly(command: list[str]) -> None:
+    """Run a command to its end. Raises: OSError with its last line, where it fails."""
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise OSError(_last_line(process.stderr or process.stdout))
 
 
 def fit(
@@ -108,59 +116,101 @@ def fit(
         spec: its `params` are the model's; texts are read as JSON where they can be.
         fold: users and items are handed on as numbers, without ratings and times.
         check: whether the library's own evaluator is asked as well.
-    Returns: recommendations as `tell` takes them; and the score by the library's evaluator, NaN
-        where it was not asked.
-    Raises: InputError for a model or parameter that is not there; RunError where it fails.
+
+    Returns:
+        Recommendations as `tell` takes them; and the score by the library's evaluator, NaN where
+        it was not asked.
+
+    Raises:
+        InputError: for a model or parameter that is not there.
+        RunError: where the model fails.
     """
     import pandas as pd
 
+    with tempfile.TemporaryDirectory(prefix="ecv-bridge-") as name_of_folder:
+        folder = Path(name_of_folder)
+        _write_job(folder, name, model, spec, fold, check=check)
+        _run_script(python, folder, f"{LIBRARIES[name].title} {model}")
+        with np.load(folder / "lists.npz") as lists:
+            recommendations = pd.DataFrame(
+                {
+                    "user_id": fold.data.user_ids[lists["users"]],
+                    "item_id": fold.data.item_ids[lists["items"]],
+                }
+            )
+            return recommendations, float(lists["library_score"])
+
+
+def _write_job(
+    folder: Path, name: str, model: str, spec: RunSpec, fold: Handed, *, check: bool
+) -> None:
+    """Write what `script.py` reads: the job as JSON, and the interactions of each part."""
+    params = {}
+    for param, value in spec.params:
+        if param != name:  # that one is the library's version
+            params[param] = _from_json(value)
+    metric = "ndcg"  # by which RecBole chooses the best epoch, where it does not know the run's
+    if spec.metric in CHECKED:
+        metric = spec.metric
     job = {
         "library": name,
         "model": model,
-        "params": {key: _value(given) for key, given in spec.params if key != name},
+        "params": params,
         "n": spec.n,
         "seed": fold.seed % 2**31,
-        "metric": spec.metric if spec.metric in CHECKED else "ndcg",
+        "metric": metric,
         "train_items": spec.candidates == "train",
         "check": check,
     }
+    (folder / "job.json").write_text(json.dumps(job), "utf-8")
     pairs = np.stack([fold.data.users, fold.data.items], axis=1)
-    parts = {
-        part.name.lower(): pairs[fold.parts == part]
-        for part in (Part.TRAIN, Part.VALIDATION, Part.TEST)
-    }
-    with tempfile.TemporaryDirectory(prefix="ecv-bridge-") as where:
-        folder = Path(where)
-        (folder / "job.json").write_text(json.dumps(job), "utf-8")
-        np.savez(folder / "parts.npz", **parts)
-        script = Path(__file__).with_name("script.py")
-        words = [str(python), "-I", str(script), where]
-        with (folder / "said.txt").open("w+", errors="replace") as said:
-            # The child ends with this process, however that ends: stdin is closed then.
-            with subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=said, stderr=said, cwd=where
-            ) as child:
-                try:
-                    ended = child.wait()
-                except BaseException:
-                    child.kill()
-                    raise
-            said.seek(0)
-            if ended:
-                failed = InputError if ended == 2 else RunError
-                raise failed(f"{LIBRARIES[name].title} {model}: {_last_line(said.read())}")
-        with np.load(folder / "told.npz") as told:
-            users, items = fold.data.user_ids[told["users"]], fold.data.item_ids[told["items"]]
-            return pd.DataFrame({"user_id": users, "item_id": items}), float(told["own"])
+    np.savez(
+        folder / "parts.npz",
+        train=pairs[fold.parts == Part.TRAIN],
+        validation=pairs[fold.parts == Part.VALIDATION],
+        test=pairs[fold.parts == Part.TEST],
+    )
 
 
-def _last_line(said: str) -> str:
-    lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it was killed, perhaps for want of memory"
+def _run_script(python: Path, folder: Path, title: str) -> None:
+    """Carry a job out in the library's environment.
+
+    Raises:
+        InputError: where the script refuses the job.
+        RunError: where it fails.
+    """
+    script = Path(__file__).with_name("script.py")
+    command = [str(python), "-I", str(script), str(folder)]
+    with (folder / "output.txt").open("w+", errors="replace") as output:
+        # The child ends with this process, however that ends: its stdin is closed then.
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=output, stderr=output, cwd=folder
+        ) as child:
+            try:
+                exit_code = child.wait()
+            except BaseException:
+                child.kill()
+                raise
+        output.seek(0)
+        text = output.read()
+    if exit_code == BAD_JOB:
+        raise InputError(f"{title}: {_last_line(text)}")
+    if exit_code != 0:
+        raise RunError(f"{title}: {_last_line(text)}")
 
 
-def _value(given: ParamValue) -> object:
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return "it was killed, perhaps for want of memory"
+    return lines[-1].strip()
+
+
+def _from_json(value: ParamValue) -> object:
+    """A text as the JSON that it may be, such as '[64, 32]'; anything else as it is."""
+    if not isinstance(value, str):
+        return value
     try:
-        return json.loads(given) if isinstance(given, str) else given
+        return json.loads(value)
     except ValueError:
-        return given
+        return value

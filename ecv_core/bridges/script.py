@@ -2,7 +2,7 @@
 
     python script.py FOLDER
 
-FOLDER has job.json and parts.npz, as `bridge.fit` writes them; told.npz is written beside them. A
+FOLDER has job.json and parts.npz, as `bridge.fit` writes them; lists.npz is written beside them. A
 job that cannot be ends with exit code 2 and a sentence, the last line of stderr.
 """
 
@@ -23,103 +23,138 @@ from numpy.typing import NDArray
 Job = Mapping[str, Any]
 Parts = Mapping[str, NDArray[np.int32]]
 """'train', 'validation', 'test': users and items as numbers; each of shape (interactions, 2)."""
-Ranked = tuple[dict[int, NDArray[np.int64]], float | None]
-"""User -> items, the best first; the fold's score by the library's own evaluator, if asked."""
+Lists = dict[int, NDArray[np.int64]]
+"""User -> items, the best first."""
 CELLS = 2_000_000
 """Scores that are held at once, of so many users as these are of all items."""
 
 
-def recbole(job: Job, parts: Parts, folder: Path) -> Ranked:
-    """A general recommender of RecBole; with a validation part it is that of the best epoch."""
-    import torch
+def recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float | None]:
+    """A general recommender of RecBole; with a validation part it is that of the best epoch.
+
+    Returns:
+        The users' lists, and the fold's score by RecBole's evaluator, None where it is not asked.
+    """
     from recbole.config import Config
     from recbole.data import create_dataset, data_preparation
-    from recbole.utils import ModelType, get_model, get_trainer, init_seed
-    from recbole.utils.case_study import full_sort_scores
+    from recbole.utils import get_trainer, init_seed
+
+    model_class = recbole_class(job["model"])
+    settings = recbole_settings(job, folder)
+    write_for_recbole(parts, folder / "fold")
+    defaults = Config(model=job["model"], dataset="fold", config_dict=settings).final_config_dict
+    check_params(job, defaults.keys() - settings.keys())
+    config = Config(model=job["model"], dataset="fold", config_dict={**job["params"], **settings})
+    init_seed(config["seed"], config["reproducibility"])
+    dataset = create_dataset(config)
+    training, validation, testing = data_preparation(config, dataset)
+    model = model_class(config, training.dataset).to(config["device"])
+    trainer = get_trainer(config["MODEL_TYPE"], config["model"])(config, model)
+    if len(parts["validation"]):
+        trainer.fit(training, validation, saved=True, show_progress=False)
+        load_best_epoch(model, trainer, config["device"])
+    else:
+        trainer.fit(training, None, saved=False, show_progress=False)
+    lists = recbole_lists(job, parts, model, dataset, testing)
+    if not job["check"]:
+        return lists, None
+    scores = trainer.evaluate(testing, load_best_model=False, show_progress=False)
+    return lists, scores[settings["valid_metric"]]
+
+
+def recbole_class(name: str) -> Any:
+    """The class of a model; a job with one that is not there, or no general one, is refused."""
+    from recbole.utils import ModelType, get_model
 
     try:
-        model_class = get_model(job["model"])
+        model_class = get_model(name)
     except (ValueError, ModuleNotFoundError):
-        refuse(f"RecBole has no model '{job['model']}'; its names are like BPR, EASE, LightGCN")
+        refuse(f"RecBole has no model '{name}'; its names are like BPR, EASE, LightGCN")
     if model_class.type not in (ModelType.GENERAL, ModelType.TRADITIONAL):
-        refuse(
-            f"{job['model']} needs more than who has what; only general recommenders are bridged"
-        )
-    metric = f"{job['metric']}@{job['n']}"
-    own = {
+        refuse(f"{name} needs more than who has what; only general recommenders are bridged")
+    return model_class
+
+
+def recbole_settings(job: Job, folder: Path) -> dict[str, Any]:
+    """What RecBole is told beside the model's parameters; users do not set these."""
+    return {
         "data_path": str(folder),
         "checkpoint_dir": str(folder),
         "benchmark_filename": ["train", "valid", "test"],
         "load_col": {"inter": ["user_id", "item_id"]},
         "eval_args": {"order": "RO", "mode": "full", "group_by": "user"},
         "metrics": [job["metric"]],
-        "valid_metric": metric,
+        "valid_metric": f"{job['metric']}@{job['n']}",
         "topk": [job["n"]],
         "metric_decimal_place": 12,
         "seed": job["seed"],
         "reproducibility": True,
         "show_progress": False,
     }
-    (folder / "fold").mkdir()
-    validated = len(parts["validation"]) > 0
-    for name, rows in (
-        ("train", parts["train"]),
+
+
+def write_for_recbole(parts: Parts, folder: Path) -> None:
+    """Write the parts of a fold as RecBole reads them."""
+    validation = parts["validation"]
+    if not len(validation):
         # RecBole asks for such a part: a row of training stands in, and nothing is chosen by it.
-        ("valid", parts["validation"] if validated else parts["train"][-1:]),
-        ("test", parts["test"]),
-    ):
-        path, header = folder / "fold" / f"fold.{name}.inter", "user_id:token\titem_id:token"
-        np.savetxt(path, rows, fmt="%d", delimiter="\t", header=header, comments="")
-    known = Config(model=job["model"], dataset="fold", config_dict=own).final_config_dict
-    check_params(job, {*known} - {*own})
-    config = Config(model=job["model"], dataset="fold", config_dict={**job["params"], **own})
-    init_seed(config["seed"], config["reproducibility"])
-    dataset = create_dataset(config)
-    training, validation, testing = data_preparation(config, dataset)
-    model = model_class(config, training.dataset).to(config["device"])
-    trainer = get_trainer(config["MODEL_TYPE"], config["model"])(config, model)
-    trainer.fit(training, validation if validated else None, saved=validated, show_progress=False)
-    if validated:
-        best = torch.load(trainer.saved_model_file, config["device"], weights_only=False)
-        model.load_state_dict(best["state_dict"])
-        model.load_other_parameter(best.get("other_parameter"))
+        validation = parts["train"][-1:]
+    files = {"train": parts["train"], "valid": validation, "test": parts["test"]}
+    folder.mkdir()
+    for name, pairs in files.items():
+        np.savetxt(
+            folder / f"fold.{name}.inter",
+            pairs,
+            fmt="%d",
+            delimiter="\t",
+            header="user_id:token\titem_id:token",
+            comments="",
+        )
+
+
+def load_best_epoch(model: Any, trainer: Any, device: Any) -> None:
+    """Give a model the weights of the epoch that was best on the validation part."""
+    import torch
+
+    best = torch.load(trainer.saved_model_file, device, weights_only=False)
+    model.load_state_dict(best["state_dict"])
+    model.load_other_parameter(best.get("other_parameter"))
+
+
+def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any) -> Lists:
+    """The lists of all users with something held out, from scores of blocks of users."""
+    from recbole.utils.case_study import full_sort_scores
+
     users = np.unique(parts["test"][:, 0])
     rows = dataset.token2id("user_id", users.astype(str))
     # The first item is RecBole's padding, which it gives no score.
-    items = np.array([-1, *dataset.id2token("item_id", np.arange(1, dataset.item_num)).astype(int)])
-    left_out = torch.from_numpy(job["train_items"] & ~np.isin(items, parts["train"][:, 1]))
+    real_items = dataset.id2token("item_id", np.arange(1, dataset.item_num)).astype(int)
+    items = np.concatenate([[-1], real_items])
+    left_out = np.zeros(len(items), dtype=bool)
+    if job["train_items"]:
+        left_out = ~np.isin(items, parts["train"][:, 1])
+    blocks = len(rows) * len(items) // CELLS + 1
     lists = {}
-    for chunk in np.array_split(np.arange(len(rows)), len(rows) * len(items) // CELLS + 1):
-        scores = full_sort_scores(rows[chunk], model, testing, device=config["device"])
-        scores[:, left_out.to(scores.device)] = -torch.inf
-        values, places = torch.topk(scores, min(job["n"], len(items)), dim=1)
-        candidates = torch.isfinite(values).cpu().numpy()  # what a user has is at -inf
-        for user, place, kept in zip(users[chunk], places.cpu().numpy(), candidates, strict=True):
-            lists[int(user)] = items[place[kept]]
-    if not job["check"]:
-        return lists, None
-    return lists, trainer.evaluate(testing, load_best_model=False, show_progress=False)[metric]
+    for block in np.array_split(np.arange(len(rows)), blocks):
+        scores = full_sort_scores(rows[block], model, testing, device=model.device)
+        scores = scores.cpu().numpy()
+        scores[:, left_out] = -np.inf
+        for user, row in zip(users[block], scores, strict=True):
+            # Of items with equal scores the one with the lower number comes first, as in e-fold.
+            order = np.lexsort((items, -row))[: job["n"]]
+            # What a user has already is at minus infinity, and belongs to no list.
+            lists[int(user)] = items[order[np.isfinite(row[order])]]
+    return lists
 
 
-def cornac(job: Job, parts: Parts, _folder: Path) -> Ranked:
-    """A recommender of Cornac that needs nothing but who has what."""
-    from cornac import metrics, models
-    from cornac.eval_methods.base_method import BaseMethod, ranking_eval
+def cornac(job: Job, parts: Parts, _folder: Path) -> tuple[Lists, float | None]:
+    """A recommender of Cornac that needs nothing but who has what; otherwise as `recbole`."""
+    from cornac.eval_methods.base_method import BaseMethod
 
-    model_class = getattr(models, job["model"], None)
-    if not inspect.isclass(model_class):
-        refuse(f"Cornac has no model '{job['model']}'; its names are like BPR, EASE, WMF, VAECF")
-    if issubclass(model_class, (models.NextBasketRecommender, models.NextItemRecommender)):
-        refuse(
-            f"{job['model']} needs sessions or baskets; only models of users and items are bridged"
-        )
-    accepted = inspect.signature(model_class).parameters
-    check_params(job, {*accepted} - {"seed"})
-    settings = {"verbose": False, "seed": job["seed"], **job["params"]}
-    model: Any = model_class(**{name: settings[name] for name in settings if name in accepted})
-    triples = {
-        name: [(user, item, 1.0) for user, item in rows.tolist()] for name, rows in parts.items()
-    }
+    model = cornac_model(job)
+    triples = {}
+    for name, pairs in parts.items():
+        triples[name] = [(user, item, 1.0) for user, item in pairs.tolist()]
     method = BaseMethod.from_splits(
         triples["train"],
         triples["test"],
@@ -129,23 +164,59 @@ def cornac(job: Job, parts: Parts, _folder: Path) -> Ranked:
         seed=job["seed"],
     )
     model.fit(method.train_set, method.val_set)
-    user_of, item_of = method.global_uid_map, method.global_iid_map
-    candidates = {
-        user: np.ones(method.train_set.num_items if job["train_items"] else len(item_of), np.bool_)
-        for user in np.unique(parts["test"][:, 0]).tolist()
-    }
-    for user, item, _ in (*triples["train"], *triples["validation"]):
-        if user in candidates:
-            candidates[user][item_of[item]] = False
-    names, lists = np.array(list(item_of)), {}
-    for user, free in candidates.items():
-        short = min(job["n"], free.sum())
-        ranked, _ = model.rank(user_of[user], np.flatnonzero(free), k=short)
-        lists[user] = names[ranked[:short]]
+    lists = cornac_lists(job, parts, model, method)
     if not job["check"]:
         return lists, None
+    return lists, cornac_score(job, model, method)
+
+
+def cornac_model(job: Job) -> Any:
+    """The model, not fitted; a job with one that is not there, or no plain one, is refused."""
+    from cornac import models
+
+    model_class = getattr(models, job["model"], None)
+    if not inspect.isclass(model_class):
+        refuse(f"Cornac has no model '{job['model']}'; its names are like BPR, EASE, WMF, VAECF")
+    if issubclass(model_class, (models.NextBasketRecommender, models.NextItemRecommender)):
+        refuse(
+            f"{job['model']} needs sessions or baskets; only models of users and items are bridged"
+        )
+    accepted = inspect.signature(model_class).parameters
+    check_params(job, accepted.keys() - {"seed"})
+    settings = {"verbose": False, "seed": job["seed"], **job["params"]}
+    return model_class(**{name: settings[name] for name in settings if name in accepted})
+
+
+def cornac_lists(job: Job, parts: Parts, model: Any, method: Any) -> Lists:
+    """The lists of all users with something held out, of what they do not have."""
+    number_of_user = method.global_uid_map
+    number_of_item = method.global_iid_map
+    items = np.array(list(number_of_item))
+    count = len(items)
+    if job["train_items"]:
+        count = method.train_set.num_items  # Cornac numbers the items of training first
+    free = {}
+    for user in np.unique(parts["test"][:, 0]).tolist():
+        free[user] = np.ones(count, np.bool_)
+    for pairs in (parts["train"], parts["validation"]):
+        for user, item in pairs.tolist():
+            if user in free:
+                free[user][number_of_item[item]] = False
+    lists = {}
+    for user, candidates in free.items():
+        length = min(job["n"], int(candidates.sum()))
+        ranked, _ = model.rank(number_of_user[user], np.flatnonzero(candidates), k=length)
+        lists[user] = items[ranked[:length]]
+    return lists
+
+
+def cornac_score(job: Job, model: Any, method: Any) -> float:
+    """The fold's score by Cornac's own evaluator."""
+    from cornac import metrics
+    from cornac.eval_methods.base_method import ranking_eval
+
     metric = {"ndcg": metrics.NDCG, "recall": metrics.Recall, "precision": metrics.Precision}
-    own, _ = ranking_eval(
+    averages, _ = ranking_eval(
         model,
         [metric[job["metric"]](k=job["n"])],
         method.train_set,
@@ -153,7 +224,10 @@ def cornac(job: Job, parts: Parts, _folder: Path) -> Ranked:
         val_set=method.val_set,
         exclude_unknowns=False,
     )
-    return lists, own[0]
+    return averages[0]
+
+
+FIT = {"recbole": recbole, "cornac": cornac}
 
 
 def check_params(job: Job, accepted: Collection[str]) -> None:
@@ -170,22 +244,27 @@ def refuse(sentence: str) -> NoReturn:
 
 
 def end_with_parent() -> None:
-    """Who asked holds stdin open for as long as it lives."""
+    """End when stdin is closed: whoever asked holds it open for as long as it lives."""
     sys.stdin.read()
     os._exit(1)
 
 
 def main(folder: Path) -> None:
-    """Read the job, carry it out, and write what is told."""
+    """Read the job, carry it out, and write the lists."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     job = json.loads((folder / "job.json").read_text("utf-8"))
-    with np.load(folder / "parts.npz") as parts:
-        lists, own = {"recbole": recbole, "cornac": cornac}[job["library"]](
-            job, dict(parts), folder
-        )
-    lengths = [len(ranked) for ranked in lists.values()]
-    users, items = np.repeat([*lists], lengths), np.concatenate([*lists.values()])
-    np.savez(folder / "told.npz", users=users, items=items, own=np.nan if own is None else own)
+    with np.load(folder / "parts.npz") as arrays:
+        parts = dict(arrays)
+    lists, library_score = FIT[job["library"]](job, parts, folder)
+    if library_score is None:
+        library_score = np.nan
+    lengths = [len(items) for items in lists.values()]
+    np.savez(
+        folder / "lists.npz",
+        users=np.repeat(list(lists), lengths),
+        items=np.concatenate(list(lists.values())),
+        library_score=library_score,
+    )
 
 
 if __name__ == "__main__":

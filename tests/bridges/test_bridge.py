@@ -47,7 +47,8 @@ for user in np.unique(parts["test"][:, 0]):
     left = [item for item in range(train[:, 1].max() + 1) if item not in own][: job["n"]]
     users += [user] * len(left)
     items += left
-np.savez(folder / "told.npz", users=users, items=items, own=0.25 if job["check"] else np.nan)
+score = 0.25 if job["check"] else np.nan
+np.savez(folder / "lists.npz", users=users, items=items, library_score=score)
 """
 """In place of a library's Python: everybody gets the first items that they do not have."""
 
