@@ -260,7 +260,8 @@ def reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 
 def reproduce_command(options: argparse.Namespace) -> None:
-    from ecv_core.papers.reproduction import markdown, reproduced
+    from ecv_core.papers.cells_text import markdown
+    from ecv_core.papers.reproduction import reproduced
 
     cells = reproduced(options.paper, options.table, having=options.having)
     answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))

@@ -265,8 +265,24 @@ _DAYS = Parameter(
 )
 
 
-def _algorithm(name: str, title: str, summary: str, paper: str, **features: bool) -> Algorithm:
-    """One of the family; `features` as of `BayesianFM`."""
+FEATURES = {
+    "bayesian-mf": (),
+    "bayesian-svd++": ("items_of_user",),
+    "bayesian-time-svd": ("time",),
+    "bayesian-time-svd++": ("time", "items_of_user"),
+    "bayesian-time-svd++-flipped": ("time", "items_of_user", "users_of_item"),
+}
+"""The features of each model besides user and item, named as in `blocks`."""
+
+
+def _algorithm(name: str, title: str, summary: str, paper: str) -> Algorithm:
+    """One of the family."""
+    features = FEATURES[name]
+    needs = Need.NOTHING
+    parameters = _ALWAYS
+    if "time" in features:
+        needs = Need.TIMESTAMPS
+        parameters = (*_ALWAYS, _DAYS)
     return Algorithm(
         id=name,
         title=title,
@@ -274,9 +290,9 @@ def _algorithm(name: str, title: str, summary: str, paper: str, **features: bool
         paper=paper,
         task=Task.RATINGS,
         rate=_RATE * (1 + 0.5 * len(features)),
-        needs=Need.TIMESTAMPS if "time" in features else Need.NOTHING,
-        parameters=(*_ALWAYS, _DAYS) if "time" in features else _ALWAYS,
-        build=partial(BayesianFM, features),
+        needs=needs,
+        parameters=parameters,
+        build=partial(BayesianFM, dict.fromkeys(features, True)),
     )
 
 
@@ -295,7 +311,6 @@ BAYESIAN = (
         "Bayesian MF that also looks at which items a user has rated, whatever the ratings. Better "
         "than Bayesian MF; about twice as long.",
         "Koren (2008): Factorization Meets the Neighborhood; by Gibbs sampling as in Rendle (2013)",
-        items_of_user=True,
     ),
     _algorithm(
         "bayesian-time-svd",
@@ -303,7 +318,6 @@ BAYESIAN = (
         "Bayesian MF with a vector for each day, so that tastes may change with time. Needs times; "
         "hardly longer than Bayesian MF.",
         "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
-        time=True,
     ),
     _algorithm(
         "bayesian-time-svd++",
@@ -311,8 +325,6 @@ BAYESIAN = (
         "Bayesian MF with days and with which items a user has rated. Needs times; among the best "
         "on data with a long history.",
         "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
-        time=True,
-        items_of_user=True,
     ),
     _algorithm(
         "bayesian-time-svd++-flipped",
@@ -320,8 +332,5 @@ BAYESIAN = (
         "Bayesian timeSVD++ that also looks at which users have rated an item. Needs times; the "
         "best and the slowest of its family.",
         "Rendle (2013): Scaling Factorization Machines to Relational Data",
-        time=True,
-        items_of_user=True,
-        users_of_item=True,
     ),
 )

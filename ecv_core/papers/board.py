@@ -30,7 +30,9 @@ from ecv_core.untrusted.files import DAMAGED, read_at_most
 if TYPE_CHECKING:
     import pandas as pd
 
-RUN, FOLDS, TABLE = "run.json", "folds.sha256", "reported.csv"
+RUN = "run.json"
+FOLDS = "folds.sha256"
+TABLE = "reported.csv"
 """What the file, a ZIP, holds: the run as `export` writes it, `folds_sha256`, and what the model
 gave: the tables of `tell` (recommendations, predictions, or users' scores), with a column fold."""
 _ROUNDING = 1e-6
@@ -57,8 +59,8 @@ def check_result(path: Path) -> Checked:
         that the rule would not have made, folds that may have been chosen, or a file that is none;
         DatasetError without the data.
     """
-    content, said, table = bounded.read(_read, path)
-    run = read_run(content, f"{RUN} in {path.name}").run
+    result: ResultFile = bounded.read(_read, path)
+    run = read_run(result.run, f"{RUN} in {path.name}").run
     spec = run.spec
     if run.stopped_at is None or spec.only_folds:
         raise InputError(
@@ -66,27 +68,44 @@ def check_result(path: Path) -> Checked:
             "a stop, so they may have been chosen by their scores; hand in a run that went on "
             "until its rule stopped, or one of all folds"
         )
-    handed = {fold.fold: Handed(spec, fold.fold) for fold in run.folds}
-    if said != (here := folds_sha256(handed.values())):
+    folds_here = {fold.fold: Handed(spec, fold.fold) for fold in run.folds}
+    hash_here = folds_sha256(folds_here.values())
+    if result.folds_sha256 != hash_here:
         raise InputError(
             f"its folds are others than those of {spec.dataset} with {spec.split} and seed "
-            f"{spec.seed} here: {FOLDS} says '{said[:16]}', and here it is {here}"
+            f"{spec.seed} here: {FOLDS} says '{result.folds_sha256[:16]}', and here it is "
+            f"{hash_here}"
         )
-    known_columns(table, ("fold", "user_id"), f"{TABLE} has fold, user_id, and item_id or score")
-    of_fold = finite(table, "fold")
-    rows = {fold: table[of_fold == fold] for fold in set(of_fold.tolist())}
-    if set(rows) != {*handed}:
-        has, ours = (listed([f"{n:g}" for n in sorted(of)[:20]]) or "none" for of in (rows, handed))
-        raise InputError(f"{TABLE} has folds {has}, but the run {ours}")
+    rows = _rows_by_fold(result.table, list(folds_here))
     folds = []
     for fold in run.folds:
-        part = rows[fold.fold].drop(columns="fold").reset_index(drop=True)
-        folds.append(_agreeing(fold, measure(spec, handed[fold.fold], part)))
+        folds.append(_agreeing(fold, measure(spec, folds_here[fold.fold], rows[fold.fold])))
     moments = stopping.moments(stopping.rule_for(spec), folds, spec.confidence)
-    if (stop := stopping.stop_of(moments, run.k)) != run.stopped_at:
+    stop = stopping.stop_of(moments, run.k)
+    if stop != run.stopped_at:
         raise InputError(f"it stops after {run.stopped_at} folds, but its rule stops after {stop}")
     checked = replace(run, folds=tuple(folds), moments=tuple(moments))
-    return Checked(run=checked, recomputed="item_id" in table.columns)
+    return Checked(run=checked, recomputed="item_id" in result.table.columns)
+
+
+def _rows_by_fold(table: pd.DataFrame, folds: Sequence[int]) -> dict[int, pd.DataFrame]:
+    """The rows of each fold. Raises: InputError for a table of other folds than the run's."""
+    known_columns(table, ("fold", "user_id"), f"{TABLE} has fold, user_id, and item_id or score")
+    fold_of_row = finite(table, "fold")
+    in_table = sorted(set(fold_of_row.tolist()))
+    if in_table != sorted(folds):
+        raise InputError(
+            f"{TABLE} has folds {_some_numbers(in_table)}, but the run {_some_numbers(folds)}"
+        )
+    rows = {}
+    for fold in folds:
+        rows[fold] = table[fold_of_row == fold].drop(columns="fold").reset_index(drop=True)
+    return rows
+
+
+def _some_numbers(numbers: Sequence[float]) -> str:
+    """The first twenty as a list in words; 'none' for none."""
+    return listed([f"{number:g}" for number in sorted(numbers)[:20]]) or "none"
 
 
 def site(folder: Path) -> tuple[str, dict[str, str]]:
@@ -114,8 +133,11 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
             named = replace(checked, run=replace(checked.run, run_id=path.name))
             boards[fair_key(named.run.spec)].append(named)
     if not boards:
-        first = "".join(f"; {name}: {why}" for name, why in [*refused.items()][:1])
-        raise InputError(f"{folder} has no result that 'board check' accepts{first}")
+        example = ""
+        if refused:
+            name, why = next(iter(refused.items()))
+            example = f"; {name}: {why}"
+        raise InputError(f"{folder} has no result that 'board check' accepts{example}")
     return (
         templates()
         .get_template("board.html")
@@ -128,42 +150,79 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
 
 
 def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
-    """Title, answer, rows and caption."""
-    spec = entries[0].run.spec
-    sign = -1 if metric_of(spec).higher_is_better else 1
-    means = {entry.run.run_id: entry.run.at_stop.mean for entry in entries if entry.run.at_stop}
-    ranked = sorted(entries, key=lambda entry: sign * means[entry.run.run_id])
-    best = ranked[0].run.run_id
-    beside = {best: "the first"}
-    for test in compare_runs([entry.run for entry in ranked])[0]:
-        if best in (test.first, test.second):
-            other, word = test.second, "worse"
-            if test.second == best:
-                other, word = test.first, "better on their common folds"
-            p = "p < 0.001" if test.p_holm < 0.001 else f"p = {test.p_holm:.3f}"
-            beside[other] = f"{word if test.found else 'level with it'} ({p})"
-    rows = []
-    for entry in ranked:
-        run = entry.run
-        params = ", ".join(f"{name}={value}" for name, value in run.spec.params)
-        interval, energy = interval_said(run)[0], energy_of(run)
-        rows.append(
-            [
-                f"{run.spec.algorithm} ({params})" if params else run.spec.algorithm,
-                f"{means[run.run_id]:.4f}",
-                f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-",
-                beside.get(run.run_id, "not tested"),
-                f"{run.folds_used} of {run.k}",
-                used_words(energy) if energy.source != "none" else "-",
-                "all scores" if entry.recomputed else "means of users' scores",
-                run.run_id,
-            ]
-        )
-    level = [row[0] for row in rows if row[3].startswith("level")]
+    """Title, answer, rows and caption of results with the same data, folds and metric."""
+    ranked = _best_first(entries)
+    beside_best = _beside_best([entry.run for entry in ranked])
+    rows = [_row(entry, beside_best.get(entry.run.run_id, "not tested")) for entry in ranked]
     answer = f"{rows[0][0]} has the best mean, {rows[0][1]}"
-    answer += f"; no difference is shown to {listed(level)}." if level else "."
+    level = [row[0] for row in rows if row[3].startswith("level")]
+    if level:
+        answer += f"; no difference is shown to {listed(level)}"
+    spec = entries[0].run.spec
+    title = f"{metric_label(spec)} on {dataset_title(spec.dataset)}"
     caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"
-    return f"{metric_label(spec)} on {dataset_title(spec.dataset)}", answer, rows, caption
+    return title, f"{answer}.", rows, caption
+
+
+def _best_first(entries: Sequence[Checked]) -> list[Checked]:
+    return sorted(entries, key=_mean, reverse=metric_of(entries[0].run.spec).higher_is_better)
+
+
+def _mean(entry: Checked) -> float:
+    """The mean at the stop, which every accepted result has."""
+    moment = entry.run.at_stop
+    assert moment is not None
+    return moment.mean
+
+
+def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
+    """Of each run how it stands beside the first, in words, where the two could be tested."""
+    best = ranked[0].run_id
+    words = {best: "the first"}
+    for test in compare_runs(ranked)[0]:
+        if best not in (test.first, test.second):
+            continue
+        other = test.second
+        verdict = "worse"
+        if test.second == best:
+            other = test.first
+            verdict = "better on their common folds"
+        if not test.found:
+            verdict = "level with it"
+        p = f"p = {test.p_holm:.3f}"
+        if test.p_holm < 0.001:
+            p = "p < 0.001"
+        words[other] = f"{verdict} ({p})"
+    return words
+
+
+def _row(entry: Checked, beside_best: str) -> list[str]:
+    """One result: name, mean, interval, test, folds, energy, what was checked, file."""
+    run = entry.run
+    name = run.spec.algorithm
+    if run.spec.params:
+        name += f" ({', '.join(f'{param}={value}' for param, value in run.spec.params)})"
+    interval_text = "-"
+    interval = interval_said(run)[0]
+    if interval:
+        interval_text = f"{interval.low:.4f} to {interval.high:.4f}"
+    energy_text = "-"
+    energy = energy_of(run)
+    if energy.source != "none":
+        energy_text = used_words(energy)
+    checked_text = "means of users' scores"
+    if entry.recomputed:
+        checked_text = "all scores"
+    return [
+        name,
+        f"{_mean(entry):.4f}",
+        interval_text,
+        beside_best,
+        f"{run.folds_used} of {run.k}",
+        energy_text,
+        checked_text,
+        run.run_id,
+    ]
 
 
 def folds_sha256(folds: Iterable[Handed]) -> str:
@@ -193,23 +252,36 @@ def _agreeing(fold: FoldResult, measured: Measured) -> FoldResult:
     return replace(fold, metrics=measured.metrics, user_scores=measured.user_scores)
 
 
-def _read(path: Path) -> tuple[bytes, str, pd.DataFrame]:
-    """Run, hash of the folds, and table."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultFile:
+    """What a file of a result holds, not checked."""
+
+    run: bytes
+    folds_sha256: str
+    table: pd.DataFrame
+
+
+def _read(path: Path) -> ResultFile:
+    """Read a file of a result. Raises: InputError for one that is damaged or too large."""
     try:
         with zipfile.ZipFile(path) as archive:
-            parts = []
-            most = (limits.MAX_RUN_BYTES, 100, limits.max_unpacked_bytes())
-            for name, at_most in zip((RUN, FOLDS, TABLE), most, strict=True):
-                if name not in archive.namelist():
-                    raise InputError(
-                        f"{path.name} holds no {name}; put in run, hash of the folds and table"
-                    )
-                with archive.open(name) as member:
-                    parts.append(content := read_at_most(member.read, at_most))
-                if len(content) > at_most:
-                    raise InputError(f"{name} in {path.name} has more than {at_most:,} bytes")
+            run = _read_member(archive, RUN, limits.MAX_RUN_BYTES, path)
+            folds = _read_member(archive, FOLDS, 100, path)
+            # Read whole to see that it is within the limit, before it is read as a table.
+            _read_member(archive, TABLE, limits.max_unpacked_bytes(), path)
             with archive.open(TABLE) as member:
                 table = reported_table(member)
     except DAMAGED as error:
         raise InputError(f"{path} is no result file: {' '.join(str(error).split())}") from error
-    return parts[0], parts[1].decode("ascii", "replace").strip(), table
+    return ResultFile(run=run, folds_sha256=folds.decode("ascii", "replace").strip(), table=table)
+
+
+def _read_member(archive: zipfile.ZipFile, name: str, at_most: int, path: Path) -> bytes:
+    """One file of the archive, of so many bytes at most."""
+    if name not in archive.namelist():
+        raise InputError(f"{path.name} holds no {name}; put in run, hash of the folds and table")
+    with archive.open(name) as member:
+        content = read_at_most(member.read, at_most)
+    if len(content) > at_most:
+        raise InputError(f"{name} in {path.name} has more than {at_most:,} bytes")
+    return content

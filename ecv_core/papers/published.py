@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import fmean
+from typing import Any
 
 from ecv_core import models
 from ecv_core.records.places import SHIPPED
-from ecv_core.records.run import Interval, RunRecord
+from ecv_core.records.run import RunRecord
 from ecv_core.stopping import mean_interval, within
 from ecv_core.store.document import command_for
 from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
@@ -76,29 +77,38 @@ def published_datasets() -> list[str]:
 
 @cache
 def _all() -> dict[str, Published]:
-    found = {}
+    """Every file of published results, by dataset."""
+    by_dataset = {}
     for path in sorted(FOLDER.glob("*.toml")):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-        usual = "" if "where confirmed" in document["protocol"] else document["protocol"]
-        entries = [
-            Entry(
-                method=one["method"],
-                rmse=one["rmse"],
-                by=one["by"],
-                protocol=one.get("protocol", one.get("split", usual)),
-                source=one.get("source", one.get("reported_in", document["source"])),
-                year=one.get("year"),
-            )
-            for one in document["results"]
-        ]
-        found[document["dataset"]] = Published(
+        entries = [_published_entry(result, document) for result in document["results"]]
+        by_dataset[document["dataset"]] = Published(
             dataset=document["dataset"],
             title=document["title"],
             protocol=document["protocol"],
             source=document["source"],
-            entries=tuple(sorted(entries, key=lambda one: one.rmse)),
+            entries=tuple(sorted(entries, key=_rmse)),
         )
-    return found
+    return by_dataset
+
+
+def _published_entry(result: Mapping[str, Any], document: Mapping[str, Any]) -> Entry:
+    """One result; what it does not say itself is what its document says."""
+    usual_protocol = document["protocol"]
+    if "where confirmed" in usual_protocol:
+        usual_protocol = ""  # it holds for those results alone that say so themselves
+    return Entry(
+        method=result["method"],
+        rmse=result["rmse"],
+        by=result["by"],
+        protocol=result.get("protocol", result.get("split", usual_protocol)),
+        source=result.get("source", result.get("reported_in", document["source"])),
+        year=result.get("year"),
+    )
+
+
+def _rmse(entry: Entry) -> float:
+    return entry.rmse
 
 
 def entry_of(run: RunRecord, *, by: str) -> Entry:
@@ -110,18 +120,24 @@ def entry_of(run: RunRecord, *, by: str) -> Entry:
     """
     algorithm = models.of(run.spec)
     scores = [fold.score for fold in run.folds]
-    interval = _interval(run)
-    usual = dict(algorithm.resolve({}))
-    changed = {name: value for name, value in run.spec.params if usual.get(name) != value}
-    words = ", ".join(f"{name} {value}" for name, value in changed.items())
-    same = run.spec.split == "record-k-fold" and run.spec.k == 10
+    defaults = dict(algorithm.resolve({}))
+    changed = []
+    for name, value in run.spec.params:
+        if defaults.get(name) != value:
+            changed.append(f"{name} {value}")
+    method = algorithm.title
+    if changed:
+        method += f" ({', '.join(changed)})"
+    protocol = f"{run.spec.split}, k = {run.spec.k}"
+    if run.spec.split == "record-k-fold" and run.spec.k == 10:
+        protocol = NINETY_TEN
     return Entry(
-        method=f"{algorithm.title}{f' ({words})' if words else ''}",
-        rmse=sum(scores) / len(scores),
+        method=method,
+        rmse=fmean(scores),
         by=by,
-        protocol=NINETY_TEN if same else f"{run.spec.split}, k = {run.spec.k}",
+        protocol=protocol,
         source=command_for(run.spec),
-        interval=(interval.low, interval.high) if interval else None,
+        interval=_interval(run),
         folds=len(scores),
         run_id=run.run_id,
         algorithm=run.spec.algorithm,
@@ -129,14 +145,18 @@ def entry_of(run: RunRecord, *, by: str) -> Entry:
     )
 
 
-def _interval(run: RunRecord) -> Interval | None:
-    scores = [fold.score for fold in run.folds]
-    if 1 < len(scores) < run.spec.k:
-        users = recorded_user_scores(run)
-        if all(fold.fold in users for fold in run.folds):
-            folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
-            return within(1.0, k=run.spec.k, metric=run.spec.metric_name).interval(folds)
-    return mean_interval(scores, 0.95)
+def _interval(run: RunRecord) -> tuple[float, float] | None:
+    """As of `Entry.interval`."""
+    interval = mean_interval([fold.score for fold in run.folds], 0.95)
+    users = recorded_user_scores(run)
+    has_users = all(fold.fold in users for fold in run.folds)
+    if 1 < len(run.folds) < run.spec.k and has_users:
+        folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
+        rule = within(1.0, k=run.spec.k, metric=run.spec.metric_name)
+        interval = rule.interval(folds)
+    if interval is None:
+        return None
+    return interval.low, interval.high
 
 
 def recorded(dataset: str) -> list[RunRecord]:
@@ -146,16 +166,22 @@ def recorded(dataset: str) -> list[RunRecord]:
 
 def recorded_entries(dataset: str) -> list[Entry]:
     """Those of each algorithm with the most folds, best first: of fewer the best may be by luck."""
-    runs = sorted(recorded(dataset), key=lambda run: len(run.folds))
-    most = {run.spec.algorithm: len(run.folds) for run in runs}  # the last of each stays
-    whole = (run for run in runs if len(run.folds) == most[run.spec.algorithm])
-    return sorted((entry_of(run, by="here") for run in whole), key=lambda one: one.rmse)
+    runs = recorded(dataset)
+    most_folds: dict[str, int] = {}
+    for run in runs:
+        algorithm = run.spec.algorithm
+        most_folds[algorithm] = max(most_folds.get(algorithm, 0), len(run.folds))
+    entries = []
+    for run in runs:
+        if len(run.folds) == most_folds[run.spec.algorithm]:
+            entries.append(entry_of(run, by="here"))
+    return sorted(entries, key=_rmse)
 
 
 def passed(rmse: float, entries: Sequence[Entry]) -> list[Entry]:
     """Published methods that report a higher RMSE, the best of them first."""
-    behind = [one for one in entries if one.published and one.rmse > rmse]
-    return sorted(behind, key=lambda one: one.rmse)
+    behind = [entry for entry in entries if entry.published and entry.rmse > rmse]
+    return sorted(behind, key=_rmse)
 
 
 def set_ups(dataset: str) -> list[float]:
@@ -167,8 +193,9 @@ def set_ups(dataset: str) -> list[float]:
     path = RATINGS / "grids" / f"{dataset}--sgd-mf.json"
     if not path.exists():
         return []
-    curves = [
-        one.get("after_8_16_32_64_128")
-        for one in json.loads(path.read_text(encoding="utf-8"))["configurations"]
-    ]
-    return sorted(fmean(curve[-1]) for curve in curves if curve)
+    means = []
+    for configuration in json.loads(path.read_text(encoding="utf-8"))["configurations"]:
+        curve = configuration.get("after_8_16_32_64_128")  # of each, the RMSE of every fold
+        if curve:
+            means.append(fmean(curve[-1]))
+    return sorted(means)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from ecv_core.evaluation import column_title
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 from ecv_core.figures.words import titled
 from ecv_core.papers.published import Entry
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import FoldResult, RunRecord
 
 WHO = {
     "inventors": "its inventors",
@@ -31,52 +32,58 @@ _SYMBOLS = {
     "yours": "star",
 }
 _RMSE = "RMSE (lower is better)"
+_DASHES = ("solid", "dash", "dot", "dashdot")
 ROW = 25
 """Height of one entry of the board, in pixels."""
 
 
 def board_frame(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per entry, best first, with who ran it, protocol, folds, interval and source."""
-    rows = [
-        {
-            "method": one.method,
-            "rmse": one.rmse,
-            "who": WHO[one.by],
-            "by": one.by,
-            "year": one.year,
-            "protocol": titled(one.protocol) or "not confirmed",
-            "folds": one.folds,
-            "low": one.interval[0] if one.interval else math.nan,
-            "high": one.interval[1] if one.interval else math.nan,
-            "set-up": "defaults, not examined" if one.defaults else "",
-            "source": one.source,
-        }
-        for one in sorted(entries, key=lambda one: one.rmse)
-    ]
-    return pd.DataFrame(rows)
+    rows = []
+    for entry in entries:
+        set_up = ""
+        if entry.defaults:
+            set_up = "defaults, not examined"
+        low, high = entry.interval or (math.nan, math.nan)
+        rows.append(
+            {
+                "method": entry.method,
+                "rmse": entry.rmse,
+                "who": WHO[entry.by],
+                "by": entry.by,
+                "year": entry.year,
+                "protocol": titled(entry.protocol) or "not confirmed",
+                "folds": entry.folds,
+                "low": low,
+                "high": high,
+                "set-up": set_up,
+                "source": entry.source,
+            }
+        )
+    return pd.DataFrame(rows).sort_values("rmse", kind="stable", ignore_index=True)
 
 
 def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figures 1 and 2 as a list: every result at its RMSE, best on top, marked by who ran it."""
     colours = palette(dark)
     figure = go.Figure()
-    for at, (by, symbol) in enumerate(_SYMBOLS.items()):
+    for (by, symbol), colour in zip(_SYMBOLS.items(), colours.series, strict=False):
         rows = frame[frame["by"] == by]
         if rows.empty:
             continue
-        high = (rows["high"] - rows["rmse"]).fillna(0).tolist()
+        half_widths = (rows["high"] - rows["rmse"]).fillna(0).tolist()
         figure.add_scatter(
             x=rows["rmse"],
             y=rows.index.tolist(),
             mode="markers",
             name=WHO[by],
-            marker={"symbol": symbol, "size": 11, "color": colours.series[at]},
+            marker={"symbol": symbol, "size": 11, "color": colour},
             error_x={
                 "type": "data",
-                "array": high,
-                "arrayminus": high,
-                "color": colours.series[at],
-                "visible": any(high),
+                "array": half_widths,
+                "arrayminus": half_widths,
+                "color": colour,
+                "visible": any(half_widths),
                 "thickness": 2,
             },
             customdata=rows[["method", "protocol", "source"]].to_numpy(),
@@ -108,30 +115,32 @@ def _layout(colours: Palette, height: int) -> dict[str, Any]:
 
 def dimension_frame(runs: Sequence[RunRecord], algorithms: Sequence[str]) -> pd.DataFrame:
     """One row per algorithm and dimension: the RMSE of the first fold, which all of them have."""
-    rows = [
-        {
-            "algorithm": run.spec.algorithm,
-            "dimension": int(dict(run.spec.params)["dimension"]),
-            "rmse": result.score,
-        }
-        for run in runs
-        if run.spec.algorithm in algorithms
-        for result in run.folds
-        if result.fold == 0
-    ]
+    rows = []
+    for run in runs:
+        first = _fold_0(run)
+        if run.spec.algorithm in algorithms and first is not None:
+            dimension = int(dict(run.spec.params)["dimension"])
+            rows.append((run.spec.algorithm, dimension, first.score))
     frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
     return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
 
 
+def _fold_0(run: RunRecord) -> FoldResult | None:
+    """The fold that every recorded run has, where it is finished."""
+    for fold in run.folds:
+        if fold.fold == 0:
+            return fold
+    return None
+
+
 def steps_frame(runs: Sequence[RunRecord]) -> pd.DataFrame:
     """One row per algorithm and step of its fit: the RMSE of the first fold after it."""
-    rows = [
-        {"algorithm": run.spec.algorithm, "step": step, "rmse": value}
-        for run in runs
-        for result in run.folds
-        if result.fold == 0
-        for step, value in enumerate(result.inner_curve, start=1)
-    ]
+    rows = []
+    for run in runs:
+        first = _fold_0(run)
+        if first is not None:
+            for step, rmse in enumerate(first.inner_curve, start=1):
+                rows.append((run.spec.algorithm, step, rmse))
     return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])
 
 
@@ -144,17 +153,19 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
     """
     colours = palette(dark)
     figure = go.Figure()
-    for at, (name, rows) in enumerate(frame.groupby("algorithm", sort=True)):
+    mode = "lines"
+    if across == "dimension":  # few values, so that each is marked
+        mode = "lines+markers"
+    looks = zip(cycle(colours.series), cycle(_DASHES), strict=True)
+    for (name, rows), (colour, dash) in zip(
+        frame.groupby("algorithm", sort=True), looks, strict=False
+    ):
         figure.add_scatter(
             x=rows[across],
             y=rows["rmse"],
-            mode="lines+markers" if across == "dimension" else "lines",
+            mode=mode,
             name=str(name),
-            line={
-                "color": colours.series[at % len(colours.series)],
-                "width": 2.5,
-                "dash": ("solid", "dash", "dot", "dashdot")[at % 4],
-            },
+            line={"color": colour, "width": 2.5, "dash": dash},
             hovertemplate=f"{name}, {across} %{{x}}: RMSE %{{y:.4f}}<extra></extra>",
         )
     return lay_out(
@@ -175,14 +186,17 @@ def spaces_figure(recorded: Mapping[str, Any], *, dark: bool = False) -> go.Figu
     colours = palette(dark)
     figure = go.Figure()
     first, *others = recorded["scores"]
-    taus = {tuple(one["splits"]): one["tau"] for one in recorded["agreements"]}
-    for at, other in enumerate(others):
+    taus = {}
+    for agreement in recorded["agreements"]:
+        taus[tuple(agreement["splits"])] = agreement["tau"]
+    looks = zip(_SYMBOLS.values(), colours.series, strict=False)
+    for other, (symbol, colour) in zip(others, looks, strict=False):
         figure.add_scatter(
             x=recorded["scores"][first],
             y=recorded["scores"][other],
             mode="markers",
             name=f"{other}, tau {taus[first, other]:.2f}",
-            marker={"symbol": list(_SYMBOLS.values())[at], "size": 6, "color": colours.series[at]},
+            marker={"symbol": symbol, "size": 6, "color": colour},
         )
     score = column_title(recorded["metric"])
     return lay_out(

@@ -6,42 +6,41 @@
 from __future__ import annotations
 
 import tomllib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import groupby
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from ecv_core import dataset as datasets
-from ecv_core import models
-from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, explorable
-from ecv_core.analysis.tradeoff.frames import headline_frame
-from ecv_core.figures.study_summary import summary, systems_of
-from ecv_core.figures.words import counted, titled
-from ecv_core.models.bayesian import BAYESIAN
-from ecv_core.papers.published import recorded
-from ecv_core.papers.rating_figures import dimension_frame, steps_frame
+from ecv_core.figures.words import titled
+from ecv_core.papers.our_tables import OUR_TABLES
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.places import SHIPPED
-from ecv_core.selection.tuning.power import dominance, expected_curve, paired_p_values
-from ecv_core.store.recorded import FOLDER, SPACES, TUNINGS, read_configurations, recorded_runs
 
-ALPHA = 1e-4
-"""Of the paper's rule: its paper does not say which it took."""
-PICTURE, NO_CELL, DRAWN = "?", "-", "no number"
+PICTURE = "?"
+"""A printed cell of which the paper, or the text of it at hand, has a picture and no number."""
+NO_CELL = "-"
 NOT_HERE = "what was recorded of it is not on this machine; get data/recorded from the project"
 
 Label = Literal["same", "differs", "not computed", "impossible"]
+WITHOUT_OURS: tuple[Label, Label] = ("impossible", "not computed")
+"""Labels of a cell that has no number of ours; the file says of each why, the first one first."""
 Value = float | str
 Part = Mapping[str, Any]
 """A table or figure, or a part of it, as the file has it."""
-Frames = Mapping[str, pd.DataFrame]
-"""Our tables of a paper, by the names that the file calls them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A printed value against ours."""
+
+    label: Label
+    by: str = ""
+    """How far ours is from the paper's: 'by +0.155 (+9 %)'; '' where that is no number."""
+    why: str = ""
+    """Why it differs, or what it would take to compute it; '' where it is the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +60,8 @@ class PaperCell:
     ours: Value | None
     label: Label
     by: str
-    """How far ours is from the paper's: 'by +0.155 (+9 %)'; '' where that is no number."""
+    """As of `Comparison`."""
     why: str
-    """Why it differs, or what it would take to compute it; '' where it is the same."""
 
 
 def papers() -> dict[str, str]:
@@ -73,7 +71,8 @@ def papers() -> dict[str, str]:
 
 def tables(paper: str) -> list[str]:
     """The tables and figures of a paper."""
-    return list(dict.fromkeys(one["table"] for one in _file()["parts"] if one["paper"] == paper))
+    names = [part["table"] for part in _file()["parts"] if part["paper"] == paper]
+    return list(dict.fromkeys(names))
 
 
 def reproduced(
@@ -85,75 +84,41 @@ def reproduced(
         paper: an id, or how it begins; all papers by default.
         table: one of its tables or figures; all of them by default.
         having: keeps rows that have this text in their name, in a cell, or over a cell with a yes.
-    Raises: UnknownName.
+
+    Raises:
+        UnknownName: for a paper or a table that is not there.
     """
-    chosen = [name for name in papers() if name.startswith(paper or "")]
-    if paper is not None and len(chosen) != 1:
+    cells: list[PaperCell] = []
+    for part in _parts(paper, table):
+        cells += _cells(part)
+    if not having:
+        return cells
+    rows = {(cell.part, cell.row) for cell in cells if _has_text(cell, having.casefold())}
+    return [cell for cell in cells if (cell.part, cell.row) in rows]
+
+
+def _parts(paper: str | None, table: str | None) -> list[Part]:
+    """The parts of one table, of a paper, or of all papers; arguments as of `reproduced`."""
+    parts: list[Part] = _file()["parts"]
+    if paper is None:
+        return parts
+    names = [name for name in papers() if name.startswith(paper)]
+    if len(names) != 1:
         raise UnknownName("paper", paper, papers())
-    if table is not None and table not in tables(chosen[0]):
-        raise UnknownName(f"table or figure of {chosen[0]}", table, tables(chosen[0]))
-    wanted = [one for one in _file()["parts"] if one["paper"] in chosen]
-    cells = [cell for one in wanted if table in (None, one["table"]) for cell in _cells(one)]
-    kept = {(cell.part, cell.row) for cell in cells if _has(cell, having.casefold())}
-    return [cell for cell in cells if (cell.part, cell.row) in kept]
+    parts = [part for part in parts if part["paper"] == names[0]]
+    if table is None:
+        return parts
+    if table not in tables(names[0]):
+        raise UnknownName(f"table or figure of {names[0]}", table, tables(names[0]))
+    return [part for part in parts if part["table"] == table]
 
 
-def _has(cell: PaperCell, text: str) -> bool:
-    said = [cell.row, cell.published or "", cell.column if cell.published == "yes" else ""]
-    return any(text in one.casefold() for one in (*said, *map(titled, said)))
-
-
-def markdown(cells: Sequence[PaperCell]) -> str:
-    """The answer in a line, then each table as the paper has it, with a label in every cell."""
-    if not cells:
-        return "No row or value holds these words."
-    labels = Counter(_word(cell) for cell in cells)
-    counts = [f"{labels[label]} {words}" for label, words in _KINDS.items() if labels[label]]
-    lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
-    for (paper, table, part), group in groupby(cells, lambda one: (one.paper, one.table, one.part)):
-        here = list(group)
-        columns = {cell.column: _head(cell.column) for cell in here}
-        reasons = list(dict.fromkeys(cell.why for cell in here if cell.why))
-        texts = {(cell.row, cell.column): _text(cell, reasons) for cell in here}
-        if f"\n## {papers()[paper]}" not in lines:
-            lines.append(f"\n## {papers()[paper]}")
-        lines += [f"\n### {table.capitalize()}: {part}\n", f"| | {' | '.join(columns.values())} |"]
-        lines.append("|---" * (len(columns) + 1) + "|")
-        for row in dict.fromkeys(cell.row for cell in here):
-            shown = " | ".join(texts.get((row, one), "") for one in columns)
-            lines.append(f"| {_head(row)} | {shown} |")
-        lines.append(f"\nHere: {here[0].source}.")
-        lines += [f"\n({number}) {reason}." for number, reason in enumerate(reasons, start=1)]
-    return "\n".join(lines)
-
-
-def _head(text: str) -> str:
-    """A row or column as people read it; RecBole's RO_RS stays."""
-    return titled(text if text.isupper() else text.replace("_percent", " %").replace("_", " "))
-
-
-_KINDS = {
-    "same": "the same here",
-    "differs": "different",
-    DRAWN: "ours alone, where the paper has a picture and no number",
-    "not computed": "not computed yet",
-    "impossible": "impossible here",
-}
-
-
-def _word(cell: PaperCell) -> str:
-    """The label in words: a picture has nothing to compare ours with."""
-    return DRAWN if cell.published is None and cell.ours is not None else cell.label
-
-
-def _text(cell: PaperCell, reasons: Sequence[str]) -> str:
-    """The paper's value, the label, ours where they do not say it, and the reason's number."""
-    shown = f"{titled(cell.published or 'picture')}: {_word(cell)} {cell.by}".rstrip()
-    if isinstance(cell.ours, str) and cell.ours != cell.published:
-        shown += f", here {titled(cell.ours)}"
-    elif isinstance(cell.ours, float) and cell.published is None:
-        shown += f", here {cell.ours:.4g}"
-    return f"{shown} ({reasons.index(cell.why) + 1})" if cell.why else shown
+def _has_text(cell: PaperCell, text: str) -> bool:
+    """Whether a text is in the row's name, in the cell, or over a cell with a yes."""
+    places = [cell.row, cell.published or ""]
+    if cell.published == "yes":
+        places.append(cell.column)
+    return any(text in place.casefold() or text in titled(place).casefold() for place in places)
 
 
 @cache
@@ -162,197 +127,90 @@ def _file() -> dict[str, Any]:
 
 
 def _cells(part: Part) -> Iterator[PaperCell]:
-    ours = _OURS[part["paper"]]()[part["ours"]] if "ours" in part else pd.DataFrame()
-    for row, text in part["rows"].items() if "rows" in part else _held(part["held"]):
-        printed = text.split(" | ") if text != PICTURE else [PICTURE] * len(part["columns"])
-        for column, value in zip(part["columns"], printed, strict=True):
-            if value == NO_CELL:
+    """Every cell of a part, with our side where there is one."""
+    for row, printed in _printed_rows(part).items():
+        for column, published in zip(part["columns"], printed, strict=True):
+            if published == NO_CELL:
                 continue
-            mine = ours[column].get(row) if column in ours else part.get("here", {}).get(row)
-            if not isinstance(mine, str):
-                mine = None if pd.isna(mine) else float(mine)
-            label, by, why = _labelled(part, (row, column), value, mine)
+            ours = _our_value(part, row, column)
+            comparison = _compare(part, row, column, published, ours)
             yield PaperCell(
-                **{name: part[name] for name in ("paper", "table", "part", "source")},
+                paper=part["paper"],
+                table=part["table"],
+                part=part["part"],
+                source=part["source"],
                 row=row,
                 column=column,
-                published=None if value == PICTURE else value,
-                ours=mine,
-                label=label,
-                by=by,
-                why=why,
+                published=None if published == PICTURE else published,
+                ours=ours,
+                label=comparison.label,
+                by=comparison.by,
+                why=comparison.why,
             )
 
 
-def _held(name: str) -> Iterator[tuple[str, str]]:
+def _printed_rows(part: Part) -> dict[str, list[str]]:
+    """The cells of each row as printed, from left to right."""
+    if "held" in part:
+        return _published_rows(part["held"])
+    rows = {}
+    for row, text in part["rows"].items():
+        if text == PICTURE:  # the whole row
+            rows[row] = [PICTURE] * len(part["columns"])
+        else:
+            rows[row] = text.split(" | ")
+    return rows
+
+
+def _published_rows(name: str) -> dict[str, list[str]]:
+    """The rows of a file in data/published."""
     text = (SHIPPED / "published" / name).read_text(encoding="utf-8")
-    for one in tomllib.loads(text, parse_float=str)["results"]:
-        row = ", ".join(one[name] for name in ("method", "split") if name in one)
-        yield row, " | ".join(one[name] for name in ("rmse", "reported_in") if name in one)
+    rows = {}
+    # Numbers stay as they are printed, so that their decimals count.
+    for result in tomllib.loads(text, parse_float=str)["results"]:
+        row = ", ".join(result[name] for name in ("method", "split") if name in result)
+        rows[row] = [result[name] for name in ("rmse", "reported_in") if name in result]
+    return rows
 
 
-def _labelled(
-    part: Part, place: tuple[str, str], printed: str, ours: Value | None
-) -> tuple[Label, str, str]:
-    """Label, by how much, and why."""
-    if ours is not None and printed == PICTURE:
-        return "impossible", "", _file()["reasons"]["picture"]
+def _our_value(part: Part, row: str, column: str) -> Value | None:
+    """Ours of one cell: a number or words; None where there is none."""
+    value = part.get("here", {}).get(row)
+    if "ours" in part:
+        table = OUR_TABLES[part["paper"]]()[part["ours"]]
+        if column in table:
+            value = table[column].get(row)
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return None
+    return float(value)
+
+
+def _compare(part: Part, row: str, column: str, published: str, ours: Value | None) -> Comparison:
+    """What a printed cell and ours have to do with each other."""
     if ours is None:
-        label: Label
-        for label in ("impossible", "not computed"):
-            for pattern, reason in part.get(label, {}).items():
-                if pattern == printed or fnmatchcase(", ".join(place), pattern):
-                    return label, "", _file()["reasons"].get(reason, reason)
-        return "impossible", "", NOT_HERE
+        return _without_ours(part, row, column, published)
+    if published == PICTURE:
+        return Comparison(label="impossible", why=_file()["reasons"]["picture"])
     if isinstance(ours, str):
-        same = "here" in part or printed == ours
-        return ("same", "", "") if same else ("differs", "", part["differs"])
-    there, decimals = float(printed), len(printed.partition(".")[2])
-    if there == round(ours, decimals):
-        return "same", "", ""
-    share = f" ({100 * (ours - there) / abs(there):+.0f} %)" if there else ""
-    return "differs", f"by {ours - there:+.{decimals}f}{share}", part["differs"]
+        if "here" in part or published == ours:
+            return Comparison(label="same")
+        return Comparison(label="differs", why=part["differs"])
+    theirs = float(published)
+    decimals = len(published.partition(".")[2])
+    if theirs == round(ours, decimals):
+        return Comparison(label="same")
+    by = f"by {ours - theirs:+.{decimals}f}"
+    if theirs:
+        by += f" ({100 * (ours - theirs) / abs(theirs):+.0f} %)"
+    return Comparison(label="differs", by=by, why=part["differs"])
 
 
-# Ours: what is recorded -> the tables by name, rows and columns as in the file.
-
-
-def _counts(*, rated: bool) -> pd.DataFrame:
-    """Of ratings as they are given, or of prepared interactions; a row per dataset."""
-    counts = {
-        name: entry.rated if rated else (entry.users, entry.items, entry.interactions)
-        for name, entry in datasets.catalogue().items()
-    }
-    known = {name: three for name, three in counts.items() if three and all(three)}
-    frame = pd.DataFrame(known, index=["users", "items", "interactions"], dtype=float).T
-    frame["ratings"] = frame["interactions"]
-    frame["density %"] = 100 * frame["interactions"] / (frame["users"] * frame["items"])
-    frame["sparsity %"] = 100 - frame["density %"]
-    return frame
-
-
-def _table(frame: pd.DataFrame, across: str, value: str) -> pd.DataFrame:
-    return frame.pivot(index="algorithm", columns=across, values=value)
-
-
-def _efold() -> Frames:
-    runs = [run for run in recorded_runs() if run.spec.algorithm in PAPER_ALGORITHMS]
-    study = summary(systems_of([run for run in runs if explorable(run)], ids=True), ALPHA)
-    explored = study.tradeoff
-    nearest = explored.alphas[np.abs(explored.average.mean_stop - PAPER_STOP).argmin()]
-    averages = headline_frame(explored, [*study.alphas, float(nearest)])
-    averages.index = pd.Index(["alpha 1e-4", "alpha where the mean stop is nearest to the paper's"])
-    off = _table(study.cells, "dataset", "difference_percent")
-    stops = _table(study.cells, "dataset", "mean_stop")
-    e_fold = _table(study.ranks, "dataset", "rank_e_fold")
-    k_fold = _table(study.ranks, "dataset", "rank_k_fold")
-    algorithms, sets = off.mean(axis=1).sort_values().index, off.mean().sort_values().index
-    late = stops.mean() > stops.mean().mean()
-    kept = (e_fold.rank() == k_fold).all()
-    said = {
-        "algorithm with the least difference": algorithms[0],
-        "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
-        "two datasets with the least": ", ".join(sorted(sets[:2])),
-        "stop later than the average": ", ".join(late.index[late]),
-        "mean ranks in the order of 10 folds": f"{kept.sum()} of {len(kept)} datasets",
-    }
-    return {
-        "counts": _counts(rated=False),
-        "averages": averages,
-        "differences": off,
-        "stops": stops,
-        "e-fold ranks": e_fold,
-        "10-fold ranks": k_fold,
-        "said": pd.DataFrame({"text": said}),
-    }
-
-
-def _splits() -> Frames:
-    counts, frames = [], {}
-    runs = recorded_runs(FOLDER / "sampled" / "splits")
-    for dataset in ("ta-feng", "dunnhumby"):
-        file = FOLDER / "parts" / f"{dataset}.json"
-        counts.append(pd.read_json(file, orient="index").add_prefix(f"{dataset}, ", axis=0))
-        for metric in ("ndcg@10", "recall@10"):
-            scores = {
-                (run.spec.algorithm, run.spec.split): run.folds[0].metrics[metric]
-                for run in runs
-                if run.spec.dataset == dataset
-            }
-            frames[f"{dataset}, {metric}"] = pd.Series(scores).unstack()
-            ranks = frames[f"{dataset}, {metric}"].dropna().rank(ascending=False)
-            if len(ranks) < 7:  # a place among some of the paper's models is none
-                ranks = ranks[:0]
-            frames[f"{dataset}, {metric}, places"] = ranks.rsub(ranks["leave-last-item"], axis=0)
-    taus = {
-        (path.stem, ", ".join(one["splits"])): one["tau"]
-        for path in SPACES.glob("*.json")
-        for one in pd.read_json(path, typ="series")["agreements"]
-    }
-    return frames | {"counts": pd.concat(counts), "taus": pd.Series(taus).unstack()}
-
-
-def _baselines() -> Frames:
-    names = ["sgd-mf", *(one.id for one in BAYESIAN)]
-    short = {"time": "t", "items_of_user": "iu", "users_of_item": "ii"}
-    features = {
-        one.id: ",".join(["u", "i", *(short[name] for name in cast("Any", one.build).args[0])])
-        for one in BAYESIAN
-    }
-    orders = {}
-    for dataset in ("ml-100k", "ml-1m"):
-        runs = [run for run in recorded(dataset) if len(run.folds) > 1]
-        scores = {run.spec.algorithm: {one.fold: one.score for one in run.folds} for run in runs}
-        means = pd.DataFrame(scores)[names].dropna().mean()
-        orders[dataset] = ", ".join(means.sort_values(ascending=False).index)
-    runs = [run for run in recorded("ml-100k") if "dimension" in dict(run.spec.params)]
-    longest = [run for run in runs if dict(run.spec.params)["dimension"] == 128]
-    sizes = _table(dimension_frame(runs, names), "dimension", "rmse")
-    steps = _table(steps_frame(longest), "step", "rmse")
-    best = {
-        "best dimension": sizes[[16, 32, 64, 128]].dropna().idxmin(axis=1),
-        "best steps": steps[[16, 32, 64, 128, 256, 512]].dropna().idxmin(axis=1),
-    }
-    better = sizes.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1).idxmin()
-    return {
-        "dimensions": sizes.rename(columns=str),
-        "steps": steps.rename(columns=str),
-        "features": pd.DataFrame({"features": features}),
-        "order": pd.DataFrame({"order": orders}),
-        "learnt": pd.DataFrame({name: one.astype(str) for name, one in best.items()}),
-        "better": better.rename(str).to_frame("better").T,
-    }
-
-
-def _power() -> Frames:
-    p_values: dict[str, dict[str, Any]] = defaultdict(dict)
-    for key, recorded_here in np.load(FOLDER / "nested-power.npz").items():
-        name, _, metric = key.rpartition("--")
-        p_values[name][metric] = recorded_here
-    with_set: dict[str, Any] = {}
-    if (path := TUNINGS / "ml-1m--bpr-mf.json").exists():
-        scores = read_configurations(path)
-        with_set = dominance(paired_p_values(scores.values["ndcg@10"]), scores.configurations)
-    tables: dict[str, dict[str, Any]] = {}
-    for name, of_metrics in p_values.items():
-        curves = {metric: expected_curve(found) for metric, found in of_metrics.items()}
-        dp: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
-        best, *_, worst = sorted(set(dp) - {"efd@10", "epc@10"}, key=dp.__getitem__)
-        dp |= {"best": best, "worst": worst, "best, DP": dp[best], "worst, DP": dp[worst]}
-        tables[name.replace("--", ", ")] = dp | {"best, DP + sd": curves[best].dp_plus_sd}
-    spaces = [models.algorithm(name).spaces["paper"] for name in ("bpr-mf", "item-knn")]
-    grid = pd.DataFrame({name: pd.Series(one) for space in spaces for name, one in space.items()})
-    return {
-        "counts": _counts(rated=True),
-        "power": pd.DataFrame(tables).T,
-        "with one set": pd.DataFrame(with_set).T.add_prefix("ml-1m, ", axis=0),
-        "grid": grid.set_axis([str(at + 1) for at in grid.index]),
-    }
-
-
-_OURS: Mapping[str, Callable[[], Frames]] = {
-    "e-fold-cross-validation": cache(_efold),
-    "data-splitting-strategies": cache(_splits),
-    "difficulty-of-evaluating-baselines": cache(_baselines),
-    "discriminative-power-of-hyperparameters": cache(_power),
-}
+def _without_ours(part: Part, row: str, column: str, published: str) -> Comparison:
+    """Why there is no number of ours: the first reason of the file that matches the cell."""
+    for label in WITHOUT_OURS:
+        for pattern, reason in part.get(label, {}).items():
+            if pattern == published or fnmatchcase(f"{row}, {column}", pattern):
+                return Comparison(label=label, why=_file()["reasons"].get(reason, reason))
+    return Comparison(label="impossible", why=NOT_HERE)

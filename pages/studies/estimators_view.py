@@ -18,7 +18,8 @@ from ecv_core.figures.estimators import (
 )
 from ecv_core.figures.study_summary import Summary, scores_frame
 from ecv_core.figures.words import alpha_text
-from ecv_core.papers.reproduction import markdown, papers, reproduced, tables
+from ecv_core.papers.cells_text import markdown
+from ecv_core.papers.reproduction import papers, reproduced, tables
 from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
 from pages.shared.address.link import label_from_link, link_has

@@ -19,16 +19,9 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.cli import plan_commands
 from ecv_core.dataset.ready import prepared
-from ecv_core.papers.reproduction import (
-    _OURS,
-    NOT_HERE,
-    _power,
-    _splits,
-    markdown,
-    papers,
-    reproduced,
-    tables,
-)
+from ecv_core.papers.cells_text import markdown
+from ecv_core.papers.our_tables import OUR_TABLES, power_tables, split_tables
+from ecv_core.papers.reproduction import NOT_HERE, papers, reproduced, tables
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.places import SHIPPED
@@ -254,12 +247,12 @@ def test_places_moved_are_those_of_the_scores_that_the_paper_prints():
 
 
 def test_a_place_is_one_of_all_seven_models(monkeypatch):
-    assert len(_splits()["ta-feng, ndcg@10, places"]) == 7
+    assert len(split_tables()["ta-feng, ndcg@10, places"]) == 7
     six = [
         run for run in recorded_runs(FOLDER / "sampled" / "splits") if run.spec.algorithm != "ngcf"
     ]
-    monkeypatch.setattr("ecv_core.papers.reproduction.recorded_runs", lambda _: six)
-    frames = _splits()
+    monkeypatch.setattr("ecv_core.papers.our_tables.recorded_runs", lambda _: six)
+    frames = split_tables.__wrapped__()
     assert len(frames["ta-feng, ndcg@10"]) == 6
     assert frames["ta-feng, ndcg@10, places"].empty
 
@@ -283,10 +276,10 @@ def test_the_averages_are_those_that_pages_name():
 
 
 def test_without_what_was_recorded_a_cell_says_where_it_is(monkeypatch, tmp_path):
-    monkeypatch.setattr("ecv_core.papers.reproduction.TUNINGS", tmp_path)  # a wheel has none
-    frames = _power()
+    monkeypatch.setattr("ecv_core.papers.our_tables.TUNINGS", tmp_path)  # a wheel has none
+    frames = dict(power_tables.__wrapped__())
     frames["power"] = frames["power"].drop("ml-1m, bpr-mf")
-    monkeypatch.setitem(_OURS, "discriminative-power-of-hyperparameters", lambda: frames)
+    monkeypatch.setitem(OUR_TABLES, "discriminative-power-of-hyperparameters", lambda: frames)
     found = reproduced("disc", "table 3")
     assert {one.why for one in found if one.row == "ml-1m, bpr-mf"} == {NOT_HERE}
     assert "(1) what was recorded of it is not on this machine" in markdown(found)

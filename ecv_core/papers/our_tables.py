@@ -1,0 +1,271 @@
+"""What is recorded here -> our side of the papers' tables.
+
+The names of tables, rows and columns are those of `data/papers.toml`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ecv_core import dataset as datasets
+from ecv_core import models
+from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS, PAPER_STOP, explorable
+from ecv_core.analysis.tradeoff.frames import headline_frame
+from ecv_core.figures.study_summary import summary, systems_of
+from ecv_core.models.bayesian import BAYESIAN, FEATURES
+from ecv_core.papers.published import recorded
+from ecv_core.papers.rating_figures import dimension_frame, steps_frame
+from ecv_core.records.run import RunRecord
+from ecv_core.selection.tuning.power import dominance, expected_curve, paired_p_values
+from ecv_core.store.recorded import FOLDER, SPACES, TUNINGS, read_configurations, recorded_runs
+
+Frames = Mapping[str, pd.DataFrame]
+"""Our tables of a paper, by the names that the file calls them."""
+
+ALPHA = 1e-4
+"""Of the paper's rule: its paper does not say which it took."""
+MODELS_OF_MENG = 7
+"""Models that Meng et al. rank; a place among fewer of them is none."""
+DIMENSIONS = [16, 32, 64, 128]
+STEPS = [16, 32, 64, 128, 256, 512]
+"""Dimensions and steps at which Rendle et al. draw their curves."""
+
+
+def implicit_counts() -> pd.DataFrame:
+    """Users, items and interactions of each dataset after preparation; a row per dataset."""
+    counts = {}
+    for name, entry in datasets.catalogue().items():
+        if entry.users and entry.items and entry.interactions:
+            counts[name] = (entry.users, entry.items, entry.interactions)
+    return _with_density(counts)
+
+
+def rating_counts() -> pd.DataFrame:
+    """Users, items and ratings of each dataset as they are given; a row per dataset."""
+    counts = {}
+    for name, entry in datasets.catalogue().items():
+        if entry.rated:
+            counts[name] = entry.rated
+    return _with_density(counts)
+
+
+def _with_density(counts: Mapping[str, tuple[int, int, int]]) -> pd.DataFrame:
+    """The counts of each dataset as a table, with the share of cells that are filled."""
+    frame = pd.DataFrame(counts, index=["users", "items", "interactions"], dtype=float).T
+    frame["ratings"] = frame["interactions"]
+    frame["density %"] = 100 * frame["interactions"] / (frame["users"] * frame["items"])
+    frame["sparsity %"] = 100 - frame["density %"]
+    return frame
+
+
+@cache
+def e_fold_tables() -> Frames:
+    """Of e-fold cross-validation: differences, stops and ranks of every algorithm and dataset."""
+    runs = []
+    for run in recorded_runs():
+        if run.spec.algorithm in PAPER_ALGORITHMS and explorable(run):
+            runs.append(run)
+    study = summary(systems_of(runs, ids=True), ALPHA)
+    explored = study.tradeoff
+    nearest = explored.alphas[np.abs(explored.average.mean_stop - PAPER_STOP).argmin()]
+    averages = headline_frame(explored, [*study.alphas, float(nearest)])
+    averages.index = pd.Index(["alpha 1e-4", "alpha where the mean stop is nearest to the paper's"])
+    differences = _by_algorithm(study.cells, "dataset", "difference_percent")
+    stops = _by_algorithm(study.cells, "dataset", "mean_stop")
+    e_fold_ranks = _by_algorithm(study.ranks, "dataset", "rank_e_fold")
+    k_fold_ranks = _by_algorithm(study.ranks, "dataset", "rank_k_fold")
+    statements = _e_fold_statements(differences, stops, e_fold_ranks, k_fold_ranks)
+    return {
+        "counts": implicit_counts(),
+        "averages": averages,
+        "differences": differences,
+        "stops": stops,
+        "e-fold ranks": e_fold_ranks,
+        "10-fold ranks": k_fold_ranks,
+        "said": pd.DataFrame({"text": statements}),
+    }
+
+
+def _by_algorithm(frame: pd.DataFrame, across: str, value: str) -> pd.DataFrame:
+    """A row per algorithm, and a column per value of `across`."""
+    return frame.pivot(index="algorithm", columns=across, values=value)
+
+
+def _e_fold_statements(
+    differences: pd.DataFrame,
+    stops: pd.DataFrame,
+    e_fold_ranks: pd.DataFrame,
+    k_fold_ranks: pd.DataFrame,
+) -> dict[str, str]:
+    """What the paper's text says of its figures, as our tables have it."""
+    algorithms = differences.mean(axis=1).sort_values().index
+    sets = differences.mean().sort_values().index
+    stops_late = stops.mean() > stops.mean().mean()
+    same_order = (e_fold_ranks.rank() == k_fold_ranks).all()
+    return {
+        "algorithm with the least difference": algorithms[0],
+        "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
+        "two datasets with the least": ", ".join(sorted(sets[:2])),
+        "stop later than the average": ", ".join(stops_late.index[stops_late]),
+        "mean ranks in the order of 10 folds": (
+            f"{same_order.sum()} of {len(same_order)} datasets"
+        ),
+    }
+
+
+@cache
+def split_tables() -> Frames:
+    """Of data splitting strategies: scores and places under each split, counts of their parts."""
+    counts = []
+    frames = {}
+    runs = recorded_runs(FOLDER / "sampled" / "splits")
+    for dataset in ("ta-feng", "dunnhumby"):
+        parts = pd.read_json(FOLDER / "parts" / f"{dataset}.json", orient="index")
+        counts.append(parts.add_prefix(f"{dataset}, ", axis=0))
+        runs_here = [run for run in runs if run.spec.dataset == dataset]
+        for metric in ("ndcg@10", "recall@10"):
+            scores = _scores_by_split(runs_here, metric)
+            frames[f"{dataset}, {metric}"] = scores
+            frames[f"{dataset}, {metric}, places"] = _places_gained(scores)
+    frames["counts"] = pd.concat(counts)
+    frames["taus"] = _split_agreements()
+    return frames
+
+
+def _scores_by_split(runs: list[RunRecord], metric: str) -> pd.DataFrame:
+    """A row per algorithm, and a column per split."""
+    scores = {}
+    for run in runs:
+        scores[run.spec.algorithm, run.spec.split] = run.folds[0].metrics[metric]
+    return pd.Series(scores).unstack()
+
+
+def _places_gained(scores: pd.DataFrame) -> pd.DataFrame:
+    """By how many places a model is further up than under leave-last-item; empty for too few."""
+    ranks = scores.dropna().rank(ascending=False)
+    if len(ranks) < MODELS_OF_MENG:
+        ranks = ranks[:0]
+    return ranks.rsub(ranks["leave-last-item"], axis=0)
+
+
+def _split_agreements() -> pd.DataFrame:
+    """Kendall's tau of the orders under two splits; a row per dataset, a column per pair."""
+    taus = {}
+    for path in SPACES.glob("*.json"):
+        for agreement in pd.read_json(path, typ="series")["agreements"]:
+            taus[path.stem, ", ".join(agreement["splits"])] = agreement["tau"]
+    return pd.Series(taus).unstack()
+
+
+@cache
+def baseline_tables() -> Frames:
+    """Of the difficulty of evaluating baselines: RMSE by dimensions and steps, and orders."""
+    names = ["sgd-mf", *(algorithm.id for algorithm in BAYESIAN)]
+    runs = [run for run in recorded("ml-100k") if "dimension" in dict(run.spec.params)]
+    largest = [run for run in runs if dict(run.spec.params)["dimension"] == max(DIMENSIONS)]
+    by_dimension = _by_algorithm(dimension_frame(runs, names), "dimension", "rmse")
+    by_step = _by_algorithm(steps_frame(largest), "step", "rmse")
+    best = {
+        "best dimension": by_dimension[DIMENSIONS].dropna().idxmin(axis=1).astype(str),
+        "best steps": by_step[STEPS].dropna().idxmin(axis=1).astype(str),
+    }
+    both = by_dimension.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1)
+    orders = {dataset: _order_by_rmse(dataset, names) for dataset in ("ml-100k", "ml-1m")}
+    return {
+        "dimensions": by_dimension.rename(columns=str),
+        "steps": by_step.rename(columns=str),
+        "features": pd.DataFrame({"features": _features()}),
+        "order": pd.DataFrame({"order": orders}),
+        "learnt": pd.DataFrame(best),
+        "better": both.idxmin().rename(str).to_frame("better").T,
+    }
+
+
+def _features() -> dict[str, str]:
+    """The features of each Bayesian model, in the paper's letters: 'u,i,t'."""
+    letters = {"time": "t", "items_of_user": "iu", "users_of_item": "ii"}
+    features = {}
+    for algorithm in BAYESIAN:
+        own = [letters[feature] for feature in FEATURES[algorithm.id]]
+        features[algorithm.id] = ",".join(["u", "i", *own])
+    return features
+
+
+def _order_by_rmse(dataset: str, names: list[str]) -> str:
+    """Algorithms from the worst to the best mean RMSE of the folds that all of them have."""
+    scores = {}
+    for run in recorded(dataset):
+        if len(run.folds) > 1:
+            scores[run.spec.algorithm] = {fold.fold: fold.score for fold in run.folds}
+    means = pd.DataFrame(scores)[names].dropna().mean()
+    return ", ".join(means.sort_values(ascending=False).index)
+
+
+@cache
+def power_tables() -> Frames:
+    """Of the discriminative power of hyper-parameters: power of each metric in each tuning."""
+    p_values: dict[str, dict[str, Any]] = defaultdict(dict)
+    for key, values in np.load(FOLDER / "nested-power.npz").items():
+        tuning, _, metric = key.rpartition("--")
+        p_values[tuning][metric] = values
+    powers = {}
+    for tuning, by_metric in p_values.items():
+        powers[tuning.replace("--", ", ")] = _power_row(by_metric)
+    return {
+        "counts": rating_counts(),
+        "power": pd.DataFrame(powers).T,
+        "with one set": _dominance_table(),
+        "grid": _paper_grid(),
+    }
+
+
+def _power_row(p_values: Mapping[str, Any]) -> dict[str, Any]:
+    """The power of each metric in one tuning, and which metric has the most and the least."""
+    curves = {metric: expected_curve(values) for metric, values in p_values.items()}
+    row: dict[str, Any] = {metric: curve.dp for metric, curve in curves.items()}
+    # The paper's tables leave out the two metrics of novelty.
+    ranked = sorted(set(row) - {"efd@10", "epc@10"}, key=row.__getitem__)
+    best = ranked[0]
+    worst = ranked[-1]
+    return row | {
+        "best": best,
+        "worst": worst,
+        "best, DP": row[best],
+        "worst, DP": row[worst],
+        "best, DP + sd": curves[best].dp_plus_sd,
+    }
+
+
+def _dominance_table() -> pd.DataFrame:
+    """Which parameter decides in the tuning of bpr-mf; empty where it is not on this machine."""
+    path = TUNINGS / "ml-1m--bpr-mf.json"
+    if not path.exists():
+        return pd.DataFrame()
+    tuning = read_configurations(path)
+    shares = dominance(paired_p_values(tuning.values["ndcg@10"]), tuning.configurations)
+    return pd.DataFrame(shares).T.add_prefix("ml-1m, ", axis=0)
+
+
+def _paper_grid() -> pd.DataFrame:
+    """The values that the paper tries of each parameter; a row per value, counted from one."""
+    columns = {}
+    for algorithm in ("bpr-mf", "item-knn"):
+        for name, values in models.algorithm(algorithm).spaces["paper"].items():
+            columns[name] = pd.Series(values)
+    grid = pd.DataFrame(columns)
+    return grid.set_axis([str(place + 1) for place in grid.index])
+
+
+OUR_TABLES = {
+    "e-fold-cross-validation": e_fold_tables,
+    "data-splitting-strategies": split_tables,
+    "difficulty-of-evaluating-baselines": baseline_tables,
+    "discriminative-power-of-hyperparameters": power_tables,
+}
+"""What computes our tables of a paper."""
