@@ -135,9 +135,7 @@ def check_k(interactions: Interactions, k: int) -> None:
             "choose a dataset with at least 2"
         )
     if not 2 <= k <= most:
-        raise FoldsError(
-            f"cannot make {k} folds of {interactions.dataset}; choose k from 2 to {most}"
-        )
+        raise FoldsError(f"k must be from 2 to {most:,} for {interactions.dataset}, but is {k:,}")
 
 
 Settings = Mapping[str, ParamValue]

@@ -65,5 +65,5 @@ def test_only_items_rated_above_the_threshold_are_relevant(ten: Interactions) ->
 def test_the_part_put_aside_is_a_single_split(ten: Interactions) -> None:
     with pytest.raises(FoldsError, match="k must be 1, but is 10; with part=choose"):
         split(ten, "nested-k-fold", 10, 3, {"part": "test"})
-    with pytest.raises(FoldsError, match="cannot make 1 folds of ten"):
+    with pytest.raises(FoldsError, match="for ten, but is 1"):
         split(ten, "nested-k-fold", 1, 3)

@@ -128,13 +128,13 @@ def test_a_record_folds_extra_is_not_always_in_fold_0(make_interactions):
 @pytest.mark.parametrize("name", K_FOLDS)
 @pytest.mark.parametrize("k", [-1, 0, 1, 6, MAX_K + 1])
 def test_a_k_that_does_not_fit_is_refused_with_what_works(make_interactions, name, k):
-    with pytest.raises(FoldsError, match=rf"cannot make {k} folds of tiny; choose k from 2 to 5"):
+    with pytest.raises(FoldsError, match=rf"k must be from 2 to 5 for tiny, but is {k:,}"):
         split(make_interactions([5]), name, k, 0)
 
 
 def test_a_k_beyond_16_bits_is_refused(make_interactions):
     interactions = make_interactions([MAX_K + 10])
-    with pytest.raises(FoldsError, match=f"choose k from 2 to {MAX_K}"):
+    with pytest.raises(FoldsError, match=f"from 2 to {MAX_K:,}"):
         split(interactions, "record-k-fold", MAX_K + 1, 0)
 
 

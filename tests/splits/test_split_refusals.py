@@ -52,7 +52,7 @@ def test_data_without_what_is_needed(make_interactions, name, words):
         ("leave-last-basket", 2, {}, "nobody in tiny has baskets enough for 2 steps"),
         ("user-fold-in", 3, {}, "has 2 users with at least two interactions, too few to deal"),
         ("user-fold-in", 2, {"validation": True}, "needs k of at least 3, but it is 2"),
-        ("user-k-fold", 1, {}, "cannot make 1 folds of tiny; choose k from 2 to 24"),
+        ("user-k-fold", 1, {}, "from 2 to 24 for tiny, but is 1"),
     ],
 )
 def test_wishes_that_cannot_be(make_interactions, name, k, params, words):

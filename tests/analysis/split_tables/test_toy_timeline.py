@@ -143,9 +143,7 @@ def test_more_folds_than_the_toy_has_room_for_become_as_many_as_it_has():
 
 @pytest.mark.parametrize("k", [1, 0, -3])
 def test_too_few_folds_are_refused_in_a_sentence(k):
-    with pytest.raises(
-        FoldsError, match=f"cannot make {k} folds? of the toy; choose k from 2 to {LETTERS}"
-    ):
+    with pytest.raises(FoldsError, match=f"from 2 to {LETTERS} .* but is {k}"):
         toy_split("user-k-fold", k, 42)
 
 
