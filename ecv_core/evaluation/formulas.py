@@ -1,7 +1,7 @@
 """The formulas of metrics: of hits in ranked lists per user, and of errors of predictions.
 
-Those of lists are RecBole's: binary gain, discount 1/log2(rank + 1), and an ideal list that is cut
-at the number of held-out items.
+Those of lists are RecBole's: binary gain, discount 1/log2(rank + 1), and a perfect list that has a
+hit at each of its first min(n, held-out items) ranks.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def hit(ranked: Ranked) -> Floats:
 
 
 def average_precision(ranked: Ranked) -> Floats:
-    """Mean over a perfect list's hits of the precision at each hit's rank."""
+    """The precision at the rank of each hit, summed and divided by the hits of a perfect list."""
     precision_at_rank = np.cumsum(ranked.hits, axis=1) / ranked.ranks()
     return ranked.at_cutoffs(ranked.hits * precision_at_rank) / ranked.reachable()
 
@@ -104,7 +104,7 @@ def per_user(
         held_out: how many items each user has held out, at least 1; shape (users,).
         cutoffs: list lengths, each from 1 to n.
         metrics: of HIT_METRICS; by default all.
-    Returns: metric id -> shape (users, len(cutoffs)), in [0, 1].
+    Returns: metric id -> shape (users, len(cutoffs)); the project's own are in [0, 1].
     """
     ranked = Ranked(hits=hits, held_out=held_out, cutoffs=tuple(cutoffs))
     return {name: HIT_METRICS[name](ranked) for name in metrics}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
@@ -63,6 +64,10 @@ class Metric:
     title: str = ""
     """By default made of the id."""
     higher_is_better: bool = True
+    low: float = -math.inf
+    """The least that it can be; what is reported below it is refused."""
+    high: float = math.inf
+    """The most that it can be."""
     unit: str = ""
     """What its values are in, such as 'EUR'; empty for a plain number."""
     formula: str = ""
@@ -71,7 +76,7 @@ class Metric:
     help: str = ""
     source: str = ""
     elsewhere: str = ""
-    """How peers define it otherwise, or that they agree."""
+    """How other libraries define it otherwise."""
     code: str = ""
     """Of one's own: names what `compute` does, so that folds scored by other code are not used."""
     probabilities: bool = False
@@ -95,6 +100,11 @@ class Metric:
                 f"True or False, but '{self.id}' has {self.kind!r} and {self.higher_is_better!r}"
             )
         say("kind", Kind(self.kind))
+        if not self.low < self.high:
+            raise InputError(
+                f"the metric '{self.id}' is from {self.low} to {self.high}; its low is a number "
+                "below its high"
+            )
         if self.compute is None:
             return
         if not callable(self.compute) or self.kind not in (Kind.HITS, Kind.RATINGS):
@@ -172,224 +182,313 @@ class Metric:
         return self.kind in (Kind.HITS, Kind.RANKS, Kind.PROBABILITIES)
 
 
-_PROJECTS: dict[str, Metric] = {
-    "ndcg": Metric(
-        id="ndcg",
+_PROJECTS: dict[str, Metric] = {}
+"""The project's own metrics by id, in the order in which pages list them."""
+
+
+def _define(metric: Metric) -> None:
+    """Make a metric one of the project's own."""
+    _PROJECTS[metric.id] = metric
+
+
+# A metric of the kind 'hits' may have its function here, as one of a user's own has: it is then
+# computed at every cut-off. The kernels of those without one are in `formulas` and `full`.
+
+_define(
+    Metric(
+        "ndcg",
         title="nDCG",
+        low=0,
+        high=1,
         formula=r"\frac{\sum_{r=1}^{n} rel_r / \log_2(r+1)}"
         r"{\sum_{r=1}^{\min(n,|H|)} 1 / \log_2(r+1)}",
         help="How many held-out items are found, and how high in the list; 1 is a perfect list.",
         source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
-        elsewhere="RecBole agrees. LensKit's default discount gives ranks 1 and 2 the same weight. "
-        "Elliot's gain grows with the rating, 2^rel - 1; for implicit feedback that is the same.",
-    ),
-    "recall": Metric(
-        id="recall",
+        elsewhere="LensKit's default gives ranks 1 and 2 the same weight. Elliot's gain grows with "
+        "the rating.",
+    )
+)
+_define(
+    Metric(
+        "recall",
+        low=0,
+        high=1,
         formula=r"\frac{1}{|H|} \sum_{r=1}^{n} rel_r",
         help="Share of the held-out items that are in the list.",
-        source="Cleverdon (1967); as in RecBole",
-        elsewhere="RecBole and Elliot agree. LensKit divides by min(n, |H|).",
-    ),
-    "precision": Metric(
-        id="precision",
+        source="Cleverdon (1967)",
+        elsewhere="LensKit, and RecPack's CalibratedRecallK, divide by min(n, |H|).",
+    )
+)
+_define(
+    Metric(
+        "precision",
+        low=0,
+        high=1,
         formula=r"\frac{1}{n} \sum_{r=1}^{n} rel_r",
         help="Share of the list that is held out; users with few held-out items cannot reach 1.",
-        source="Cleverdon (1967); as in RecBole",
-        elsewhere="RecBole and Elliot agree. LensKit divides by the list's real length where it is "
-        "shorter than n.",
-    ),
-    "mrr": Metric(
-        id="mrr",
+        source="Cleverdon (1967)",
+        elsewhere="LensKit divides by the list's real length where it is shorter than n.",
+    )
+)
+_define(
+    Metric(
+        "mrr",
         title="MRR",
+        low=0,
+        high=1,
         formula=r"\max_{r \leq n} \frac{rel_r}{r}",
-        help="How high in the list the first held-out item is: 1 / its rank, 0 without one.",
+        help="1 / the rank of the first held-out item in the list; 0 without one.",
         source="Voorhees (1999)",
-        elsewhere="RecBole, LensKit and Elliot agree on the first hit; LensKit's default list has "
-        "no cut-off.",
-    ),
-    "hit": Metric(
-        id="hit",
+        elsewhere="LensKit's has no cut-off by default; Cornac's, and pytrec_eval's recip_rank, "
+        "never have.",
+    )
+)
+_define(
+    Metric(
+        "hit",
         title="Hit rate",
+        low=0,
+        high=1,
         formula=r"\max_{r \leq n} rel_r",
-        help="Share of the users who find at least one held-out item in their list.",
-        source="Deshpande, Karypis (2004); as in RecBole",
-        elsewhere="RecBole, LensKit and Elliot agree.",
-    ),
-    "map": Metric(
-        id="map",
+        help="Share of the users with at least one held-out item in the list.",
+        source="Deshpande, Karypis (2004)",
+        elsewhere="RecPack's HitK counts the hits.",
+    )
+)
+_define(
+    Metric(
+        "map",
         title="MAP",
+        low=0,
+        high=1,
         formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
         r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
-        help="Precision at each hit's rank, summed and divided by min(n, held-out items), not by "
-        "the hits; rewards early hits.",
-        source="Buckley, Voorhees (2000), divided by min(n, |H|) as in RecBole",
-        elsewhere="RecBole and LensKit agree. Elliot averages the precision at every rank, hit or "
-        "not. Others divide by |H| or by the hits.",
-    ),
-    "auc": Metric(
-        id="auc",
+        help="The precision at the rank of each hit, summed and divided by min(n, held-out "
+        "items); rewards early hits.",
+        source="Buckley, Voorhees (2000), divided by min(n, |H|)",
+        elsewhere="LensKit divides by min(the list's real length, |H|); pytrec_eval, ranx and "
+        "recommenders' map by |H|. Elliot averages the precision at every rank, hit or "
+        "not.",
+    )
+)
+_define(
+    Metric(
+        "auc",
         title="AUC",
         kind=Kind.RANKS,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|H||C \setminus H|} \sum_{i \in H} \sum_{j \in C \setminus H} "
         r"\left([s_i > s_j] + \tfrac{1}{2}[s_i = s_j]\right)",
         help="Chance that a held-out item has a higher score than another candidate; 0.5 is "
         "guessing. It has no cut-off: a swap at rank 1,000 counts as much as one at the top.",
         source="Hanley, McNeil (1982); per user as Rendle et al. (2009)",
-        elsewhere="RecBole's AUC pools all users; its GAUC weighs users by |H|, ours weighs them "
-        "alike. LensKit has none.",
-    ),
-    "log-loss": Metric(
-        id="log-loss",
+        elsewhere="Cornac counts a tie as a loss. RecBole's AUC pools all users; its GAUC weighs "
+        "users by |H|.",
+    )
+)
+_define(
+    Metric(
+        "log-loss",
         title="Log loss",
         kind=Kind.PROBABILITIES,
+        higher_is_better=False,
+        low=0,
         formula=r"-\frac{1}{|C|} \sum_{i \in C} \log\left(p_i^{[i \in H]} (1-p_i)^{[i \notin H]}"
         r"\right)",
         help="How surprised the model's probabilities are by what was held out, in nats. Only for "
         "models that predict probabilities. It falls with the share of negatives.",
-        source="Good (1952), as binary cross-entropy; RecBole",
-        elsewhere="RecBole pools all pairs; ours is the mean over users. LensKit has none.",
-        higher_is_better=False,
-    ),
-    "epc": Metric(
-        id="epc",
+        source="Good (1952), as binary cross-entropy",
+        elsewhere="RecBole and scikit-learn average over all pairs, ours over users.",
+    )
+)
+_define(
+    Metric(
+        "epc",
         title="EPC",
         kind=Kind.NOVELTY,
+        low=0,
+        high=1,
         formula=r"\frac{\sum_{r=1}^{n} rel_r \left(1 - p(seen \mid i_r)\right) / \log_2(r+1)}"
         r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
         help="Novelty of the hits, high in the list above all: the share of the users who do not "
-        "have the item yet, 1 for an item never seen in training. Only hits count; the discounts "
-        "are divided by their sum over all n ranks.",
+        "have the item yet, 1 for an item never seen in training.",
         source="Vargas, Castells (2011), expected popularity complement",
-        elsewhere="Elliot agrees. RecBole's average popularity and LensKit's mean popularity rank "
-        "look at all items of the list, hit or not.",
-    ),
-    "efd": Metric(
-        id="efd",
+        elsewhere="Elliot divides by the discounts of the list's real length. RecBole's average "
+        "popularity and LensKit's mean popularity rank look at all items of the list, "
+        "hit or not.",
+    )
+)
+_define(
+    Metric(
+        "efd",
         title="EFD",
         kind=Kind.NOVELTY,
+        low=0,
         formula=r"\frac{\sum_{r=1}^{n} rel_r \left(-\log_2 p(i_r \mid seen)\right) / \log_2(r+1)}"
         r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
         help="Novelty of the hits in bits: the rarer an item among all training interactions, the "
-        "more; one never seen in training counts as if seen once. Only hits count, and the "
-        "discounts are divided by their sum over all n ranks. Values are not limited to 1, so "
-        "alpha must be larger.",
+        "more. Values can be above 1, so alpha must be larger.",
         source="Vargas, Castells (2011), expected free discovery",
-        elsewhere="Elliot agrees, but gives an item without training interactions the novelty of "
-        "the rarest one. RecBole and LensKit have none.",
-    ),
-    "coverage": Metric(
-        id="coverage",
+        elsewhere="Elliot divides by the discounts of the list's real length, and gives an item "
+        "without training interactions the novelty of the rarest one.",
+    )
+)
+_define(
+    Metric(
+        "coverage",
         title="Item coverage",
         kind=Kind.LISTS,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|C|} \left| \bigcup_u \{i_1^u, \ldots, i_n^u\} \right|",
-        help="Share of the candidate items that are in anybody's list. One value per fold: it "
-        "grows with the number of users.",
+        help="Share of the candidate items that are in anybody's list. It grows with the number "
+        "of users.",
         source="Ge, Delgado-Battenfeld, Jannach (2010), catalogue coverage",
-        elsewhere="RecBole agrees, with all items as candidates. Elliot gives the number of items "
-        "instead of the share.",
-    ),
-    "gini": Metric(
-        id="gini",
+        elsewhere="RecBole divides by one item more, its padding; recommenders by the items in "
+        "training. Elliot gives the number of items.",
+    )
+)
+_define(
+    Metric(
+        "gini",
         title="Gini index",
         kind=Kind.LISTS,
+        higher_is_better=False,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|C|} \sum_{j=1}^{|C|} (2j - |C| - 1) \frac{x_j}{\sum_k x_k}, "
         r"\quad x_1 \leq \ldots \leq x_{|C|}",
         help="How unevenly the lists' places are spread over the candidate items: 0 is evenly, "
-        "near 1 is all on a few. One value per fold; lower is better.",
+        "near 1 is all on a few.",
         source="Adomavicius, Kwon (2012), with x_j the number of lists that item j is in",
-        elsewhere="RecBole and LensKit's ListGini agree. Elliot divides by |C| - 1 and gives "
-        "1 - Gini, where higher is better.",
-        higher_is_better=False,
-    ),
-    "mae": Metric(
-        id="mae",
+        elsewhere="RecBole counts its padding as one item more, which is in no list. Elliot "
+        "divides by |C| - 1 and gives 1 - Gini, where higher is better.",
+    )
+)
+_define(
+    Metric(
+        "mae",
         title="MAE",
         kind=Kind.RATINGS,
+        higher_is_better=False,
+        low=0,
         formula=r"\frac{1}{|H|} \sum_{(u,i) \in H} |\hat{r}_{ui} - r_{ui}|",
         help="How far predicted ratings are from those given, on average over all ratings of the "
         "fold.",
         source="Herlocker et al. (2004)",
-        elsewhere="RecBole agrees. LensKit also offers the mean of every user's own.",
-        higher_is_better=False,
-    ),
-    "rmse": Metric(
-        id="rmse",
+        elsewhere="LensKit also offers the mean of every user's own. Elliot counts only ratings "
+        "that reach a threshold.",
+    )
+)
+_define(
+    Metric(
+        "rmse",
         title="RMSE",
         kind=Kind.RATINGS,
+        higher_is_better=False,
+        low=0,
         formula=r"\sqrt{\frac{1}{|H|} \sum_{(u,i) \in H} (\hat{r}_{ui} - r_{ui})^2}",
         help="How far predicted ratings are from those given, over all ratings of the fold; large "
         "errors weigh more.",
         source="Herlocker et al. (2004); the measure of the Netflix Prize",
-        elsewhere="RecBole agrees. LensKit also offers the mean of every user's own.",
-        higher_is_better=False,
-    ),
-    "accuracy": Metric(
-        id="accuracy",
+        elsewhere="As MAE.",
+    )
+)
+_define(
+    Metric(
+        "accuracy",
         kind=Kind.CLASSES,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|H|} \sum_{i \in H} [\hat{y}_i = y_i]",
-        help="Share of the held-out samples whose class is told right.",
+        help="Share of the held-out samples whose class is predicted right.",
         source="scikit-learn, accuracy_score",
-    ),
-    "balanced-accuracy": Metric(
-        id="balanced-accuracy",
+    )
+)
+_define(
+    Metric(
+        "balanced-accuracy",
         kind=Kind.CLASSES,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{1}{|H_c|} \sum_{i \in H_c} [\hat{y}_i = c]",
-        help="Mean over the classes of the share that is told right: a rare class counts as much "
-        "as a common one.",
+        help="Mean over the classes of the share that is predicted right: a rare class counts as "
+        "much as a common one.",
         source="scikit-learn, balanced_accuracy_score",
-    ),
-    "f1-macro": Metric(
-        id="f1-macro",
+    )
+)
+_define(
+    Metric(
+        "f1-macro",
         title="F1 (macro)",
         kind=Kind.CLASSES,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{2\, P_c R_c}{P_c + R_c}",
         help="Mean over the classes of the harmonic mean of precision P and recall R.",
         source="scikit-learn, f1_score with average='macro'",
-    ),
-    "roc-auc": Metric(
-        id="roc-auc",
+    )
+)
+_define(
+    Metric(
+        "roc-auc",
         title="ROC AUC",
         kind=Kind.CLASSES,
+        low=0,
+        high=1,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} P\left(s_c(i) > s_c(j) \mid y_i = c \neq y_j\right)",
-        help="Chance that a sample of a class is thought more of that class than one of another; "
-        "of more than two classes the mean over them, one against the rest.",
+        help="Chance that a sample of a class has a higher score for that class than a sample of "
+        "another; of more than two classes the mean over them, one against the others.",
         source="Hanley, McNeil (1982); scikit-learn, roc_auc_score",
-    ),
-    "cross-entropy": Metric(
-        id="cross-entropy",
+    )
+)
+_define(
+    Metric(
+        "cross-entropy",
         title="Cross-entropy",
         kind=Kind.CLASSES,
+        higher_is_better=False,
+        low=0,
         formula=r"-\frac{1}{|H|} \sum_{i \in H} \log p_i(y_i)",
         help="How surprised the estimator's probabilities are by the true classes, in nats.",
         source="Good (1952); scikit-learn, log_loss",
         probabilities=True,
-        higher_is_better=False,
-    ),
-    "r2": Metric(
-        id="r2",
+    )
+)
+_define(
+    Metric(
+        "r2",
         kind=Kind.NUMBERS,
+        high=1,
         formula=r"1 - \frac{\sum_{i \in H} (y_i - \hat{y}_i)^2}{\sum_{i \in H} (y_i - \bar{y})^2}",
         help="Share of the variance of the held-out numbers that is predicted; 0 is what their own "
         "mean would reach, and it can be below.",
         source="scikit-learn, r2_score",
-    ),
-    "mean-absolute-error": Metric(
-        id="mean-absolute-error",
+    )
+)
+_define(
+    Metric(
+        "mean-absolute-error",
         kind=Kind.NUMBERS,
+        higher_is_better=False,
+        low=0,
         formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
         help="How far predictions are from the held-out numbers, on average.",
         source="scikit-learn, mean_absolute_error",
-        higher_is_better=False,
-    ),
-    "root-mean-squared-error": Metric(
-        id="root-mean-squared-error",
+    )
+)
+_define(
+    Metric(
+        "root-mean-squared-error",
         kind=Kind.NUMBERS,
+        higher_is_better=False,
+        low=0,
         formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
         help="How far predictions are from the held-out numbers; large errors weigh more.",
         source="scikit-learn, root_mean_squared_error",
-        higher_is_better=False,
-    ),
-}
+    )
+)
 
 
 def _offered(found: object, name: str) -> tuple[str, Metric]:

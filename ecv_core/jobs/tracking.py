@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, stopping
 from ecv_core.dataset import ready as rated
-from ecv_core.evaluation import Evaluation, Kind, check_computed_here, metric_of
+from ecv_core.evaluation import Evaluation, check_computed_here, metric_of
 from ecv_core.evaluation.formulas import errors_by_user
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of
@@ -236,9 +236,8 @@ _WAYS = (
     "report user -> score (a dict or a Series), one number, a table of recommendations with the "
     "columns user_id and item_id, or an array of scores, users x items"
 )
-_SHARES = frozenset({Kind.HITS, Kind.LISTS, Kind.RANKS})
-"""Metrics that are from 0 to 1."""
 _ROUNDING = 1e-6
+"""How far beyond its range a score may be that was rounded elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -450,9 +449,7 @@ def _check(spec: RunSpec, score: float, whose: str) -> None:
     known = metric_of(spec)
     if not math.isfinite(score) or abs(score) > AMOUNT:
         raise InputError(f"{whose} must be a finite number, but is {score}")
-    if known.is_own:
-        return
-    if known.kind in _SHARES and not -_ROUNDING <= score <= 1 + _ROUNDING:
-        raise InputError(f"{whose} is {score:g}, but {known.title} is from 0 to 1")
-    if known.kind in (Kind.RATINGS, Kind.PROBABILITIES) and score < 0:
-        raise InputError(f"{whose} is {score:g}, but {known.title} is never negative")
+    if score < known.low - _ROUNDING:
+        raise InputError(f"{whose} is {score:g}, but {known.title} is at least {known.low:g}")
+    if score > known.high + _ROUNDING:
+        raise InputError(f"{whose} is {score:g}, but {known.title} is at most {known.high:g}")

@@ -54,7 +54,7 @@ REFUSED = {
     "truth": (lambda f: True, "fold 0 was reported as True"),
     "a list": (lambda f: [0.5], "fold 0 was reported as a list"),
     "nan": (lambda f: math.nan, "the score of fold 0 must be a finite number, but is nan"),
-    "percent": (lambda f: 47.1, "the score of fold 0 is 47.1, but nDCG is from 0 to 1"),
+    "percent": (lambda f: 47.1, "the score of fold 0 is 47.1, but nDCG is at most 1"),
     "unknown user": (lambda f: all_of(f) | {99: 0.5}, "there is no user '99' in tiny"),
     "missing user": (
         lambda f: {1: 0.5},
