@@ -104,7 +104,10 @@ def test_the_embedded_tables_are_what_the_catalogue_promises():
             ("synthetic", "ease", {"split": "sample-k-fold"}),
             "is for classified samples or .* the model ranks",
         ),
-        (("synthetic", "ease", {"metric": "accuracy"}), "of classified samples, the rows of a"),
+        (
+            ("synthetic", "ease", {"metric": "accuracy"}),
+            "of classified samples, but",
+        ),
         (("iris", "svm", {"k": 151}), "k must be at most the 150 samples of iris"),
     ],
 )

@@ -20,7 +20,6 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
-from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,7 @@ BAD_JOB = 2
 
 def check_served(spec: RunSpec, *, check: bool) -> None:
     """Refuse what the libraries are not asked. Raises: InputError."""
-    if spec.task is not Task.TOP_N:
+    if not spec.task.ranks:
         raise InputError(
             f"bridged models rank items, but {spec.metric} is of what is predicted; use a metric "
             "of ranked items, such as ndcg@10"

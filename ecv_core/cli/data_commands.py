@@ -14,6 +14,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.layout import NONE, OPTIONS, TimeUnit
 from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
+from ecv_core.records.tasks import Task
 
 COUNTS = ("users", "items", "interactions")
 
@@ -132,8 +133,6 @@ def add_command(options: argparse.Namespace) -> None:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
-    from ecv_core import models
-
     unit = None if options.time_unit is None else TimeUnit(options.time_unit)
     given = {role: name for role in OPTIONS if (name := getattr(options, role)) is not None}
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
@@ -149,7 +148,7 @@ def add_command(options: argparse.Namespace) -> None:
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))
-    algorithm = "item-knn" if about.task is None else models.serving(about.task)[0]
+    algorithm = (about.task or Task.TOP_N).usual_algorithm
     print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
 
 

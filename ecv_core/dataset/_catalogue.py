@@ -235,20 +235,37 @@ class DatasetEntry:
                 f"{next(name for name, one in _official().items() if task in one.tasks)}"
             )
 
+    def counts(self, task: Task) -> dict[str, int | None]:
+        """How large it is as a task needs it, by what is counted; None where that is not known.
+
+        Of interactions the three are users, items, and the rows that are dealt into folds.
+        """
+        if task.of_table:
+            return {"samples": self.samples, "features": self.features, "classes": self.classes}
+        users, items, rows = self.users, self.items, self.interactions
+        if not task.ranks:  # ratings are kept as they are given, without pruning
+            users, items, rows = self.rated or (None, None, None)
+        return {"users": users, "items": items, task.rows: rows}
+
+    def rows(self, task: Task) -> int | None:
+        """How many interactions, ratings or samples are dealt into folds; None if not known."""
+        return self.counts(task)[task.rows]
+
+    def density(self, task: Task) -> float | None:
+        """The share of all pairs of user and item that the data hold; None where not known."""
+        counts = self.counts(task)
+        users = counts.get("users")
+        items = counts.get("items")
+        rows = self.rows(task)
+        if not users or not items or not rows:
+            return None
+        return rows / (users * items)
+
     def size_words(self, task: Task | None = None) -> list[str]:
         """How large it is as a task needs it, as far as is known: '569 samples', '30 features'."""
-        if self.task is not None:
-            known: dict[str, int | None] = {
-                "samples": self.samples,
-                "features": self.features,
-                "classes": self.classes,
-            }
-        else:
-            rated = task is Task.RATINGS
-            counts = (self.users, self.items, self.interactions)
-            names = ("users", "items", "ratings" if rated else "interactions")
-            known = dict(zip(names, self.rated or () if rated else counts, strict=False))
-        return [f"{count:,} {noun}" for noun, count in known.items() if count]
+        if task not in self.tasks:
+            task = self.tasks[0]
+        return [f"{count:,} {noun}" for noun, count in self.counts(task).items() if count]
 
     @property
     def url(self) -> str | None:
@@ -260,30 +277,23 @@ class DatasetEntry:
         """Every file name under which this dataset is found, best first."""
         return tuple(name for file in self.files for name in file.names)
 
-    def check_prepared(self, prepared: Interactions) -> None:
-        """Compare a prepared dataset with the counts that the catalogue promises.
+    def check_counts(self, task: Task, read: Interactions) -> None:
+        """Compare a dataset that was read with the counts that the catalogue promises.
 
+        Args:
+            task: of interactions, that it was prepared for.
+            read: as prepared.
         Raises: DatasetError if they differ: the file is not the dataset whose id it bears.
         """
-        promised = (self.users, self.items, self.interactions)
-        self._check(prepared, None if None in promised else promised, " after preparation")
-
-    def check_rated(self, rated: Interactions) -> None:
-        """`check_prepared` for ratings as they are given. Raises: DatasetError."""
-        self._check(rated, self.rated, "")
-
-    def _check(self, found: Interactions, promised: tuple[int | None, ...] | None, of: str) -> None:
-        counts = (found.n_users, found.n_items, len(found))
-        if self.generated or promised is None or counts == promised:
+        promised = tuple(self.counts(task).values())
+        counts = (read.n_users, read.n_items, len(read))
+        if self.generated or None in promised or counts == promised:
             return
-        there, said = (
-            "{:,} users, {:,} items and {:,} interactions".format(*three)
-            for three in (counts, promised)
-        )
+        words = "{:,} users, {:,} items and {:,} " + task.rows
         raise DatasetError(
-            f"the file on disk is not {self.id}: it has {there}{of} where the catalogue says "
-            f"{said}; give it another name to use it as a dataset of its own, or replace it by the "
-            "official file"
+            f"the file on disk is not {self.id}: as it is used it has {words.format(*counts)} "
+            f"where the catalogue says {words.format(*promised)}; give it another name to use it "
+            "as a dataset of its own, or replace it by the official file"
         )
 
 

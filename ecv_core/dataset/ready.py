@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.dataset._catalogue import cache_dir, entry, source_key
+from ecv_core.dataset._catalogue import DatasetEntry, cache_dir, entry, source_key
 from ecv_core.dataset._load import load
 from ecv_core.dataset.tables import table
 from ecv_core.records.errors import DatasetError
@@ -205,7 +205,7 @@ def prepared(dataset: str) -> Interactions:
 @lru_cache(maxsize=2)
 def _prepared(dataset: str, key: str) -> Interactions:
     interactions = _pruned(dataset, key, CORE)
-    entry(dataset).check_prepared(interactions)
+    entry(dataset).check_counts(Task.TOP_N, interactions)
     return interactions
 
 
@@ -222,7 +222,7 @@ def _ratings(dataset: str, key: str) -> Interactions:
     interactions = _pruned(dataset, key, 0)
     known = entry(dataset)
     scale_of(interactions, known.scale)
-    known.check_rated(interactions)
+    known.check_counts(Task.RATINGS, interactions)
     return interactions
 
 
@@ -232,8 +232,37 @@ def _pruned(dataset: str, key: str, core: int) -> Interactions:
     return cached(key, cache_dir(), lambda: prepare(load(dataset), core=core))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Preparation:
+    """How a dataset becomes what a task splits into folds."""
+
+    read: Callable[[str], Interactions]
+    words: str
+    """What others must know of it; 'target' stands for what is to be told of a sample."""
+
+
+_SAMPLES = _Preparation(read=table, words="{target} is to be told of every row")
+_PREPARATIONS = {
+    Task.TOP_N: _Preparation(
+        read=prepared,
+        words="every interaction counts as positive feedback, the earliest of a user and an item "
+        f"is kept, users and items with fewer than {CORE} interactions are pruned until none is "
+        f"left ({CORE}-core)",
+    ),
+    Task.RATINGS: _Preparation(
+        read=ratings,
+        words="ratings as they are given, the earliest of a user and an item; none is pruned",
+    ),
+    Task.CLASSES: _SAMPLES,
+    Task.NUMBERS: _SAMPLES,
+}
+
+
 def for_task(dataset: str, task: Task) -> Interactions:
     """As the task needs it. Raises: DatasetError as `ratings`, `prepared`, `tables.table`."""
-    if task.of_table:
-        return table(dataset)
-    return ratings(dataset) if task is Task.RATINGS else prepared(dataset)
+    return _PREPARATIONS[task].read(dataset)
+
+
+def filtering(known: DatasetEntry, task: Task) -> str:
+    """In words, what `for_task` makes of the rows of a dataset."""
+    return _PREPARATIONS[task].words.format(target=known.target)

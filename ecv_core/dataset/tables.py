@@ -38,7 +38,7 @@ def _table(dataset: str, key: str) -> Table:
         made: Any = getattr(sklearn.datasets, known.loader)(**dict(known.loader_options))
         features, targets = made if isinstance(made, tuple) else (made.data, made.target)
         classes = None
-        if known.task is Task.CLASSES:
+        if known.classes is not None:
             classes = np.array([str(name) for name in made.target_names])
         return Table.of(dataset, np.asarray(features, np.float64), targets, classes, known.target)
     import pandas as pd

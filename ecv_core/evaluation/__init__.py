@@ -280,7 +280,7 @@ def evaluate_samples(
     estimator: Any,  # noqa: ANN401
     table: Table,
     rows: NDArray[np.intp],
-    metric_id: str,
+    metric: Metric,
 ) -> Evaluation:
     """scikit-learn's scores of held-out samples, and what each sample tells of one of them.
 
@@ -288,36 +288,35 @@ def evaluate_samples(
         estimator: fitted on other samples.
         table: all samples.
         rows: which are held out; ascending.
-        metric_id: the metric that decides; others come along where they are defined.
+        metric: that decides; the others of its task are added where they are defined.
     Returns: `users` are samples, or blocks of them where a class is rare (`scoring`).
     Raises: RunError where the metric is not defined on these samples.
     """
     from ecv_core.evaluation.scoring import Scoring
 
-    known = METRICS[metric_id]
     several = table.classes is not None and len(table.classes) > 2
-    names = {name: _SCORERS[name] for name in sorted(known.task.metrics)}
+    names = {name: _SCORERS[name] for name in sorted(metric.task.metrics)}
     if several and "roc-auc" in names:
         names["roc-auc"] = "roc_auc_ovr"
-    scoring = Scoring(estimator, names, metric_id)
+    scoring = Scoring(estimator, names, metric.id)
     scoring.units = rows
     means: dict[str, float] = {}
     for name, scorer in scoring.scorer.items():
-        with suppress(RunError) if name != metric_id else nullcontext():
+        with suppress(RunError) if name != metric.id else nullcontext():
             with _quiet(f"has no {METRICS[name].title} on these samples"):
                 score = float(scorer(estimator, table.features[rows], table.targets[rows]))
             if not np.isfinite(score):
                 raise RunError(
-                    f"{known.title} is not defined on a fold of {table.dataset}: it may hold out "
+                    f"{metric.title} is not defined on a fold of {table.dataset}: it may hold out "
                     "no sample of some class; choose fewer folds, or another metric"
                 )
             means[name] = score if METRICS[name].higher_is_better else -score
     if (told := scoring.told) is None:
-        raise RunError(f"the samples of {table.dataset} tell nothing of its {known.title}")
+        raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")
     return Evaluation(
         users=told.units.astype(np.int32),
-        metrics=(metric_id,),
-        values=(told.values if known.higher_is_better else -told.values)[:, None],
+        metrics=(metric.id,),
+        values=(told.values if metric.higher_is_better else -told.values)[:, None],
         means=means,
     )
 

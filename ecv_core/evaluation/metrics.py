@@ -150,7 +150,7 @@ class Metric:
     @property
     def task(self) -> Task:
         """What a model does that it is of."""
-        return next((one for one in Task if one.value == self.kind.value), Task.TOP_N)
+        return Task.of_metric(self.id, self.kind.value)
 
     @property
     def has_cutoff(self) -> bool:
@@ -564,11 +564,11 @@ def told(metric_id: str, about: Params = ()) -> Metric:
 _TRUE_OR_FALSE = ("higher_is_better", "whole")
 
 
-def check_computed_here(spec: RunSpec) -> None:
-    """Refuse a run whose metric's code is not here. Raises: InputError, UnknownName."""
-    if metric_of(spec).is_own and metric_of(spec).compute is None:
+def check_computed_here(metric: Metric) -> None:
+    """Refuse a metric whose code is not here. Raises: InputError."""
+    if metric.is_own and metric.compute is None:
         raise InputError(
-            f"the code of the metric '{spec.metric}' is not here, or not what it was; register it "
+            f"the code of the metric '{metric.id}' is not here, or not what it was; register it "
             "(ecv.register_metric, ECV_PLUGINS), or report its values with track: user -> score, "
             "or one number"
         )
@@ -626,16 +626,10 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
 
 def _obstacle(known: Metric, *, sampled: bool, log_odds: bool) -> str | None:
     """Why a run has no value of a metric, and the way out; None if it has."""
-    if known.kind is Kind.RATINGS:
+    if not known.task.ranks:
         return (
-            "compares predicted ratings with given ones, but algorithms that rank items from "
-            "implicit feedback predict no ratings; choose one that does, such as bayesian-mf, or a "
-            "ranking metric such as ndcg"
-        )
-    if known.task.of_table:
-        return (
-            f"is of {known.task.of}, the rows of a table, but this algorithm ranks items; choose "
-            "one that does it, or a ranking metric such as ndcg"
+            f"is of {known.task.of}, but this algorithm {Task.TOP_N.words}; choose a metric such "
+            f"as {Task.TOP_N.usual_metric}, or an algorithm such as {known.task.usual_algorithm}"
         )
     if known.kind is Kind.PROBABILITIES and not log_odds:
         return (

@@ -14,7 +14,7 @@ import numpy as np
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import splits, stopping
-from ecv_core.dataset.ready import CORE, for_task
+from ecv_core.dataset.ready import filtering, for_task
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need
 from ecv_core.records.parameters import Params
@@ -40,7 +40,8 @@ def check_needs(spec: RunSpec) -> None:
     from ecv_core import models
 
     for algorithm in (models.computing(spec), *map(models.algorithm, stopping.cheap_models(spec))):
-        if algorithm.needs is not Need.NOTHING or spec.task is not Task.TOP_N:
+        # Who has what is enough to rank; what is to be predicted must be in the data.
+        if algorithm.needs is not Need.NOTHING or not spec.task.ranks:
             algorithm.check(data_of(spec))
 
 
@@ -98,16 +99,7 @@ def _facts(spec: RunSpec) -> list[tuple[str, str]]:
         ("Please cite", entry.citation),
         ("Licence of the data", entry.licence),
         ("Where from", entry.homepage),
-        (
-            "Filtering",
-            f"{entry.target} is to be told of every row"
-            if spec.task.of_table
-            else "ratings as they are given, the earliest of a user and an item; none is pruned"
-            if spec.task is Task.RATINGS
-            else "every interaction counts as positive feedback, the earliest of a user and an "
-            f"item is kept, users and items with fewer than {CORE} interactions are pruned until "
-            f"none is left ({CORE}-core)",
-        ),
+        ("Filtering", filtering(entry, spec.task)),
         ("Split file", f"SHA-256 {spec.folds_sha256}" if spec.folds_sha256 else ""),
     ]
     return [(name, text) for name, text in facts if text]
@@ -118,9 +110,12 @@ def folds_of(spec: RunSpec) -> Folds:
 
     Raises: FoldsError if the data cannot be split so.
     """
-    return _folds(
-        data_of(spec), spec.split, spec.split_params, spec.folds_sha256, spec.k, spec.seed
-    )
+    return dealt(data_of(spec), spec)
+
+
+def dealt(data: Interactions, spec: RunSpec) -> Folds:
+    """As `folds_of`, of data that `data_of` has given. Raises: FoldsError."""
+    return _folds(data, spec.split, spec.split_params, spec.folds_sha256, spec.k, spec.seed)
 
 
 @lru_cache(maxsize=2)

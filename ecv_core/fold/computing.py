@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, models, splits
-from ecv_core.dataset import ready
+from ecv_core.dataset import DatasetEntry, ready
 from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter, NoMeter
-from ecv_core.fold import data_of, fold_seed, folds_of
-from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender, TableModel
-from ecv_core.records.interactions import Interactions, Need, Part, Ratings, Table
+from ecv_core.fold import data_of, dealt, fold_seed
+from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
+from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
 from ecv_core.records.run import (
     Energy,
@@ -52,83 +53,159 @@ def run_fold(
         progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
-    interactions, [model] = _ready([spec], progress)
-    (meter := meter or NoMeter()).start()
-    begin, used = time.perf_counter(), own_seconds()
+    work, models_built = _ready([spec], progress)
+    meter = meter or NoMeter()
+    meter.start()
+    begin = time.perf_counter()
+    used = own_seconds()
     try:
-        stages = _STAGES[spec.task]
-        result, curve, fitting, fitted = stages(spec, index, interactions, model, progress)
-        end, used = time.perf_counter(), own_seconds_since(used)
+        staged = _STAGES[spec.task].compute(work, index, models_built[0], progress)
+        end = time.perf_counter()
+        used = own_seconds_since(used)
     finally:
         energy = meter.stop()
     return _result(
-        spec,
+        work,
         index,
-        result,
-        inner_curve=tuple(curve),
-        fit_seconds=fitted - fitting,
-        evaluate_seconds=end - fitted,
+        staged.evaluation,
+        inner_curve=tuple(staged.inner_curve),
+        fit_seconds=staged.fit_end - staged.fit_begin,
+        evaluate_seconds=end - staged.fit_end,
         total_seconds=end - begin,
         processor_seconds=used,
         energy=energy,
     )
 
 
-def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[Interactions, list[Any]]:
-    """What happens once per process, as imports, and is no fold's cost; and the unfitted models."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """A run with everything that its ids name, looked up once for a fold."""
+
+    spec: RunSpec
+    entry: DatasetEntry
+    algorithm: Algorithm
+    metric: evaluation.Metric
+    data: Interactions
+    folds: Folds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    """What the stages of a fold have come to."""
+
+    evaluation: evaluation.Evaluation
+    inner_curve: Sequence[float] = ()
+    """As of `FoldResult`."""
+    fit_begin: float
+    """On the clock of `time.perf_counter`, as is `fit_end`."""
+    fit_end: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stages:
+    """How the folds of a task are computed."""
+
+    load: Callable[[Algorithm, Interactions, int], None]
+    """Imports and compiles what so many configurations of an algorithm on this data need."""
+    compute: Callable[[_Work, int, Any, Progress], _Staged]
+    """Splits, fits the model and scores what the fold of this index holds out."""
+
+
+def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[Any]]:
+    """What happens once per process, as imports, and is no fold's cost.
+
+    Args:
+        specs: alike but for their parameters.
+    Returns: what all of them work with; and the unfitted model of each.
+    Raises: InputError for what cannot be computed here, or data that cannot serve.
+    """
     spec = specs[0]
     progress("load", 0, 0)
     algorithm = models.computing(spec)
-    evaluation.check_computed_here(spec)
-    interactions = data_of(spec)
-    algorithm.check(interactions)
-    built = [algorithm.build(dict(one.params)) for one in specs]
-    if spec.task is Task.TOP_N:
-        if algorithm.with_torch:
-            import_module("torch")
-        evaluation.load_compiled(interactions.n_users * interactions.n_items * len(specs))
-    if spec.task.of_table:
-        import_module("ecv_core.evaluation.scoring")
+    metric = evaluation.metric_of(spec)
+    evaluation.check_computed_here(metric)
+    entry = datasets.entry(spec.dataset)
+    data = data_of(spec)
+    algorithm.check(data)
+    built = [algorithm.build(dict(each.params)) for each in specs]
+    _STAGES[spec.task].load(algorithm, data, len(specs))
     progress("split", 0, 0)
-    folds_of(spec)  # and are kept
-    return interactions, built
+    work = _Work(
+        spec=spec,
+        entry=entry,
+        algorithm=algorithm,
+        metric=metric,
+        data=data,
+        folds=dealt(data, spec),
+    )
+    return work, built
 
 
-def _result(spec: RunSpec, index: int, found: evaluation.Evaluation, **spent: Any) -> FoldResult:  # noqa: ANN401
+def _result(
+    work: _Work,
+    index: int,
+    scores: evaluation.Evaluation,
+    **spent: Any,  # noqa: ANN401
+) -> FoldResult:
     """What a run keeps of a fold, with the fields that say what was spent."""
     return FoldResult(
         fold=index,
-        score=found.means[spec.metric_name],
-        metrics=found.means,
-        users=len(found.users),
-        user_scores=found.kept_per_user(spec.n, data_of(spec).cluster_of),
+        score=scores.means[work.spec.metric_name],
+        metrics=scores.means,
+        users=len(scores.users),
+        user_scores=scores.kept_per_user(work.spec.n, work.data.cluster_of),
         **spent,
     )
 
 
-_Staged = tuple[evaluation.Evaluation, Sequence[float], float, float]
-"""What was scored, the inner curve (see `FoldResult`), when fitting began and when it ended."""
+# Ranking.
 
 
-def _rank(
-    spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
-) -> _Staged:
+def _load_ranking(algorithm: Algorithm, data: Interactions, configurations: int) -> None:
+    if algorithm.with_torch:
+        import_module("torch")
+    evaluation.load_compiled(data.n_users * data.n_items * configurations)
+
+
+def _rank(work: _Work, index: int, model: Recommender, progress: Progress) -> _Staged:
     """Split, fit and rank."""
-    algorithm = models.algorithm(spec.algorithm)
-    parts = splits.fold_matrices(interactions, folds_of(spec), index)
-    fitting = time.perf_counter()
-    seed = fold_seed(spec.seed, index)
-    ranker = cast("Recommender", model)
-    algorithm.fit(ranker, parts.train, parts.history, seed=seed, progress=progress)
-    fitted = time.perf_counter()
-    curve = getattr(ranker, "inner_curve", ())
-    return ranked(spec, index, ranker, parts, progress), curve, fitting, fitted
+    parts = splits.fold_matrices(work.data, work.folds, index)
+    seed = fold_seed(work.spec.seed, index)
+    fit_begin = time.perf_counter()
+    work.algorithm.fit(model, parts.train, parts.history, seed=seed, progress=progress)
+    fit_end = time.perf_counter()
+    return _Staged(
+        evaluation=_ranked(work, index, model, parts, progress),
+        inner_curve=getattr(model, "inner_curve", ()),
+        fit_begin=fit_begin,
+        fit_end=fit_end,
+    )
+
+
+def _ranked(
+    work: _Work, index: int, model: Fitted, parts: FoldMatrices, progress: Progress
+) -> evaluation.Evaluation:
+    return ranked(
+        work.spec, index, model, parts, progress=progress, log_odds=work.algorithm.log_odds
+    )
 
 
 def ranked(
-    spec: RunSpec, index: int, model: Fitted, parts: FoldMatrices, progress: Progress
+    spec: RunSpec,
+    index: int,
+    model: evaluation.Scorer,
+    parts: FoldMatrices,
+    *,
+    progress: Progress = no_progress,
+    log_odds: bool = False,
 ) -> evaluation.Evaluation:
-    """Rank the held-out items of a fold as the run asks for."""
+    """Rank the held-out items of a fold as the run asks for.
+
+    Args:
+        model: fitted on the training part, here or by other code.
+        log_odds: as of `Algorithm`.
+    Raises: as `evaluation.evaluate`.
+    """
     return evaluation.evaluate(
         model,
         parts.seen,
@@ -138,63 +215,8 @@ def ranked(
         train=parts.train,
         protocol=protocol_of(spec, index),
         also=(spec.metric,),
-        log_odds=models.algorithm(spec.algorithm).log_odds,
+        log_odds=log_odds,
     )
-
-
-def _rate(
-    spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
-) -> _Staged:
-    """Split, fit and predict ratings.
-
-    The model sees who is asked about what, never the rating; its predictions after each step give
-    the curve of the held-out RMSE, by which nothing is stopped or chosen.
-    """
-    scale = ready.scale_of(interactions, datasets.entry(spec.dataset).scale)
-    parts = splits.usable_parts(interactions, folds_of(spec), index)
-    held = parts == Part.TEST
-    train = Ratings.of(interactions, parts == Part.TRAIN, scale)
-    given = Ratings.of(interactions, held, scale)
-    curve: list[float] = []
-
-    def report(step: int, steps: int, predicted: NDArray[np.float64] | None = None) -> None:
-        if predicted is not None:
-            curve.append(round(evaluation.clipped_rmse(predicted, given.values, scale), 6))
-        progress("fit", step, steps)
-
-    fitting = time.perf_counter()
-    predicted = cast("RatingPredictor", model).predict(
-        train, given.pairs, seed=fold_seed(spec.seed, index), report=report
-    )
-    fitted = time.perf_counter()
-    progress("evaluate", 0, 1)
-    own = evaluation.metric_of(spec)
-    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale, own)
-    return result, curve, fitting, fitted
-
-
-def _predict(
-    spec: RunSpec, index: int, table: Interactions, model: Model, progress: Progress
-) -> _Staged:
-    """Split, fit and score samples.
-
-    The seed is the run's in every fold, so that scores are those of scikit-learn's
-    `cross_val_score` of an estimator with this `random_state`.
-    """
-    samples = cast("Table", table)
-    parts = splits.usable_parts(samples, folds_of(spec), index)
-    estimator = cast("TableModel", model).estimator(spec.seed)
-    progress("fit", 0, 0)
-    fitting = time.perf_counter()
-    evaluation.fit_samples(estimator, samples, np.flatnonzero(parts == Part.TRAIN))
-    fitted = time.perf_counter()
-    progress("evaluate", 0, 1)
-    held_out = np.flatnonzero(parts == Part.TEST)
-    result = evaluation.evaluate_samples(estimator, samples, held_out, spec.metric)
-    return result, (), fitting, fitted
-
-
-_STAGES = {Task.TOP_N: _rank, Task.RATINGS: _rate, Task.CLASSES: _predict, Task.NUMBERS: _predict}
 
 
 def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
@@ -207,6 +229,76 @@ def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
     )
 
 
+# Predicted ratings.
+
+
+def _load_rating(algorithm: Algorithm, data: Interactions, configurations: int) -> None:
+    """Models of ratings import what they need as they are built."""
+
+
+def _rate(work: _Work, index: int, model: RatingPredictor, progress: Progress) -> _Staged:
+    """Split, fit and predict ratings.
+
+    The model sees who is asked about what, never the rating; its predictions after each step give
+    the curve of the held-out RMSE, by which nothing is stopped or chosen.
+    """
+    scale = ready.scale_of(work.data, work.entry.scale)
+    parts = splits.usable_parts(work.data, work.folds, index)
+    train = Ratings.of(work.data, parts == Part.TRAIN, scale)
+    held_out = Ratings.of(work.data, parts == Part.TEST, scale)
+    curve: list[float] = []
+
+    def report(step: int, steps: int, predicted: NDArray[np.float64] | None = None) -> None:
+        if predicted is not None:
+            curve.append(round(evaluation.clipped_rmse(predicted, held_out.values, scale), 6))
+        progress("fit", step, steps)
+
+    seed = fold_seed(work.spec.seed, index)
+    fit_begin = time.perf_counter()
+    predicted = model.predict(train, held_out.pairs, seed=seed, report=report)
+    fit_end = time.perf_counter()
+    progress("evaluate", 0, 1)
+    scores = evaluation.evaluate_ratings(
+        predicted, held_out.values, held_out.users, scale, work.metric
+    )
+    return _Staged(evaluation=scores, inner_curve=curve, fit_begin=fit_begin, fit_end=fit_end)
+
+
+# Samples of a table.
+
+
+def _load_scoring(algorithm: Algorithm, data: Interactions, configurations: int) -> None:
+    import_module("ecv_core.evaluation.scoring")
+
+
+def _predict(work: _Work, index: int, model: TableModel, progress: Progress) -> _Staged:
+    """Split, fit and score samples.
+
+    The seed is the run's in every fold, so that scores are those of scikit-learn's
+    `cross_val_score` of an estimator with this `random_state`.
+    """
+    samples = cast("Table", work.data)
+    parts = splits.usable_parts(samples, work.folds, index)
+    estimator = model.estimator(work.spec.seed)
+    progress("fit", 0, 0)
+    fit_begin = time.perf_counter()
+    evaluation.fit_samples(estimator, samples, np.flatnonzero(parts == Part.TRAIN))
+    fit_end = time.perf_counter()
+    progress("evaluate", 0, 1)
+    held_out = np.flatnonzero(parts == Part.TEST)
+    scores = evaluation.evaluate_samples(estimator, samples, held_out, work.metric)
+    return _Staged(evaluation=scores, fit_begin=fit_begin, fit_end=fit_end)
+
+
+_OF_SAMPLES = _Stages(load=_load_scoring, compute=_predict)
+_STAGES = {
+    Task.TOP_N: _Stages(load=_load_ranking, compute=_rank),
+    Task.RATINGS: _Stages(load=_load_rating, compute=_rate),
+    Task.CLASSES: _OF_SAMPLES,
+    Task.NUMBERS: _OF_SAMPLES,
+}
+
+
 # A fold of several configurations whose work is shared: the scores are bit for bit those of
 # separate folds. What was spent is counted once: work that several need is divided equally among
 # them, and each result says what it needs in all.
@@ -217,7 +309,7 @@ def shares_with(spec: RunSpec) -> tuple[str, Params] | None:
 
     Everything but their parameters must be equal anyway, which is not looked at here.
     """
-    if spec.task is not Task.TOP_N or spec.tracked:
+    if spec.tracked:
         return None
     common = models.algorithm(spec.algorithm).shares_with(spec.params)
     return None if common is None else (spec.algorithm, common)
@@ -240,31 +332,30 @@ def run_shared_fold(
         the caller does with it before asking for the next is not metered.
     Raises: as `run_fold`, for the configuration that comes next.
     """
-    spec = specs[0]
-    algorithm = models.algorithm(spec.algorithm)
-    assert algorithm.sharing is not None
-    interactions, built = _ready(specs, progress)
+    work, built = _ready(specs, progress)
+    sharing = work.algorithm.sharing
+    assert sharing is not None
     meter = meter or NoMeter()
-    costs = Costs(len(specs), goes_on=algorithm.sharing.goes_on)
+    costs = Costs(len(specs), goes_on=sharing.goes_on)
     meter.start()
     running = True
     try:
         costs.begin()
-        parts = splits.fold_matrices(interactions, folds_of(spec), index)
+        parts = splits.fold_matrices(work.data, work.folds, index)
         costs.lap("split")
-        history = None if algorithm.needs is Need.NOTHING else parts.history()
-        seed = fold_seed(spec.seed, index)
-        fits = algorithm.sharing.fit(
-            built, parts.train, seed=seed, progress=progress, history=history
-        )
+        history = None
+        if work.algorithm.needs is not Need.NOTHING:
+            history = parts.history()
+        seed = fold_seed(work.spec.seed, index)
+        fits = sharing.fit(built, parts.train, seed=seed, progress=progress, history=history)
         costs.lap("start")
         for place, model in fits:
             costs.lap("step")
-            result = ranked(spec, index, model, parts, progress)
+            scores = _ranked(work, index, model, parts, progress)
             costs.lap("evaluate")
             running = False
             costs.done(meter.stop())
-            yield place, _result(spec, index, result, **costs.borne())
+            yield place, _result(work, index, scores, **costs.borne())
             meter.start()
             running = True
             costs.begin()

@@ -59,7 +59,7 @@ def make_spec(
     metric = said or evaluation.metric(asked["metric"])
     n, negatives, split = (asked[key] for key in ("n", "negatives", "split"))
     _check_task(model, metric, negatives)
-    if task is Task.TOP_N and (not metric.is_own or not (asked["tracked"] or own_metric)):
+    if task.ranks and (not metric.is_own or not (asked["tracked"] or own_metric)):
         evaluation.check_metric(metric.id, sampled=negatives is not None, log_odds=model.log_odds)
     resolved_split: Params = ()
     imported = asked["folds_sha256"] is not None
@@ -77,10 +77,9 @@ def make_spec(
         splits.check_serves(known, task)
         resolved_split = known.resolve(split_params or {})
         known.check_k(k)
-    rows = entry.samples if task.of_table else entry.interactions
+    rows = entry.rows(task)
     if rows is not None and k > rows:
-        word = "samples" if task.of_table else "interactions"
-        raise FoldsError(f"k must be at most the {rows:,} {word} of {dataset}, but is {k}")
+        raise FoldsError(f"k must be at most the {rows:,} {task.rows} of {dataset}, but is {k}")
     rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
     _check_rule(rule, split, k)
     only = asked["only_folds"]
@@ -88,8 +87,7 @@ def make_spec(
         raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
     if len(set(only)) != len(only):
         raise FoldsError(f"each fold can be run once, but --only-folds has {list(only)}")
-    ranked = task is Task.TOP_N
-    items = _items(entry) if ranked else None
+    items = _items(entry) if task.ranks else None
     if items is not None and n > items:
         raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
     if negatives is None and asked["negative_sampling"] != _ASKED["negative_sampling"].default:
@@ -101,7 +99,7 @@ def make_spec(
             f"the rule '{rule}' compares every user's score, but {metric.title} has one value per "
             "fold and none per user; choose another rule, or a metric such as ndcg"
         )
-    cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not items or one <= items)}
+    cutoffs = {one for one in (1, 5, 10, 20) if task.ranks and (not items or one <= items)}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
     by_name = {name: value for name, value in settings.items() if name in short}
     if asked["min_folds"] is None:
@@ -203,13 +201,13 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
 def _check_task(model: Algorithm, metric: evaluation.Metric, negatives: int | None) -> None:
     """Refuse to have a model rank that does something else. Raises: InputError."""
     task = model.task
-    if task is Task.TOP_N:
+    if task.ranks:
         return
     if metric.task is not task:
         raise InputError(
             f"{metric.title} is of {metric.task.of}, but {model.id} {task.words}; choose "
             f"{' or '.join(sorted(task.metrics))}, or another algorithm, such as "
-            f"{models.serving(metric.task)[0]}"
+            f"{metric.task.usual_algorithm}"
         )
     if metric.probabilities and not model.log_odds:
         raise InputError(

@@ -19,12 +19,12 @@ from ecv_core.evaluation import Evaluation, check_computed_here, metric_of
 from ecv_core.evaluation.formulas import errors_by_user
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of
+from ecv_core.fold.computing import ranked
 from ecv_core.jobs.fold_tables import Handed
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.records.tasks import Task
 from ecv_core.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def _of_table(spec: RunSpec, handed: Handed, table: Any) -> Measured:  # noqa: A
     if "item_id" not in table.columns:
         known_columns(table, ("user_id", "score"), _WAYS)
         return _of_users(spec, handed, list(table["user_id"]), list(table["score"]))
-    if spec.task is Task.RATINGS:
+    if not spec.task.ranks:
         return _predictions(spec, handed, table)
     if "prediction" in table.columns:
         raise InputError(
@@ -316,23 +316,15 @@ def _of_table(spec: RunSpec, handed: Handed, table: Any) -> Measured:  # noqa: A
 
 
 def _of_scores(spec: RunSpec, handed: Handed, scores: object) -> Measured:
-    if spec.task is Task.RATINGS:
+    if not spec.task.ranks:
         raise InputError(
-            "scores of users x items are ranked, and this run is scored by predicted ratings; "
+            f"scores of users x items are ranked, and this run is scored by {spec.task.of}; "
             "report a table of user_id, item_id and prediction, or use a metric of ranking"
         )
-    check_computed_here(spec)
+    check_computed_here(metric_of(spec))
     parts = handed.matrices
-    result = evaluation.evaluate(
-        AnyScores(scores, parts.train.shape),
-        parts.seen,
-        parts.held_out,
-        spec.cutoffs,
-        train=parts.train,
-        protocol=evaluation.Protocol(candidates=spec.candidates, seed=handed.seed),
-        also=(spec.metric,),
-    )
-    return _measured(spec, result)
+    model = AnyScores(scores, parts.train.shape)
+    return _measured(spec, ranked(spec, handed.index, model, parts))
 
 
 def _number(spec: RunSpec, handed: Handed, score: float, rule: StoppingRule | None) -> Measured:
@@ -353,7 +345,7 @@ def _number(spec: RunSpec, handed: Handed, score: float, rule: StoppingRule | No
 
 def _of_users(spec: RunSpec, handed: Handed, users: list[Any], scores: list[Any]) -> Measured:
     known = metric_of(spec)
-    if not known.per_user and spec.task is not Task.RATINGS:
+    if not known.per_user and spec.task.ranks:
         raise InputError(
             f"{known.title} has one value per fold and none per user; report that number, or "
             "recommendations"
@@ -380,7 +372,7 @@ def _of_users(spec: RunSpec, handed: Handed, users: list[Any], scores: list[Any]
         values[code] = score
     whose, name = np.flatnonzero(held), spec.metric_name
     values, mean = values[whose], float(values[whose].mean())
-    if spec.task is Task.RATINGS:  # users' own errors, pooled over all ratings of the fold
+    if not spec.task.ranks:  # users' own errors, pooled over all ratings of the fold
         errors = np.repeat(values, held[whose])
         _, parts, pooled = errors_by_user(
             errors, np.zeros(len(errors)), np.repeat(whose, held[whose])
@@ -403,7 +395,7 @@ def _lists(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
         raise InputError(
             f"{known.title} does not follow from lists of recommendations; report user -> score"
         )
-    check_computed_here(spec)
+    check_computed_here(known)
     lists, note = lists_of(spec, handed, table)
     result = evaluation.evaluate_lists(
         lists,
@@ -418,7 +410,8 @@ def _lists(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
 
 
 def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
-    check_computed_here(spec)
+    metric = metric_of(spec)
+    check_computed_here(metric)
     held = handed.parts == Part.TEST
     assert handed.data.ratings is not None  # a run of RMSE or MAE is refused without
     return _measured(
@@ -428,7 +421,7 @@ def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured
             handed.data.ratings[held],
             handed.data.users[held],
             rated.scale_of(handed.data, datasets.entry(spec.dataset).scale),
-            metric_of(spec),
+            metric,
         ),
     )
 

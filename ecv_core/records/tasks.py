@@ -33,6 +33,8 @@ class Task(StrEnum):
     usual_split: str
     """Where nobody asks for another: of ratings and of samples k disjoint parts."""
     usual_metric: str
+    usual_algorithm: str
+    """What to begin with, and what is named as an example."""
     metrics: frozenset[str]
     """Ids of its metrics; empty of ranked items, which every other metric is of."""
 
@@ -56,6 +58,7 @@ class Task(StrEnum):
             "of_table": False,
             "usual_split": "user-k-fold",
             "usual_metric": "ndcg",
+            "usual_algorithm": "item-knn",
             "metrics": frozenset(),
         },
     )
@@ -72,6 +75,7 @@ class Task(StrEnum):
             "of_table": False,
             "usual_split": "record-k-fold",
             "usual_metric": "rmse",
+            "usual_algorithm": "bias",
             "metrics": frozenset({"rmse", "mae"}),
         },
     )
@@ -88,6 +92,7 @@ class Task(StrEnum):
             "of_table": True,
             "usual_split": "stratified-k-fold",
             "usual_metric": "accuracy",
+            "usual_algorithm": "logistic-regression",
             "metrics": frozenset(
                 {"accuracy", "balanced-accuracy", "f1-macro", "roc-auc", "cross-entropy"}
             ),
@@ -106,6 +111,7 @@ class Task(StrEnum):
             "of_table": True,
             "usual_split": "sample-k-fold",
             "usual_metric": "r2",
+            "usual_algorithm": "ridge",
             "metrics": frozenset({"r2", "mean-absolute-error", "root-mean-squared-error"}),
         },
     )

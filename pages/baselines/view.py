@@ -29,7 +29,6 @@ from ecv_core.papers.rating_figures import (
     steps_frame,
 )
 from ecv_core.records.run import RunRecord
-from ecv_core.records.tasks import Task
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list, store
@@ -60,11 +59,7 @@ def entries_of(dataset: str) -> list[Entry]:
 def _fits(row: ListedRun, dataset: str) -> bool:
     spec = row.spec
     return bool(
-        row.scores
-        and computed_here(spec)
-        and spec.dataset == dataset
-        and spec.task is Task.RATINGS
-        and spec.metric == "rmse"
+        row.scores and computed_here(spec) and spec.dataset == dataset and spec.metric == "rmse"
     )
 
 

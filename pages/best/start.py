@@ -32,7 +32,6 @@ from pages.shared.widgets.place import place_picker
 Named = list[tuple[str, RunSpec]]
 MOST = 64
 """Configurations that a page starts; more are drawn, or left to the command line."""
-_ALGORITHM = "item-knn"
 
 
 def space_contenders() -> tuple[Named, bool]:
@@ -44,7 +43,7 @@ def space_contenders() -> tuple[Named, bool]:
     task = entry.tasks[0]
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]
     usual_of_task(names)
-    usual = names[0] if task.of_table else _ALGORITHM
+    usual = task.usual_algorithm
     if st.session_state.get("space_algorithm", usual) not in names:
         del st.session_state["space_algorithm"]
     with st.container(horizontal=True):

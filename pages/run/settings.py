@@ -48,7 +48,7 @@ from pages.shared.widgets.setting_widgets import (
 DEFAULT = "item-knn"
 
 ALGORITHM_LABELS = {
-    name: f"{known.title} (ratings)" if known.task is Task.RATINGS else known.title
+    name: f"{known.title} ({known.task.note})" if known.task.note else known.title
     for name, known in ALGORITHMS.items()
 }
 """Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
@@ -135,15 +135,17 @@ FULL, SAMPLED = "full ranking", "sampled negatives"
 NEGATIVES = 100
 """As many as most work that samples."""
 
+_SYMBOLS_OF_SAMPLES = (
+    r"$H$: the held-out samples; $y$: what is so; $\hat{y}$: what is predicted; $Y$: the classes."
+)
 _SYMBOLS = {
     Task.TOP_N: r"$H$: the user's held-out items; $C$: candidates; $i_r$: the item at rank $r$; "
     r"$rel_r$: 1 if it is held out; $s$: scores; $p$: probabilities.",
     Task.RATINGS: r"$H$: the held-out pairs of user and item; $r$: the rating given; $\hat{r}$: "
     "the rating predicted, clipped to the scale.",
+    Task.CLASSES: _SYMBOLS_OF_SAMPLES,
+    Task.NUMBERS: _SYMBOLS_OF_SAMPLES,
 }
-_SYMBOLS_OF_SAMPLES = (
-    r"$H$: the held-out samples; $y$: what is so; $\hat{y}$: what is predicted; $Y$: the classes."
-)
 
 TASK_OF = "task-of"
 """In the session: the task whose usual metric and split were offered."""
@@ -160,7 +162,7 @@ def usual_of_task(names: list[str]) -> None:
     before = state.get(TASK_OF)
     state[TASK_OF] = task
     known = any(key in state or key in st.query_params for key in ("metric", "split"))
-    if task is (before or Task.TOP_N) or (before is None and known):
+    if task == (before or Task.TOP_N) or (before is None and known):
         return
     state["metric"], state["split"] = task.usual_metric, task.usual_split
 
@@ -172,8 +174,9 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
     usual_k(asked)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **about("metric"))
-    ranked = METRICS[metric].task is Task.TOP_N
-    n = setting_widget("n", right) if ranked else SETTINGS["n"].default
+    n = SETTINGS["n"].default
+    if METRICS[metric].task.ranks:
+        n = setting_widget("n", right)
     score = score_settings(metric)
     with st.expander(
         "Fold strategy and seed",
@@ -186,7 +189,7 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
             k = 1
             words += " This strategy makes one split, so k is 1 here."
         entry = picked_dataset()
-        if task is Task.TOP_N and datasets.available(entry):
+        if task.ranks and datasets.available(entry):
             words = f"{words}\n\n{split_advice(entry.id, strategy)}"
         st.caption(words)
         params = strategy_parameters(strategy)
@@ -215,7 +218,7 @@ def score_settings(metric: str) -> dict[str, Any]:
 
     Returns: what was picked, as arguments of `make_spec`.
     """
-    if METRICS[metric].task is not Task.TOP_N:
+    if not METRICS[metric].task.ranks:
         with st.expander("How predictions are scored", icon=":material/leaderboard:"):
             _definition(metric)
         return {}
@@ -253,8 +256,7 @@ def _definition(metric: str) -> None:
     if not known.formula:
         return
     st.latex(known.formula)
-    symbols = _SYMBOLS.get(known.task, _SYMBOLS_OF_SAMPLES)
-    st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}".rstrip())
+    st.caption(f"{_SYMBOLS[known.task]} Source: {known.source}. {known.elsewhere}".rstrip())
 
 
 # When to stop.

@@ -32,7 +32,6 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import SETTINGS, RunSpec
-from ecv_core.records.tasks import Task
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
 from ecv_core.store.recorded import recorded_runs
@@ -161,10 +160,10 @@ def _rough(specs: Sequence[RunSpec]) -> float:
     """Seconds of the longest fit of a model of ratings, of a dataset whose size is known; or 0."""
     rough = [0.0]
     for spec in specs:
-        known = datasets.entry(spec.dataset) if spec.task is Task.RATINGS else None
-        if known is not None and known.rated:
-            algorithm = models.algorithm(spec.algorithm)
-            rough.append(algorithm.rough_seconds(dict(spec.params), known.rated[2]))
+        algorithm = models.algorithm(spec.algorithm)
+        rows = datasets.entry(spec.dataset).rows(spec.task)
+        if rows is not None:
+            rough.append(algorithm.rough_seconds(dict(spec.params), rows))
     return max(rough)
 
 
@@ -191,7 +190,7 @@ def _known(specs: Sequence[RunSpec]) -> tuple[list[KnownCosts], str]:
         recorded = [
             _alone(KnownCosts.of(run), sum(processor_costs(run.folds)))
             for run in recorded_runs()
-            if run.spec.task is Task.TOP_N
+            if run.spec.task.ranks
         ]
         own = [
             _alone(

@@ -305,16 +305,21 @@ def start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
         _begin(cells, place)
 
 
+_TASKS = {
+    Task.TOP_N: INTERACTIONS,
+    Task.CLASSES: "Classify, from tables",
+    Task.NUMBERS: "Predict numbers, from tables",
+}
+"""What studies can be begun for, as the form calls it."""
+
+
 def _task() -> Task:
     return st.segmented_control(
         "Task",
-        [Task.TOP_N, Task.CLASSES, Task.NUMBERS],
+        list(_TASKS),
         default=Task.TOP_N,
         required=True,
-        format_func=lambda task: {
-            Task.CLASSES: "Classify, from tables",
-            Task.NUMBERS: "Predict numbers, from tables",
-        }.get(task, INTERACTIONS),
+        format_func=_TASKS.__getitem__,
         key="new_task",
         persist_state="session",
     )

@@ -10,6 +10,7 @@ import pytest
 from ecv_core import dataset as datasets
 from ecv_core.dataset import _catalogue
 from ecv_core.dataset.ready import prepare
+from ecv_core.records.tasks import Task
 
 
 def test_a_plain_file_may_have_baskets_and_the_earliest_of_a_pair_is_kept(data_folder: Path):
@@ -77,7 +78,7 @@ def test_ta_feng_is_what_the_catalogue_says():
     # The file's 571,933 rows have 67,496 repeated purchases; all 13,858 customers have 3 baskets.
     assert len(raw) == 571_933 - 67_496
     assert (raw.n_users, raw.n_items) == (13_858, 11_997)
-    entry.check_prepared(prepare(raw))
+    entry.check_counts(Task.TOP_N, prepare(raw))
 
 
 def test_the_shared_copy_of_amazon_apps_is_known_to_be_in_order():

@@ -7,6 +7,7 @@ import pytest
 from ecv_core import dataset as datasets
 from ecv_core.records.errors import DatasetError, UnknownName
 from ecv_core.records.interactions import Interactions
+from ecv_core.records.tasks import Task
 
 # Table 1 of the e-fold paper.
 PAPER = {
@@ -159,4 +160,4 @@ def test_prepared_data_with_other_counts_is_not_the_dataset():
         item_ids=np.array(["7", "8"]),
     )
     with pytest.raises(DatasetError, match=r"2 users, 2 items and 3 interactions .* 943 users"):
-        datasets.entry("ml-100k").check_prepared(three)
+        datasets.entry("ml-100k").check_counts(Task.TOP_N, three)

@@ -224,7 +224,7 @@ def test_popularity_is_counted_in_the_training_part_alone():
     ("metric", "given", "message"),
     [
         ("ncdg", {}, "did you mean 'ndcg'"),
-        ("rmse", {}, "RMSE compares predicted ratings .* predict no ratings"),
+        ("rmse", {}, "RMSE is of predicted ratings, .* bias"),
         ("log-loss", {}, "Log loss needs probabilities .* only neu-mf"),
         ("gini", dict(protocol=Protocol(negatives=1)), "Gini index looks at the lists"),
     ],

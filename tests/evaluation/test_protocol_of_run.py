@@ -37,7 +37,7 @@ def test_default_is_full_ranking_of_all_items():
         (dict(negatives=1360), "synthetic has 1,360 items, so 1,360 negatives"),
         (dict(negatives=50, metric="efd"), "EFD looks at the lists"),
         (dict(metric="ndgc"), "no metric is called 'ndgc'; did you mean 'ndcg'"),
-        (dict(metric="mae"), "predict no ratings"),
+        (dict(metric="mae"), "MAE is of predicted ratings"),
         (dict(metric="log-loss"), "which only neu-mf predicts"),
         (dict(metric="gini", rule="precision", tolerance=0.03), "one value per fold and none per"),
     ],

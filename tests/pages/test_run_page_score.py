@@ -93,7 +93,7 @@ def test_the_dataset_has_the_size_that_the_task_sees(app):
 def test_a_link_to_a_metric_of_ratings_for_an_algorithm_that_ranks_says_why(app):
     app.query_params["metric"] = "RMSE"
     app.run()
-    assert "predict no ratings" in app.error[0].value
+    assert "RMSE is of predicted ratings" in app.error[0].value
     assert button(app, "Start").disabled
 
 

@@ -109,7 +109,6 @@ def cited(marked: str) -> list[str]:
 
 def data_sentences(specs: Sequence[RunSpec]) -> str:
     """Which data, how large after preparation, and how it was filtered."""
-    rated = all(spec.task is Task.RATINGS for spec in specs)
     entries = datasets.catalogue()
     parts = []
     for name in dict.fromkeys(spec.dataset for spec in specs):
@@ -121,18 +120,23 @@ def data_sentences(specs: Sequence[RunSpec]) -> str:
         size = f" ({', '.join(words)})" if len(words) > 1 else ""
         title = entry.title if entry.title != name else f"the dataset '{name}'"
         parts.append(f"{title}{cite(entry.bibtex)}{size}")
-    if rated:
-        return f"We used {listed(parts)}, with all ratings as they are given."
-    if specs[0].task.of_table:
-        return (
-            f"We used {listed(parts)}. Missing numbers were replaced by the median of the training "
-            "part, and each text of a column became a feature of its own."
-        )
-    return (
-        f"We used {listed(parts)}. Every interaction counts as positive feedback, whatever its "
-        "rating; users and items with fewer than five interactions were removed repeatedly until "
-        "none was left (5-core), and sizes are those after this filtering."
-    )
+    filtering = distinct(specs, lambda spec: _FILTERING[spec.task])
+    return f"We used {listed(parts)}. {' '.join(filtering)}"
+
+
+_OF_SAMPLES = (
+    "Missing numbers were replaced by the median of the training part, and each text of a column "
+    "became a feature of its own."
+)
+_FILTERING = {
+    Task.TOP_N: "Every interaction counts as positive feedback, whatever its rating; users and "
+    "items with fewer than five interactions were removed repeatedly until none was left (5-core), "
+    "and sizes are those after this filtering.",
+    Task.RATINGS: "All ratings were used as they are given.",
+    Task.CLASSES: _OF_SAMPLES,
+    Task.NUMBERS: _OF_SAMPLES,
+}
+"""What was done to the data before they were dealt into folds."""
 
 
 def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
@@ -196,17 +200,21 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
                 f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items"
                 f"{pooled} ({spec.negative_sampling})."
             )
-        if spec.task.of_table:
-            return f"{text}, over the held-out samples of a fold, as scikit-learn computes it."
-        if spec.task is Task.RATINGS:
-            return (
-                f"{text}, over all held-out ratings of a fold, with predictions clipped to the "
-                "scale."
-            )
+        if not spec.task.ranks:
+            return f"{text}, over the held-out {spec.task.rows} of a fold{_PREDICTED[spec.task]}."
         what = "all items" if spec.candidates == "all" else "all items with a training interaction"
         return f"{text}; {what} but those in the user's training data were ranked."
 
     return " ".join(distinct(specs, words))
+
+
+_BY_SCIKIT_LEARN = ", as scikit-learn computes it"
+_PREDICTED = {
+    Task.RATINGS: ", with predictions clipped to the scale",
+    Task.CLASSES: _BY_SCIKIT_LEARN,
+    Task.NUMBERS: _BY_SCIKIT_LEARN,
+}
+"""How predictions are scored, after what the score is over."""
 
 
 def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:

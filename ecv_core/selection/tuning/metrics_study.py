@@ -17,7 +17,6 @@ from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec
-from ecv_core.records.tasks import Task
 from ecv_core.selection.tuning.power import (
     Floats,
     PValueCurve,
@@ -273,7 +272,7 @@ def _families(store: Store) -> list[list[RunSpec]]:
     """Specs with all folds, those together that differ in parameters only; newest first."""
     families: defaultdict[str, list[RunSpec]] = defaultdict(list)
     for spec, folds in store.specs():
-        if folds == spec.k and spec.task is Task.TOP_N:
+        if folds == spec.k and spec.task.ranks:
             families[replace(spec, params=()).score_key].append(spec)
     return list(families.values())
 

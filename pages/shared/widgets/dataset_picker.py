@@ -101,13 +101,8 @@ def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
     else:
         place = ":orange[:material/cloud_download:] not on disk"
     facts = [f"**{number}** {noun}" for number, noun in map(str.split, entry.size_words(task))]
-    users, items, count = (task is Task.RATINGS and entry.rated) or (
-        entry.users,
-        entry.items,
-        entry.interactions,
-    )
-    if users and items and count:
-        facts.append(f"density **{100 * count / (users * items):.2f}\u00a0%**")
+    if density := entry.density(task):
+        facts.append(f"density **{100 * density:.2f}\u00a0%**")
     st.markdown(" · ".join([*facts, place]), help=escaped(entry.description))
 
 
