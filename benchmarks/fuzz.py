@@ -278,11 +278,12 @@ def told(random: Random, folder: Path) -> None:
 
 def orders(random: Random, folder: Path) -> None:
     """A table of fold scores."""
-    from ecv_core.analysis.score_files import read_scores
+    from ecv_core.analysis.score_files import read_contenders, with_varying_scores
 
     names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
     rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]
-    read_scores(_table(folder, names, rows, random))
+    path = _table(folder, names, rows, random)
+    with_varying_scores(read_contenders(path), f"the file {path.name}")
 
 
 def run(random: Random, folder: Path) -> None:

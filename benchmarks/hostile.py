@@ -171,9 +171,9 @@ def _read(reader: str, path: Path) -> None:
 
         read_table(path)
     elif reader == "orders":
-        from ecv_core.analysis.score_files import read_scores
+        from ecv_core.analysis.score_files import read_contenders, with_varying_scores
 
-        read_scores(path)
+        with_varying_scores(read_contenders(path), f"the file {path.name}")
     else:
         from ecv_core.store.imports import read_run
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.score_files import read_scores
+from ecv_core.analysis.score_files import read_contenders
 from ecv_core.records.errors import InputError
 from ecv_core.store.imports import read_run
 
@@ -34,11 +34,13 @@ def test_two_hundred_cases_in_a_process_of_one_gigabyte():
 
 @settings(max_examples=50)
 @given(rows=TEXTS)
-def test_any_table_is_scores_or_one_sentence(rows):
-    content = "\n".join(",".join(row) for row in rows).encode("utf-8", errors="surrogatepass")
+def test_any_table_is_scores_or_one_sentence(rows, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    content = "\n".join(",".join(row) for row in rows)
+    path.write_bytes(content.encode("utf-8", errors="surrogatepass"))
     said = ""
     try:
-        read_scores(content)
+        read_contenders(path)
     except InputError as error:
         said = str(error)
     assert len(said) < 400

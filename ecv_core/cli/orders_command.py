@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli import answer
 from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
+from ecv_core.cli.score_file import add_direction, direction_words, file_facts, read_score_file
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for
 
+if TYPE_CHECKING:
+    from ecv_core.records.run import Scores
+
 
 def orders_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")
+    parser.add_argument(
+        "file", type=Path, help="CSV or Parquet, as `select --scores` reads it, or of one contender"
+    )
+    parser.add_argument("--contender", metavar="NAME", help="only this one of several")
+    parser.add_argument("--metric", metavar="NAME", help="which one, where the file has several")
+    add_direction(parser)
     add_setting(parser, "rule", default=PAPERS_RULE, help=f"one of {', '.join(RULES)}")
     add_rule_params(parser)
     add_setting(parser, "confidence")
@@ -24,65 +33,92 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
 
 
 def orders_command(options: argparse.Namespace) -> None:
-    known = rule(options.rule)
-    given = asked_rule_params(options, known.id)
-    if known.id == PAPERS_RULE and not given:
-        raise InputError(f"say the setting: {axis_of(known.id).flag} 1e-4, for example")
+    stopping_rule = rule(options.rule)
+    params = asked_rule_params(options, stopping_rule.id)
+    if stopping_rule.id == PAPERS_RULE and not params:
+        raise InputError(f"say the setting: {axis_of(stopping_rule.id).flag} 1e-4, for example")
     SETTINGS["confidence"].check(options.confidence)
+    min_folds = options.min_folds
+    if min_folds is None:
+        min_folds = stopping_rule.default_folds
     spec = RunSpec(
         dataset="",
         algorithm="",
-        rule=known.id,
-        rule_params=known.resolve(given),
+        rule=stopping_rule.id,
+        rule_params=stopping_rule.resolve(params),
         confidence=options.confidence,
-        min_folds=known.default_folds if options.min_folds is None else options.min_folds,
+        min_folds=min_folds,
     )
-    document = orders_document(options.file, spec)
-    answer(options, document, _summary(document, known.words(spec, alone=True)))
+    scores, contenders = _contenders(options)
+    documents = {one.name: orders_document(one, spec) for one in contenders}
+    words = stopping_rule.words(spec, alone=True)
+    facts = file_facts(scores)
+    if len(documents) == 1:
+        name, document = next(iter(documents.items()))
+        document = document | {"contender": name} | facts
+        summary = _summary(document, words)
+    else:
+        document = {"contenders": documents} | facts
+        summary = "\n".join(
+            f"{name}: {_summary(of_contender, words)}" for name, of_contender in documents.items()
+        )
+    answer(options, document, f"{summary}\n{direction_words(scores)}")
 
 
-def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:
-    """The contract's JSON of the scores in this file's column 'score'.
+def _contenders(options: argparse.Namespace) -> tuple[Any, list[Scores]]:
+    """The scores of the file, and the contenders that are looked at. Raises: InputError."""
+    from ecv_core.analysis.score_files import with_varying_scores
+
+    file = f"the file {options.file.name}"
+    scores = with_varying_scores(read_score_file(options.file, options), file)
+    if options.contender is None:
+        return scores, list(scores.contenders)
+    contenders = [one for one in scores.contenders if one.name == options.contender]
+    if not contenders:
+        names = ", ".join(one.name for one in scores.contenders)
+        raise InputError(
+            f"{file} has no contender '{options.contender}'; choose one of: {names[:500]}"
+        )
+    return scores, contenders
+
+
+def orders_document(scores: Scores, asked: RunSpec) -> dict[str, Any]:
+    """The contract's JSON of one contender's scores.
 
     Args:
-        file: a CSV.
+        scores: of at least two folds.
         asked: its rule, with its settings; whatever else it says does not count.
-    Raises: InputError for a file or a setting that cannot serve.
+    Raises: InputError for scores or a setting that cannot serve.
     """
     from ecv_core.analysis.exploration import outcome
-    from ecv_core.analysis.score_files import read_scores
-    from ecv_core.records.run import Scores
 
-    systems = read_scores(file)
-    if "score" not in systems:
-        raise InputError(
-            f"{file} must have a column 'score', but has {', '.join(systems)}; rename one"
-        )
-    scores = systems["score"]
-    spec = replace(asked, k=len(scores), min_folds=min(asked.min_folds, len(scores)))
-    found = outcome(Scores(folds=scores), rule_for(spec), confidence=spec.confidence)
+    spec = replace(asked, k=scores.k, min_folds=min(asked.min_folds, scores.k))
+    over_orders = outcome(scores, rule_for(spec), confidence=spec.confidence)
     params = dict(spec.rule_params)
-    document = {"k": found.k, "rule": spec.rule}
-    document |= {one.name: params[one.name] for one in rule(spec.rule).parameters if one.flag}
-    if drawn := found.orders:
-        document |= {"orders": drawn, "standard_errors": dict(found.standard_errors)}
+    document = {"k": over_orders.k, "rule": spec.rule}
+    for parameter in rule(spec.rule).parameters:
+        if parameter.flag:
+            document[parameter.name] = params[parameter.name]
+    if over_orders.orders:
+        document["orders"] = over_orders.orders
+        document["standard_errors"] = dict(over_orders.standard_errors)
+    stops = {str(n): share for n, share in over_orders.stop_distribution.items() if share > 0}
+    quantiles = over_orders.difference_quantiles.items()
     return document | {
         "rule_params": params,
-        "mean_stop": found.mean_stop,
-        "stop_distribution": {
-            str(n): share for n, share in found.stop_distribution.items() if share > 0
-        },
-        "mean_difference_percent": found.mean_difference_percent,
-        "difference_quantiles": {
-            str(quantile): value for quantile, value in found.difference_quantiles.items()
-        },
-        "coverage": found.coverage,
+        "mean_stop": over_orders.mean_stop,
+        "stop_distribution": stops,
+        "mean_difference_percent": over_orders.mean_difference_percent,
+        "difference_quantiles": {str(quantile): value for quantile, value in quantiles},
+        "coverage": over_orders.coverage,
     }
 
 
 def _summary(document: dict[str, Any], words: str) -> str:
-    quantiles, drawn = document["difference_quantiles"], document.get("orders")
-    orders = f"{drawn:,} drawn orders" if drawn else "every order"
+    quantiles = document["difference_quantiles"]
+    orders = "every order"
+    if "orders" in document:
+        orders = f"{document['orders']:,} drawn orders"
     return (
         f"over {orders} of the {document['k']} folds, {words}:\n"
         f"stops after {document['mean_stop']:.2f} folds on average\n"

@@ -21,6 +21,14 @@ from ecv_core.cli.options import (
     place_of,
     showing_phase,
 )
+from ecv_core.cli.score_file import (
+    HIGHER,
+    LOWER,
+    add_direction,
+    direction_words,
+    file_facts,
+    read_score_file,
+)
 from ecv_core.records.errors import InputError
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import (
@@ -96,7 +104,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         help="the best that is found within '50 Wh', '20 min' or '30 folds'",
     )
     parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
-    parser.add_argument("--lower-is-better", action="store_true", help="of the scores in FILE")
+    add_direction(parser)
     add_comparison(parser, default=None, metavar="SEED", help="fixes every random choice")
 
 
@@ -133,8 +141,11 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     dataset, words = options.words[0], options.words[1:]
     if options.orders is not None:
         raise InputError("--orders plays scores that are there; give --scores FILE or --recorded")
-    if options.lower_is_better:
-        raise InputError("--lower-is-better belongs to --scores; a metric knows its direction")
+    if options.higher_is_better is not None:
+        raise InputError(
+            f"{LOWER} and {HIGHER} belong to --scores; a metric knows its direction, so leave them "
+            "out"
+        )
     store = open_store()
     named = selections.named_contenders(
         dataset,
@@ -177,9 +188,9 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.selection.contenders import recorded_contenders
     from ecv_core.store.recorded import recorded_runs
 
-    if options.metric is not None or options.lower_is_better:
+    if options.metric is not None or options.higher_is_better is not None:
         raise InputError(
-            "the recorded study has its metric, nDCG@10; leave --metric and --lower-is-better out"
+            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
         )
     found: dict[str, dict[str, Any]] = {}
     lines = []
@@ -210,32 +221,33 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Played on a file: once, or over many orders of its folds."""
-    from ecv_core.analysis.score_files import read_contenders
-    from ecv_core.evaluation import METRICS
-
-    known = METRICS.get((options.metric or "").partition("@")[0])
-    lower = options.lower_is_better or (known is not None and not known.higher_is_better)
-    contenders, _ = read_contenders(Path(options.scores))
+    scores = read_score_file(Path(options.scores), options)
+    contenders = scores.contenders
     check_contenders(contenders)
-    terms = Terms(k=contenders[0].k, higher_is_better=not lower, **_asked(options))
+    facts = file_facts(scores)
+    terms = Terms(
+        k=len(scores.folds), higher_is_better=scores.direction.higher_is_better, **_asked(options)
+    )
     if options.orders is not None:
         over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
-        return orders_document(over), (
+        return orders_document(over) | facts, (
             f"over {over.orders} orders of the folds of {options.scores}: "
             f"{100 * over.folds_share:.3g} % of the folds, the right winner in "
             f"{100 * over.right:.4g} % of orders; {over.mean_loss_percent:.2g} % lost on average, "
-            f"at most {over.p95_loss_percent:.2g} % in 95 % of orders"
+            f"at most {over.p95_loss_percent:.2g} % in 95 % of orders\n{direction_words(scores)}"
         )
     played = play(contenders, terms, range(terms.k))
     winner = played.verdict.winner
-    return selection_document(contenders, terms, options.metric, played), verdict_sentence(
-        [one.name for one in contenders],
+    verdict = verdict_sentence(
+        [contender.name for contender in contenders],
         terms,
         played.verdict,
         played.rounds,
         played.folds_used,
         mean=winner_mean(contenders[winner], played.rounds, winner),
     )
+    document = selection_document(contenders, terms, scores.metric, played) | facts
+    return document, f"{verdict}\n{direction_words(scores)}"
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

@@ -439,7 +439,8 @@ class Scores:
     def content(self) -> str:
         """A hash of all that a curve depends on."""
         costs = b"" if self.costs is None else self.costs.tobytes()
-        head = f"{self.name}\0{self.dataset}\0{self.metric}\0{self.source}\0{self.run_id}\0"
+        about = (self.name, self.dataset, self.metric, self.source, self.run_id)
+        head = "\0".join(str(part) for part in (*about, self.higher_is_better, ""))
         return sha256(head.encode() + self.folds.tobytes() + costs).hexdigest()
 
     @property

@@ -51,8 +51,6 @@ MAX_FOLDS_TABLE = 2**28
 
 # -- scores -----------------------------------------------------------------------------------
 
-MAX_TABLE_BYTES = MEGABYTE
-"""Of a table of fold scores, and of a file of candidates for a space."""
 MAX_SYSTEMS = 500
 """Systems in a table of fold scores, or contenders in a file of scores."""
 MAX_SCORE_FOLDS = 200

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.typing import UploadedFile
 
-from ecv_core.analysis.score_files import COLUMNS, USER, read_contenders
+from ecv_core.analysis.score_columns import USER
+from ecv_core.analysis.score_tables import COLUMNS
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
@@ -43,9 +41,10 @@ from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, results
+from pages.shared.live.state import escaped, results
 from pages.shared.widgets.choices import scores_upload
 from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.sliders import numbers, slider_watch
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ class Shown:
     """Whose folds these are, where they are kept."""
     file: str = ""
     """Name of the file of scores."""
+    note: str = ""
+    """Of a file: which direction was taken, and what was left out."""
     computed: frozenset[tuple[int, int]] | None = None
     """(Contender, fold) of what was computed for it; None where all folds were there before."""
 
@@ -127,6 +128,8 @@ def show(
     with st.container(key="presented-verdict"), st.container(key="best-verdict"):
         why = f"{why[:1].upper()}{why[1:]}{_edge(chosen)}"
         st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
+        if chosen.note:
+            st.caption(chosen.note)
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(chosen.about))
@@ -309,26 +312,18 @@ def scores_file(asked: Asked) -> None:
     file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="best-file")
     if file is None:
         return
-    lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")
-    with st.spinner("Reading the scores ..."):
-        contenders = _read(file.file_id, file)
-    terms = Terms(k=contenders[0].k, higher_is_better=not lower, **asked)
+    scores = scores_of(file, key="best-file")
+    higher_is_better = scores.direction.higher_is_better
+    terms = Terms(k=len(scores.folds), higher_is_better=higher_is_better, **asked)
     shown = Shown(
-        contenders=contenders,
+        contenders=scores.contenders,
         terms=terms,
-        played=play(contenders, terms, range(terms.k)),
-        version=file.file_id,
+        played=play(scores.contenders, terms, range(terms.k)),
+        version=(file.file_id, scores.metric),
         file=file.name,
+        note=file_words(scores),
     )
     show(shown, autoplay=True)
-
-
-@st.cache_resource(show_spinner=False, max_entries=2)
-def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(_file.name).name
-        path.write_bytes(_file.getvalue())
-        return read_contenders(path)[0]
 
 
 # A selection among configurations of one algorithm: what its parameters have to do with it.

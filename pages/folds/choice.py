@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.analysis.score_files import read_scores
+from ecv_core.analysis.score_files import with_varying_scores
 from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted, dataset_title, in_order, run_title
@@ -19,6 +19,7 @@ from pages.shared.address.link import label_from_link
 from pages.shared.live.runs import folds_done, follow_runs
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, scores_upload
+from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.words import run_label
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
@@ -30,7 +31,7 @@ _BY_LINK = "runs-by-link"
 """Key of the session state: a link has named runs."""
 _FORM = (
     "One column per system, its name in the first line, and one row per fold; or one row per "
-    "system and fold, such as Model,Fold,NDCG@10."
+    "system and fold, such as Model,Fold,NDCG@10; or scikit-learn's `cv_results_`."
 )
 
 
@@ -165,21 +166,22 @@ def _with_different_names(systems: list[Scores]) -> list[Scores]:
 
 
 def _read_file() -> Chosen:
-    file = scores_upload(_FORM, ["csv"], key="scores-file")
+    file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="scores-file")
     if file is None:
         return _NOTHING
     try:
-        columns = read_scores(file.getvalue())
+        scores = with_varying_scores(scores_of(file, key="scores-file"), f"the file {file.name}")
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return _NOTHING
     systems = [
-        Scores(name=name, dataset=file.name, metric="score", folds=folds)
-        for name, folds in columns.items()
+        replace(system, dataset=file.name, metric=scores.metric or "score")
+        for system in scores.contenders
     ]
+    names = ", ".join(system.name for system in systems)
     st.caption(
         f"{counted(len(systems), 'system')} with {counted(systems[0].k, 'fold')} each: "
-        f"{escaped(', '.join(columns))}."
+        f"{escaped(names)}. {file_words(scores)}"
     )
     whose = f"For the {counted(len(systems), 'system')} of {file.name}"
     return systems, [], whose

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from ecv_core.analysis.score_files import read_contenders, read_scores
+from ecv_core.analysis.score_files import read_contenders
 from ecv_core.cli import main
 from ecv_core.records.errors import InputError
 
@@ -28,14 +28,18 @@ def test_names_that_differ_late_are_refused_and_never_taken_for_one(tmp_path: Pa
     one, other = ("MultiVAE " + "x" * 60 + last for last in "12")
     tall = f"contender,fold,score\n{one},0,0.1\n{one},1,0.2\n{other},0,0.3\n{other},1,0.4\n"
     for text in (tall, f"{one},{other}\n0.1,0.3\n0.2,0.4\n"):
-        for read in (read_contenders, read_scores):
-            with pytest.raises(InputError, match="two contenders whose names begin with 'MultiV"):
-                read(file(tmp_path, text))
+        with pytest.raises(InputError, match="two contenders whose names begin with 'MultiV"):
+            read_contenders(file(tmp_path, text))
 
 
 @pytest.mark.parametrize(
     ("words", "best"),
-    [(["--metric", "rmse"], "low"), (["--metric", "mine"], "high"), (["--lower-is-better"], "low")],
+    [
+        (["--metric", "rmse"], "low"),
+        (["--metric", "mine"], "high"),
+        (["--lower-is-better"], "low"),
+        (["--metric", "rmse", "--higher-is-better"], "high"),
+    ],
 )
 def test_a_known_metric_says_whether_lower_is_better(
     words: list[str], best: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -47,7 +51,10 @@ def test_a_known_metric_says_whether_lower_is_better(
     ]
     path = file(tmp_path, "\n".join(["contender,fold,score", *rows]))
     assert main(["select", "--scores", str(path), *words]) == 0
-    assert f"{best} has the best mean" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"{best} has the best mean" in told
+    way = {"low": "Lower is better, ", "high": "Higher is better, "}[best]
+    assert way in told
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,8 @@ def test_settings_of_folds_are_refused_beside_scores(
 
 
 def test_folds_and_contenders_come_in_the_order_of_the_file(tmp_path: Path) -> None:
-    contenders, folds = read_contenders(file(tmp_path, GOOD))
+    scores = read_contenders(file(tmp_path, GOOD))
+    contenders, folds = scores.contenders, list(scores.folds)
     assert folds == ["3", "1", "2"]
     assert [one.name for one in contenders] == ["a", "b"]
     # users' thousandths are 1, 2, 3: on average 2
@@ -102,14 +110,15 @@ def test_gz_and_parquet_say_the_same_as_csv(tmp_path: Path) -> None:
         ),
         table,
     )
-    expected = [one.folds.tolist() for one in read_contenders(file(tmp_path, GOOD))[0]]
+    expected = [one.folds.tolist() for one in read_contenders(file(tmp_path, GOOD)).contenders]
     for path in (packed, table):
-        assert [one.folds.tolist() for one in read_contenders(path)[0]] == expected
+        assert [one.folds.tolist() for one in read_contenders(path).contenders] == expected
 
 
 def test_without_users_a_score_is_that_of_a_fold(tmp_path: Path) -> None:
     text = "system,fold,score\na,2,0.5\nb,2,0.25\nb,1,0.75\na,1,1\n"
-    contenders, folds = read_contenders(file(tmp_path, text))
+    scores = read_contenders(file(tmp_path, text))
+    contenders, folds = scores.contenders, list(scores.folds)
     assert folds == ["2", "1"]
     assert [one.name for one in contenders] == ["a", "b"]
     assert contenders[0].folds.tolist() == [0.5, 1.0]
@@ -129,7 +138,8 @@ def test_without_users_a_score_is_that_of_a_fold(tmp_path: Path) -> None:
 def test_capitals_a_metrics_name_separators_and_wide_tables_are_recognised(
     tmp_path: Path, text: str
 ) -> None:
-    contenders, folds = read_contenders(file(tmp_path, text))
+    scores = read_contenders(file(tmp_path, text))
+    contenders, folds = scores.contenders, list(scores.folds)
     assert folds == ["2", "1"]
     assert {one.name: one.folds.tolist() for one in contenders} == {
         "a": [0.5, 1.0],
@@ -207,7 +217,7 @@ def test_select_plays_a_file_and_writes_the_contract(
         "contenders", "k", "metric", "confidence", "indifference", "until", "winner", "tied",
         "order", "folds_used", "rounds", "joules", "joules_of_all_folds", "asked", "expected_loss",
         "expected_loss_asked", "budget", "spent", "winner_mean", "winner_mean_corrected",
-        "shown_worse", "methods",
+        "shown_worse", "methods", "higher_is_better", "direction", "left_out",
     }  # fmt: skip
     assert document["winner"] == "a"
     assert document["order"] == ["a", "b"]

@@ -68,13 +68,52 @@ def test_orders_for_people_name_the_mean_stop(
     assert "stops after 3.60 folds on average" in capsys.readouterr().out
 
 
+def test_each_contender_has_what_it_has_alone(
+    tmp_path: Path, scores: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `select --scores` reads: long, with a summary of each contender and its times."""
+    rows = [f"{name},{n},{s},1.5" for name in "ab" for n, s in enumerate(SCORES)]
+    rows += ["a,Mean,0.32,1.5", "b,Mean,0.32,1.5"]
+    path = tmp_path / "several.csv"
+    path.write_text("\n".join(["contender,fold,log_loss,fit_time", *rows]))
+    assert cli.main(["orders", scores, "--alpha", str(ALPHA), "--json", "-"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert cli.main(["orders", str(path), "--alpha", str(ALPHA), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["contenders"]) == ["a", "b"]
+    for of_contender in document["contenders"].values():
+        assert of_contender.items() <= alone.items()
+    assert document["higher_is_better"] is False
+    assert "Mean" in document["left_out"]
+    words = ["orders", str(path), "--alpha", str(ALPHA), "--contender", "b", "--json", "-"]
+    assert cli.main(words) == 0
+    chosen = json.loads(capsys.readouterr().out)
+    assert (chosen["contender"], chosen["mean_stop"]) == ("b", alone["mean_stop"])
+    assert cli.main(["orders", str(path), "--alpha", str(ALPHA), "--contender", "c"]) == 2
+    assert "no contender 'c'" in capsys.readouterr().err
+
+
+def test_a_search_of_scikit_learn_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = "params,mean_fit_time," + ",".join(f"split{n}_test_score" for n in range(5))
+    path = tmp_path / "cv_results.csv"
+    row = ",".join(map(str, SCORES))
+    text = [header + ",rank_test_score", f"\"{{'C': 1, 'd': 2}}\",0.1,{row},1"]
+    path.write_text("\n".join([*text, f"\"{{'C': 10, 'd': 2}}\",0.1,{row},1"]))
+    assert cli.main(["orders", str(path), "--alpha", str(ALPHA), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["contenders"]) == ["C=1", "C=10"]
+    assert document["contenders"]["C=1"]["k"] == 5
+    assert document["higher_is_better"] is True
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("score\n0.3\n", "between 2 and 22 folds"),
         ("score\n0.3\nx\n", "not a number"),
         ("score\n0.3\n0.3\n0.3\n", "score"),
-        ("other\n0.3\n0.4\n", "column 'score'"),
         ("", "Empty CSV file"),
     ],
 )

@@ -36,7 +36,7 @@ def pipe(tmp_path):
         (["import", LONG], "too long"),
         (["orders", LONG, "--alpha", "1e-3"], "too long"),
         (["select", "--scores", LONG], "too long"),
-        (["orders", "PIPE", "--alpha", "1e-3"], "it is no regular file"),
+        (["orders", "PIPE", "--alpha", "1e-3"], "is no regular file"),
         (["select", "--scores", "PIPE"], "is no regular file"),
         (["import", "/dev/zero"], "it is no regular file"),
     ],

@@ -58,6 +58,50 @@ def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     assert verdict(app).startswith("**Use B**\n\nThe best that is found.")
 
 
+def test_a_files_metric_says_which_way_is_better_and_the_switch_says_otherwise(
+    app: AppTest,
+) -> None:
+    open_best(app, "file")
+    rows = [
+        f"{name},{fold},{base + fold / 100}"
+        for fold in range(5)
+        for name, base in (("A", 5), ("B", 1))
+    ]
+    content = "\n".join(["model,fold,test_rmse", *rows]).encode()
+    app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
+    assert not app.exception
+    assert app.toggle(key="lower").value
+    assert verdict(app).startswith("**Use B**")
+    assert "Lower is better, by the column 'test\\_rmse'; the switch says otherwise." in texts_of(
+        app.caption
+    )
+    app.toggle(key="lower").set_value(False).run()
+    assert verdict(app).startswith("**Use A**")
+    assert "Higher is better, as was asked, although" in texts_of(app.caption)
+    # Another file has a direction of its own.
+    other = content.replace(b"test_rmse", b"ndcg")
+    app.file_uploader(key="best-file").upload("other.csv", other, "text/csv").run()
+    assert not app.toggle(key="lower").value
+    assert verdict(app).startswith("**Use A**")
+
+
+def test_one_of_several_metrics_of_a_file_is_chosen(app: AppTest) -> None:
+    open_best(app, "file")
+    rows = [
+        f"{name},{fold},{base + fold / 100},{6 - base}"
+        for fold in range(5)
+        for name, base in (("A", 5), ("B", 1))
+    ]
+    content = "\n".join(["model,fold,rmse,mae", *rows]).encode()
+    app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
+    assert app.selectbox(key="best-file-metric").value == "rmse"
+    assert verdict(app).startswith("**Use B**")
+    app.selectbox(key="best-file-metric").set_value("mae").run()
+    assert not app.exception
+    assert verdict(app).startswith("**Use A**")
+    assert "rmse" in texts_of(app.caption)
+
+
 def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:
     open_best(app, "file")
     app.file_uploader(key="best-file").upload("mine.csv", scores("A,0,0,0.5"), "text/csv").run()

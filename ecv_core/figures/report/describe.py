@@ -303,6 +303,7 @@ def file_sentence(scores: Sequence[Scores], file: str) -> str:
     return (
         f"The scores of {counted(len(scores), 'system')} with {counted(scores[0].k, 'fold')} each "
         f"were computed by other software and read from the file '{file}'."
+        f"{'' if scores[0].higher_is_better else ' Lower scores are better.'}"
     )
 
 

@@ -74,9 +74,9 @@ def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_work(app, reco
     ("content", "words"),
     [
         (b"a,b\n0.1,0.2\n", "has 1 fold;"),
-        (b"a,b\n0.1,x\n0.2,0.3\n", "'x' in the column 'b' of the file is not a number"),
+        (b"a,b\n0.1,x\n0.2,0.3\n", "'x' in the column 'b' of the file scores.csv is not a number"),
         (b"a,b\n0.1,\n0.2,0.3\n", "fold 1 of 'b' has the score nan, which is no finite number"),
-        (b"a\n0.1\n0.1\n", "All scores of 'a' in the file are 0.1"),
+        (b"a\n0.1\n0.1\n", "All scores of 'a' in the file scores.csv are 0.1"),
         (b"a,b\n0.1\n0.2,0.3\n", "cannot be read as a table of scores"),
         (b"a\n" + b"0.1\n0.2\n" * 12, "between 2 and 22 folds"),
     ],
@@ -100,6 +100,21 @@ def test_a_file_of_another_scale_moves_the_slider_to_its_alphas(app):
     slider = app.select_slider(key="explore_alpha")
     assert float(slider.value) >= 1e-3
     assert "no energy was recorded" in texts(app).lower()
+
+
+def test_a_file_says_its_direction_and_what_is_left_out(app):
+    open_explore(app)
+    rows = "".join(f"{n},{s},{s + 0.1},1.5\n" for n, s in enumerate(SCORES))
+    content = f"fold,a_rmse,b_rmse,fit_time\n{rows}Mean,0.3,0.4,1.5\n".encode()
+    app.get("file_uploader")[0].set_value(("scores.csv", content, "text/csv")).run()
+    assert not app.exception
+    assert not app.error
+    assert f"2 systems with {len(SCORES)} folds each" in texts(app)
+    assert app.toggle(key="lower").value
+    said = texts(app).replace("\\", "")
+    assert "Lower is better, by 'rmse' in the columns' names; the switch says otherwise." in said
+    assert "fit_time (times or costs)" in said
+    assert "Mean (no folds)" in said
 
 
 def test_the_answer_is_carried_to_the_form_with_its_rule_and_value(app, a_run):

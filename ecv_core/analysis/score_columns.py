@@ -1,0 +1,141 @@
+"""What the name of a column or a row of a table of scores says that it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+USER = "user"
+"""The column that a file need not have: without it a score is the mean of a fold."""
+METRIC = "metric"
+"""Another one: it names the metric of each row's score."""
+_ROLES = {
+    "contender": {"contender", "system", "model", "algorithm", "recommender", "method"},
+    "fold": {"fold", "foldid", "foldnumber", "foldindex"},
+    USER: {"user", "userid"},
+    "score": {"score"},
+}
+"""What a column is, and its names, without capitals and signs."""
+_METRIC_COLUMNS = {"metric", "metricname", "measure", "metricid"}
+_ROW_NUMBERS = {"", "index", "folds", "split", "n", "i", "row", "#", "nr"}
+"""Of a column that numbers the rows."""
+_UNNAMED = re.compile(r"|unnamed: ?\d+|index|level_0|__index_level_0__", re.IGNORECASE)
+"""Under these names pandas writes and reads the index of a table."""
+
+
+def _words(text: str) -> list[str]:
+    """Small words of a name, of one in capitals too: 'FitTime (s)' as fit, time, s."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
+    return re.findall(r"[a-z0-9ø]+", apart.lower())
+
+
+_TIMES = frozenset(
+    _words("time times seconds second secs sec duration durations elapsed runtime walltime minutes")
+)
+_COSTS = frozenset(_words("joules joule wh kwh energy co2 co2e gco2e emissions watts"))
+_OF_TIMES = frozenset(
+    _words(
+        "fit score test train training predict prediction inference eval evaluate evaluation wall "
+        "cpu gpu process mean std avg total sum in s ms min h us ns milliseconds hours per fold n "
+        "g kg"
+    )
+)
+"""Words beside those of times that make no contender's name of a column: 'fit time (s)'."""
+_UNITS_OF_TIME = frozenset({"s", "ms"})
+"""They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
+_SPREADS = frozenset(_words("std sd stdev stddev sem stderr se var variance deviation"))
+_CENTRES = frozenset(
+    _words("mean avg average median total sum min max minimum maximum overall all count rank ø")
+)
+_OF_SUMMARIES = frozenset(
+    _words("dev standard error err score scores test of the fold folds cv and ci")
+)
+"""Words beside those of summaries that make no fold's name of a row: 'mean of all folds'."""
+_FOLD_NAME = re.compile(r"(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
+
+
+def roles_of(names: Sequence[str]) -> dict[str, str]:
+    """Contender, fold, user and score -> the one column whose name says so, whatever its case."""
+    roles = {}
+    for role, words in _ROLES.items():
+        columns = [name for name in names if _plain(name) in words]
+        if len(columns) == 1:
+            roles[role] = columns[0]
+    return roles
+
+
+def names_metrics(name: str) -> bool:
+    """Whether a column of texts under this name says the metric of each row."""
+    return _plain(name) in _METRIC_COLUMNS
+
+
+def numbers_rows(name: str) -> bool:
+    """Whether a column of whole numbers under this name numbers the rows."""
+    return name.lower() in _ROW_NUMBERS or is_unnamed(name)
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a column is the index of a table of pandas."""
+    return _UNNAMED.fullmatch(name) is not None
+
+
+def is_time_or_cost(name: str) -> bool:
+    """Whether a column is of seconds or of energy, such as 'fit_time', and so of no scores."""
+    words = _words(name)
+    measured = _TIMES | _COSTS
+    if len(words) > 1:
+        measured |= _UNITS_OF_TIME
+    return bool(measured.intersection(words)) and not set(words) - measured - _OF_TIMES
+
+
+def is_summary(label: str) -> bool:
+    """Whether a row or a column is a summary of folds, and so no fold: 'Mean', 'Std. dev.'."""
+    if re.fullmatch(r"\d+(\.\d+)? ?%", label.strip()):
+        return True  # a quantile, as pandas' `describe` writes it
+    words = _words(label)
+    summaries = _SPREADS | _CENTRES
+    return bool(summaries.intersection(words)) and not set(words) - summaries - _OF_SUMMARIES
+
+
+def is_fold_name(name: str) -> bool:
+    """Whether a column is of a fold by its name: 'Fold 1', 'split0', '3'."""
+    return _FOLD_NAME.fullmatch(name.strip()) is not None
+
+
+def summarises(name: str, scores: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether something that is called a summary is one of the contenders beside it.
+
+    A predictor may be called Mean, so the numbers decide; a spread is never a contender.
+
+    Args:
+        name: of what may be a contender.
+        scores: its fold scores; shape (folds,).
+        others: those of the contenders that are not called a summary; shape (contenders, folds).
+    """
+    if not is_summary(name) or not len(others):
+        return False
+    if _SPREADS.intersection(_words(name)):
+        return True
+    # The numbers of a file are rounded, so half of a last digit more or less is the same.
+    nearby = 0.5 * 10.0 ** -_digits(scores) + 1e-12
+    statistics = (np.mean, np.median, np.sum, np.min, np.max)
+    for statistic in statistics:
+        if np.all(np.abs(statistic(others, axis=0) - scores) <= nearby):
+            return True
+    return False
+
+
+def _digits(scores: NDArray[np.float64]) -> int:
+    """After the point, the most that a score has; at most 12."""
+    longest = 0
+    for score in scores.tolist():
+        fraction = f"{score:.12f}".rstrip("0").partition(".")[2]
+        longest = max(longest, len(fraction))
+    return longest
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,0 +1,283 @@
+"""Rows of scores, each of a contender, a fold and perhaps a user, and how a table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.analysis.score_columns import (
+    USER,
+    is_summary,
+    is_time_or_cost,
+    is_unnamed,
+    names_metrics,
+    numbers_rows,
+)
+from ecv_core.analysis.score_tables import (
+    COLUMNS,
+    Labels,
+    is_number,
+    is_text,
+    is_whole,
+    labels_of,
+    numbers_of,
+)
+from ecv_core.evaluation.directions import is_metric_name, same_metric
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NAMED = 10
+"""More columns or rows that are left out are counted, not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """What may say whether higher or lower is better."""
+
+    source: str
+    """As a part of a sentence: "the column 'rmse'"."""
+    name: str
+    """Of a metric, perhaps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRows:
+    """The scores of a table, whatever its form was."""
+
+    labels: dict[str, Labels]
+    """Contender, fold and perhaps user of each row."""
+    scores: NDArray[np.float64]
+    """Of each row; NaN where one is missing."""
+    metric: str = ""
+    """What the table calls its scores; empty where it does not."""
+    clues: Sequence[Clue] = ()
+    """What may name the metric, the surest first."""
+    left_out: Sequence[str] = ()
+    """What of the table is not in these rows, as parts of a sentence."""
+
+
+class SeveralMetrics(InputError):
+    """A file has scores of several metrics, and nobody has said which one is meant."""
+
+    def __init__(self, message: str, metrics: Sequence[str]) -> None:
+        super().__init__(message)
+        self.metrics = tuple(metrics)
+        """Those that can be chosen."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # It has another argument than its text, so the default way between processes would fail.
+        return SeveralMetrics, (*self.args, self.metrics)
+
+
+def chosen_metric(metrics: Sequence[str], asked: str | None, file: str) -> str:
+    """The metric that was asked for, or the only one that there is.
+
+    Args:
+        metrics: as the file calls them.
+        asked: as the user calls it; None where nobody has asked.
+        file: how a sentence names it.
+    Raises: SeveralMetrics.
+    """
+    if asked is not None:
+        for metric in metrics:
+            if same_metric(metric, asked):
+                return metric
+    if len(metrics) == 1:
+        return metrics[0]
+    shown = listed(metrics[:_NAMED])
+    if asked is not None:
+        raise SeveralMetrics(
+            f"{file} has no metric '{asked}', but {shown}; choose one of these", metrics
+        )
+    raise SeveralMetrics(
+        f"{file} has scores of {len(metrics)} metrics, {shown}; choose one, such as "
+        f"--metric {metrics[0]}",
+        metrics,
+    )
+
+
+def left_out_part(names: Sequence[str], what: str) -> list[str]:
+    """A part of the sentence about what is left out; none for no names.
+
+    Args:
+        names: of columns or rows.
+        what: they are: 'no folds'.
+    """
+    if not names:
+        return []
+    shown = listed(names)
+    if len(names) > _NAMED:
+        shown = f"{len(names)} columns or rows"
+    return [f"{shown} ({what})"]
+
+
+def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Table, list[str]]:
+    """The rows of folds, and the labels of those that summarise them, such as 'Mean'.
+
+    What stands in a summary, such as '0.30 ± 0.01', makes texts of a column of numbers; without it
+    they are numbers again.
+
+    Args:
+        table: of scores.
+        fold: the column that labels the folds.
+        file: how a sentence names it.
+    Raises: InputError where there are summaries alone.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not is_text(table, fold):
+        return table, []
+    labels = [label for label in compute.unique(table[fold]).to_pylist() if label is not None]
+    summaries = [label for label in labels if is_summary(label)]
+    if not summaries:
+        return table, []
+    if len(summaries) == len(labels):
+        raise InputError(f"{file} has no folds beside {listed(summaries)}; give a row per fold")
+    folds = table.filter(compute.invert(compute.is_in(table[fold], pa.array(summaries))))
+    for place, name in enumerate(folds.column_names):
+        if name != fold and is_text(folds, name):
+            folds = _with_numbers(folds, place)
+    return folds, [label.strip() for label in summaries]
+
+
+def _with_numbers(table: pa.Table, place: int) -> pa.Table:
+    """The same with the texts of one column as numbers, where they are such."""
+    import pyarrow as pa
+
+    try:
+        numbers = table.column(place).cast(pa.float64())
+    except pa.ArrowException:
+        return table
+    return table.set_column(place, table.column_names[place], numbers)
+
+
+# A table with a row per contender and fold, and perhaps user and metric.
+
+
+def rows_as_they_are(
+    table: pa.Table, roles: dict[str, str], file: str, metric: str | None
+) -> ScoreRows:
+    """The rows of a table that has one for each score.
+
+    Args:
+        table: of scores.
+        roles: contender, fold, user and score -> column, of those that there are.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Raises: SeveralMetrics; InputError for a column or a label that is missing.
+    """
+    for role in ("contender", "fold"):
+        if role not in roles:
+            raise _lacks_a_column(file, role)
+    table, summaries = without_summary_rows(table, roles["fold"], file)
+    left_out = left_out_part(summaries, "no folds")
+    others = [name for name in table.column_names if name not in roles.values()]
+    clues = []
+    naming = [name for name in others if names_metrics(name) and is_text(table, name)]
+    if naming:
+        column = naming[0]
+        others.remove(column)
+        table, chosen, dropped = _rows_of_metric(table, column, metric, file)
+        left_out += left_out_part(dropped, "other metrics")
+        clues.append(Clue(f"'{chosen}' in the column '{column}'", chosen))
+        metric = None
+    score = _score_column(table, roles.get("score"), others, file, metric)
+    clues.append(Clue(f"the column '{score}'", score))
+    unused = [name for name in table.column_names if name in others and name != score]
+    if "score" in roles and roles["score"] != score:
+        unused.append(roles["score"])
+    left_out += _unused_columns(unused)
+    labels = {}
+    for role, column in roles.items():
+        if role != "score":
+            labels[role] = labels_of(table, column, role, file)
+    return ScoreRows(
+        labels=labels,
+        scores=numbers_of(table, score, file),
+        metric=clues[0].name,
+        clues=clues,
+        left_out=left_out,
+    )
+
+
+def _rows_of_metric(
+    table: pa.Table, column: str, asked: str | None, file: str
+) -> tuple[pa.Table, str, list[str]]:
+    """The rows of the metric that was asked for, or of the only one; its name; the other metrics.
+
+    Args:
+        table: of scores.
+        column: that names the metric of each row.
+        asked: the metric, if any.
+        file: how a sentence names it.
+    Raises: SeveralMetrics.
+    """
+    from pyarrow import compute
+
+    metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
+    chosen = chosen_metric(metrics, asked, file)
+    others = [name for name in metrics if name != chosen]
+    if others:
+        table = table.filter(compute.equal(table[column], chosen))
+    return table, chosen, others
+
+
+def _score_column(
+    table: pa.Table, score: str | None, others: Sequence[str], file: str, asked: str | None
+) -> str:
+    """The column that has the scores: the one that was asked for, 'score', or the only metric.
+
+    Args:
+        table: with a row per score.
+        score: the column that is called so; None where there is none.
+        others: those that are neither contender, fold, user nor score.
+        file: how a sentence names it.
+        asked: the metric, if any.
+    Raises: SeveralMetrics; InputError where no column has scores.
+    """
+    columns = [name for name in others if not is_time_or_cost(name)]
+    numbers = [name for name in columns if is_number(table, name)]
+    numbers = [name for name in numbers if not (is_whole(table, name) and numbers_rows(name))]
+    if asked is not None:
+        for name in numbers:
+            if same_metric(name, asked):
+                return name
+    if score is not None:
+        return score
+    metrics = [name for name in numbers if is_metric_name(name)]
+    for choice in (numbers, metrics, columns):
+        if len(choice) == 1:
+            return choice[0]
+    if not numbers:
+        raise _lacks_a_column(file, "score")
+    return chosen_metric(metrics or numbers, asked, file)
+
+
+def _lacks_a_column(file: str, role: str) -> InputError:
+    return InputError(
+        f"{file} has no column '{role}'; it needs {', '.join(COLUMNS)}, one row per contender and "
+        f"fold, or with a column '{USER}' one per user as well"
+    )
+
+
+def _unused_columns(names: Iterable[str]) -> list[str]:
+    """Parts of the sentence about the columns that are left out.
+
+    Those that number the rows lose nothing, and so are not told.
+    """
+    times = []
+    others = []
+    for name in names:
+        if is_time_or_cost(name):
+            times.append(name)
+        elif not is_unnamed(name) and not numbers_rows(name):
+            others.append(name)
+    return left_out_part(times, "times or costs") + left_out_part(others, "other columns")

@@ -1,0 +1,111 @@
+"""What scikit-learn's searches keep in `cv_results_`, as a table -> rows of scores."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ecv_core.analysis.score_rows import Clue, ScoreRows, chosen_metric, left_out_part
+from ecv_core.analysis.score_tables import SHOWN, in_blocks, numbers_of, repeated, texts_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SCORE = re.compile(r"split(\d+)_test_(.+)")
+"""The column of a fold's scores; 'score' is the metric's name where the search has only one."""
+Params = dict[str, object]
+"""Name of a parameter -> its value."""
+
+
+def is_search(names: Sequence[str]) -> bool:
+    """Whether columns of these names are what a search keeps."""
+    return any(_SCORE.fullmatch(name) for name in names)
+
+
+def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
+    """The scores of a search: it has a row per candidate, and a column per fold and metric.
+
+    Args:
+        table: a search's `cv_results_`.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Raises: SeveralMetrics; InputError for a score that is no number.
+    """
+    columns: dict[str, dict[str, str]] = {}  # metric -> fold -> column
+    for name in table.column_names:
+        match = _SCORE.fullmatch(name)
+        if match:
+            columns.setdefault(match[2], {})[match[1]] = name
+    chosen = chosen_metric(list(columns), metric, file)
+    of_folds = columns[chosen]
+    scores = [numbers_of(table, column, file) for column in of_folds.values()]
+    clues = [
+        Clue(f"the metric '{chosen}' of the search", chosen),
+        Clue("scikit-learn, whose searches rank the highest score first", "higher is better"),
+    ]
+    if all((of_fold <= 0).all() for of_fold in scores):
+        clues.reverse()  # whatever the metric's name, a scorer has turned it round
+    others = [name for name in columns if name != chosen]
+    left_out = left_out_part(others, "other metrics")
+    left_out.append("scikit-learn's means, ranks, times and scores of training")
+    return ScoreRows(
+        labels={
+            "contender": repeated(_candidates(table), len(of_folds)),
+            "fold": in_blocks(list(of_folds), len(table)),
+        },
+        scores=np.concatenate(scores),
+        metric=f"test_{chosen}",
+        clues=clues,
+        left_out=left_out,
+    )
+
+
+def _candidates(table: pa.Table) -> list[str]:
+    """Names of the candidates, by the parameters that differ: 'C=0.1,kernel=rbf'."""
+    params = _params(table)
+    differing = []
+    for name in dict.fromkeys(name for candidate in params for name in candidate):
+        values = [repr(candidate.get(name)) for candidate in params]
+        if len(set(values)) > 1:
+            differing.append(name)
+    names = []
+    for row, candidate in enumerate(params):
+        words = [f"{name}={candidate[name]}" for name in differing if name in candidate]
+        if "iter" in table.column_names:  # a halving search meets a candidate again, on more data
+            words.append(f"iter={table['iter'][row].as_py()}")
+        name = ",".join(words) or f"candidate {row + 1}"
+        if len(name) > SHOWN:  # what differs may come late, and would be cut off
+            name = f"{row + 1}: {name}"
+        names.append(name[:SHOWN])
+    return names
+
+
+def _params(table: pa.Table) -> list[Params]:
+    """The parameters of each candidate: of the column 'params', else of those of each parameter."""
+    if "params" in table.column_names:
+        params = [_parsed(text) for text in texts_of(table, "params")]
+        if all(params):
+            return params
+    candidates: list[Params] = [{} for _ in range(len(table))]
+    for column in table.column_names:
+        if not column.startswith("param_"):
+            continue
+        for candidate, value in zip(candidates, table[column].to_pylist(), strict=True):
+            if value is not None:
+                candidate[column.removeprefix("param_")] = value
+    return candidates
+
+
+def _parsed(text: str) -> Params:
+    """The parameters in "{'C': 0.1}"; none where their values are more than numbers and texts."""
+    try:
+        params = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {}
+    if not isinstance(params, dict):
+        return {}
+    return {str(name): value for name, value in params.items()}

@@ -1,0 +1,246 @@
+"""A file of scores -> its table, and what its columns hold."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ecv_core.untrusted.limits as limits
+from ecv_core.analysis.score_columns import names_metrics, roles_of
+from ecv_core.records.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("contender", "fold", "score")
+SHOWN = 60
+"""Characters of a name that are kept."""
+_GZIP = b"\x1f\x8b"
+"""What a packed file begins with."""
+Labels = tuple[list[str], NDArray[np.int32]]
+"""What rows are of: the different texts as they first appear, and each row's place among them."""
+
+
+def table_of(path: Path, file: str) -> pa.Table:
+    """The table in a CSV, CSV.gz or Parquet file, with rows, and columns of different names.
+
+    Args:
+        path: of the file.
+        file: how a sentence names it.
+    Raises: InputError for a file that cannot be read as a table.
+    """
+    table = _read(path, file)
+    names = [name.strip() for name in table.column_names]
+    if len(set(names)) < len(names):
+        shown = ", ".join(names)[:200]
+        raise InputError(f"the columns of {file} must have different names, but are {shown}")
+    if not len(table):
+        raise InputError(f"{file} has no rows; give one per contender and fold")
+    return table.rename_columns(names)
+
+
+def _read(path: Path, file: str) -> pa.Table:
+    import pyarrow as pa
+
+    if path.exists() and not path.is_file():  # a pipe or device may never end
+        raise InputError(f"{file} is no regular file; give a table of scores")
+    if path.suffix == ".gz" and _packed_twice(path):
+        raise InputError(f"{file} is packed twice; unpack it once and give what comes out")
+    try:
+        if path.suffix == ".parquet":
+            return _parquet(path, file)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as text:
+            head = text.read(1 << 16)
+    except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
+        raise _unreadable(file, error) from None
+    return _csv(path, head, file)
+
+
+def _csv(path: Path, head: bytes, file: str) -> pa.Table:
+    """Delimited text, with a decimal comma where there is one.
+
+    The delimiter is the sign that cuts the first line into most columns, a comma where none does.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    text = head.decode("utf-8", errors="replace")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    below = text[text.index(first) + len(first) :]
+    separator = max(",;\t", key=first.count)
+    _check_columns(first.count(separator) + 1, file)
+    decimal_comma = r"\d,\d"
+    if separator == ",":
+        decimal_comma = r'"\d+,\d+"'
+    comma = re.search(decimal_comma, below)
+    try:
+        table = csv.read_csv(  # .gz is recognised by its ending
+            path,
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(decimal_point="," if comma else "."),
+        )
+        "".join(table.column_names)  # refuses names that are no text
+        return table
+    except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
+        raise InputError(f"{file} is not text in UTF-8; save it as CSV or Parquet") from None
+    except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
+        raise _unreadable(file, error) from None
+
+
+def _parquet(path: Path, file: str) -> pa.Table:
+    """The columns that may be used, of no more rows than may be."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as table:
+        rows = table.metadata.num_rows
+        if rows > limits.MAX_SCORE_ROWS:
+            raise InputError(
+                f"{file} has {rows:,} rows, and at most {limits.MAX_SCORE_ROWS:,} are read; leave "
+                "out some contenders"
+            )
+        names = table.schema_arrow.names
+        _check_columns(len(names), file)
+        roles = roles_of(names)
+        if {"contender", "fold"} <= roles.keys():
+            names = [
+                field.name
+                for field in table.schema_arrow
+                if field.name in roles.values()
+                or names_metrics(field.name)
+                or pa.types.is_floating(field.type)
+                or pa.types.is_integer(field.type)
+            ]
+        return table.read(names)
+
+
+def _check_columns(count: int, file: str) -> None:
+    """Before they are read, which takes memory for each."""
+    if count > limits.MAX_SYSTEMS + 2:  # beside contenders, one of folds and one of row numbers
+        raise InputError(
+            f"{file} has more than {limits.MAX_SYSTEMS} columns, and no more are read; leave some "
+            "out"
+        )
+
+
+def _unreadable(file: str, error: Exception) -> InputError:
+    why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
+    why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
+    return InputError(
+        f"{file} cannot be read as a table of scores ({why}); give a CSV, CSV.gz or Parquet file "
+        f"with the columns {', '.join(COLUMNS)}, or a column per contender and a row per fold"
+    )
+
+
+def _packed_twice(path: Path) -> bool:
+    """Whether what a gzip file holds begins as one."""
+    try:
+        with gzip.open(path) as file:
+            return file.read(len(_GZIP)) == _GZIP
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
+def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
+    """Of a column that says what each row is of.
+
+    Args:
+        table: of scores.
+        column: of the table.
+        role: what its values are, for a sentence: 'fold'.
+        file: how a sentence names it.
+    Raises: InputError for a row without a label, and for values that are no names.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    values = table[column]
+    if values.null_count:
+        row = compute.index(compute.is_null(values), True).as_py() + 1
+        raise InputError(f"row {row} of {file} has no {role}; give every row one")
+    try:
+        encoded = values.combine_chunks().dictionary_encode()
+        if hasattr(encoded, "combine_chunks"):
+            encoded = encoded.combine_chunks()
+        names = [str(value)[:SHOWN].strip() for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError):
+        raise InputError(
+            f"the column '{role}' of {file} holds values that are no names ({values.type}); "
+            "give texts or numbers"
+        ) from None
+    # 32 bits will do: there are at most MAX_SCORES places.
+    return names, np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
+
+
+def numbers_of(table: pa.Table, column: str, file: str) -> NDArray[np.float64]:
+    """The scores in a column, NaN where one is missing. Raises: InputError for a text.
+
+    Arrow's `to_numpy` would load pandas, so that is not used.
+    """
+    import pyarrow as pa
+
+    values = table[column]
+    try:
+        if values.type != pa.float64():  # for a cast Arrow loads all that it can compute
+            values = values.cast(pa.float64())
+    except pa.ArrowException as error:
+        value = re.search("'(.*?)'", str(error)[:100])  # Arrow says which one
+        instead = "; see its values"
+        if value:
+            instead = f", and not '{value[1]}'"
+        raise InputError(f"the column '{column}' of {file} must hold numbers{instead}") from None
+    if values.null_count:
+        values = values.fill_null(np.nan)
+    return np.concatenate([np.from_dlpack(chunk) for chunk in values.chunks])
+
+
+def texts_of(table: pa.Table, column: str) -> list[str]:
+    """The values of a column as texts."""
+    return [str(value) for value in table[column].to_pylist()]
+
+
+def is_text(table: pa.Table, column: str) -> bool:
+    """Whether a column holds texts."""
+    import pyarrow as pa
+
+    kind = table[column].type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_whole(table: pa.Table, column: str) -> bool:
+    """Whether a column holds whole numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(table[column].type))
+
+
+def is_number(table: pa.Table, column: str) -> bool:
+    """Whether a column holds numbers, or nothing at all."""
+    import pyarrow as pa
+
+    kind = table[column].type
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind))
+
+
+def is_numeric(text: str) -> bool:
+    """Whether a text may be a number: '-1.5e-3'."""
+    return re.fullmatch(r"[-+.\deE]+", text) is not None
+
+
+def repeated(labels: Sequence[str], times: int) -> Labels:
+    """Labels of rows of a table that are gone through once for each of some columns."""
+    places = np.arange(len(labels), dtype=np.int32)
+    return list(labels), np.tile(places, times)
+
+
+def in_blocks(labels: Sequence[str], length: int) -> Labels:
+    """Labels of columns, each of which gives so many rows."""
+    places = np.arange(len(labels), dtype=np.int32)
+    return list(labels), np.repeat(places, length)

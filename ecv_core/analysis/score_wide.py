@@ -1,0 +1,251 @@
+"""A table with a column per contender and a row per fold, or the other way round -> rows of scores.
+
+Columns may also be metrics of one contender, as scikit-learn's and Surprise's `cross_validate` give
+them, or of each contender ('knn rmse', 'knn mae', ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ecv_core.analysis.score_columns import (
+    is_fold_name,
+    is_summary,
+    is_time_or_cost,
+    is_unnamed,
+    numbers_rows,
+)
+from ecv_core.analysis.score_rows import (
+    Clue,
+    ScoreRows,
+    SeveralMetrics,
+    chosen_metric,
+    left_out_part,
+    without_summary_rows,
+)
+from ecv_core.analysis.score_tables import (
+    COLUMNS,
+    SHOWN,
+    Labels,
+    in_blocks,
+    is_number,
+    is_numeric,
+    is_text,
+    is_whole,
+    labels_of,
+    numbers_of,
+    repeated,
+    texts_of,
+)
+from ecv_core.evaluation.directions import is_metric_name, metric_named, same_metric
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class _Columns(NamedTuple):
+    """The columns of a table that have scores."""
+
+    names: list[str]
+    left_out: list[str]
+    """What the others are, as parts of a sentence."""
+    clue: Clue | None = None
+    """What names the metric of the scores, if anything does."""
+
+
+def rows_of_wide(
+    table: pa.Table, roles: dict[str, str], file: str, metric: str | None
+) -> ScoreRows:
+    """The scores of a wide table.
+
+    Args:
+        table: of scores.
+        roles: contender or fold -> the column that labels the rows, where one is named so.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Raises: SeveralMetrics; InputError for a table that cannot serve.
+    """
+    if all(is_numeric(name) for name in table.column_names):
+        raise InputError(f"the first line of {file} must name its columns, but is numbers")
+    label = roles.get("contender") or roles.get("fold") or _label_column(table)
+    others = [name for name in table.column_names if name != label]
+    times = [name for name in others if is_time_or_cost(name)]
+    names = [name for name in others if name not in times]
+    names = _without_row_numbers(table, names) or names
+    if not names:
+        raise InputError(f"{file} has times or costs and no scores; give a column of scores")
+    summaries: list[str] = []
+    across = "contender"
+    down = "fold"
+    if _rows_are_contenders(table, roles, label, names):
+        across = "fold"
+        down = "contender"
+        columns = _of_folds(names, file)
+    else:
+        columns = _of_contenders(names, times, file, metric)
+        if label is not None:
+            table, summaries = without_summary_rows(table, label, file)
+    _check_numbers(table, columns.names, file)
+    scores = [numbers_of(table, name, file) for name in columns.names]
+    shown = [name[:SHOWN].strip() for name in columns.names]
+    rows = ScoreRows(
+        labels={
+            across: in_blocks(shown, len(table)),
+            down: _labels_of_rows(table, label, down, len(columns.names), file),
+        },
+        scores=np.concatenate(scores),
+        left_out=[
+            *left_out_part(times, "times or costs"),
+            *left_out_part(summaries, "no folds"),
+            *columns.left_out,
+        ],
+    )
+    if columns.clue is None:
+        return rows
+    return replace(rows, metric=columns.clue.name, clues=[columns.clue])
+
+
+def _label_column(table: pa.Table) -> str | None:
+    """The first column, where it holds texts that name the rows without saying what they are.
+
+    A column in which a score is misspelt has numbers too, and so is none.
+    """
+    first = table.column_names[0]
+    if len(table.column_names) < 2 or not is_text(table, first):
+        return None
+    if is_unnamed(first) or numbers_rows(first):
+        return first
+    if any(is_numeric(text) for text in texts_of(table, first)):
+        return None
+    return first
+
+
+def _rows_are_contenders(
+    table: pa.Table, roles: dict[str, str], label: str | None, names: Sequence[str]
+) -> bool:
+    """Whether a row is a contender and a column a fold, and not the other way round."""
+    if label is None or roles:
+        return "contender" in roles
+    return _are_folds(names) and not _are_folds(texts_of(table, label))
+
+
+def _are_folds(names: Iterable[str]) -> bool:
+    """Whether names are those of folds, and perhaps of summaries of them."""
+    folds = [name for name in names if not is_summary(name)]
+    return bool(folds) and all(is_fold_name(name) for name in folds)
+
+
+def _without_row_numbers(table: pa.Table, names: Iterable[str]) -> list[str]:
+    return [name for name in names if not (is_whole(table, name) and numbers_rows(name))]
+
+
+def _labels_of_rows(
+    table: pa.Table, label: str | None, role: str, columns: int, file: str
+) -> Labels:
+    """What the rows are of, once for each of the columns; they are numbered where nothing says."""
+    if label is None:
+        return repeated([str(row) for row in range(1, len(table) + 1)], columns)
+    texts, places = labels_of(table, label, role, file)
+    return texts, np.tile(places, columns)
+
+
+def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
+    """Refuse a column that holds a text. Raises: InputError."""
+    for name in names:
+        if is_number(table, name):
+            continue
+        wrong = next((text for text in texts_of(table, name) if not is_numeric(text)), "")
+        raise InputError(
+            f"'{wrong[:100]}' in the column '{name}' of {file} is not a number; give a column of "
+            f"numbers per contender and a row per fold, or the columns {', '.join(COLUMNS)}"
+        )
+
+
+# Which columns have scores.
+
+
+def _of_folds(names: Sequence[str], file: str) -> _Columns:
+    """The columns that are folds, of a table with a row per contender.
+
+    Raises: InputError for columns that are metrics, for then there are no folds.
+    """
+    summaries = [name for name in names if is_summary(name)]
+    folds = [name for name in names if name not in summaries]
+    if folds and all(is_metric_name(name) for name in folds):
+        raise InputError(
+            f"{file} has one {listed(folds[:10])} per contender, and no folds; give a row per "
+            f"contender and fold, with the columns {', '.join(COLUMNS)}"
+        )
+    left_out = left_out_part(summaries, "no folds")
+    named = [name for name in folds if is_fold_name(name)]
+    if not named or len(named) == len(folds):
+        return _Columns(folds, left_out)
+    others = [name for name in folds if name not in named]
+    return _Columns(named, left_out + left_out_part(others, "no folds by their names"))
+
+
+def _of_contenders(
+    names: Sequence[str], times: Sequence[str], file: str, asked: str | None
+) -> _Columns:
+    """The columns that are contenders, or the chosen metric of the only one.
+
+    Args:
+        names: of the columns that may have scores.
+        times: of those that have times or costs.
+        file: how a sentence names it.
+        asked: the metric, if any.
+    Raises: SeveralMetrics.
+    """
+    if all(is_metric_name(name) for name in names):
+        return _of_one_contender(names, times, file, asked)
+    metrics = [metric_named(name) for name in names]
+    words = [metric.words for metric in metrics if metric is not None]
+    if len(words) < len(names) or len(names) == 1:
+        return _Columns(list(names), [])
+    counts = {word: words.count(word) for word in words}
+    if len(counts) == 1:
+        return _Columns(list(names), [], Clue(f"'{words[0]}' in the columns' names", words[0]))
+    if min(counts.values()) < 2:  # such as contenders that are called by their losses
+        return _Columns(list(names), [])
+    chosen = chosen_metric(list(counts), asked, file)
+    columns = []
+    others = []
+    for name, word in zip(names, words, strict=True):
+        if word == chosen:
+            columns.append(name)
+        else:
+            others.append(name)
+    clue = Clue(f"'{chosen}' in the columns' names", chosen)
+    return _Columns(columns, left_out_part(others, "other metrics"), clue)
+
+
+def _of_one_contender(
+    metrics: Sequence[str], times: Sequence[str], file: str, asked: str | None
+) -> _Columns:
+    """The chosen one of several metrics of one contender; arguments as of `_of_contenders`."""
+    training = [name for name in metrics if "train" in name.lower()]
+    tested = [name for name in metrics if name not in training] or training
+    chosen = None
+    if asked is not None:
+        chosen = next((name for name in metrics if same_metric(name, asked)), None)
+    if chosen is None and len(tested) == 1:
+        chosen = tested[0]
+    if chosen is None:
+        also = ""
+        if times:
+            also = f", and {listed(times)} are times or costs"
+        raise SeveralMetrics(
+            f"{file} has no contenders: {listed(tested[:10])} are metrics of one contender{also}; "
+            "to compare contenders give a column for each, and to look at one metric say which, "
+            f"such as --metric {tested[0]}",
+            tested,
+        )
+    others = [name for name in metrics if name != chosen]
+    left_out = left_out_part(others, "other metrics, or scores of training")
+    return _Columns([chosen], left_out, Clue(f"the column '{chosen}'", chosen))

@@ -1,0 +1,271 @@
+"""Files as people write them: which rows and columns are folds, contenders, metrics, or neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+from ecv_core.analysis.score_columns import is_summary, is_time_or_cost
+from ecv_core.analysis.score_files import ScoreFile, read_contenders
+from ecv_core.analysis.score_rows import SeveralMetrics
+from ecv_core.records.errors import InputError
+
+FOLDS = pd.DataFrame(
+    {"knn": [0.30, 0.31, 0.29], "svd": [0.25, 0.24, 0.26], "Mean": [0.40, 0.41, 0.42]},
+    index=["1", "2", "3"],
+)
+"""A predictor may well be called Mean."""
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    """A table and how pandas writes it -> what is read."""
+
+    def read_table(
+        table: pd.DataFrame, name: str = "a.csv", metric: str | None = None, **written: object
+    ) -> ScoreFile:
+        path = tmp_path / name
+        table.to_csv(path, **written)
+        return read_contenders(path, metric)
+
+    return read_table
+
+
+def folds_of(scores: ScoreFile) -> dict[str, list[float]]:
+    return {contender.name: contender.folds.tolist() for contender in scores.contenders}
+
+
+EXPECTED = {name: FOLDS[name].tolist() for name in FOLDS}
+
+
+@pytest.mark.parametrize("label", ["fold", "", "Unnamed: 0", "index", "Run"])
+@pytest.mark.parametrize(
+    "summaries",
+    [["Mean", "Std"], ["AVERAGE", "± SD"], ["avg.", "Total:"], ["overall", "mean of all folds"]],
+)
+def test_rows_that_summarise_are_no_folds(read, label, summaries) -> None:
+    table = FOLDS.copy()
+    table.loc[summaries[0]] = FOLDS.mean()
+    table.loc[summaries[1]] = 0.01
+    if label == "Run":
+        table.index = [f"fold {row}" if row.isdigit() else row for row in table.index]
+    scores = read(table, index_label=label)
+    assert folds_of(scores) == EXPECTED
+    assert len(scores.folds) == 3
+    for summary in summaries:
+        assert summary in scores.left_out
+
+
+def test_a_summary_of_texts_does_not_make_texts_of_numbers(read) -> None:
+    table = FOLDS.astype(str)
+    table.loc["mean ± std"] = "0.30 ± 0.01"
+    assert folds_of(read(table, index_label="fold")) == EXPECTED
+
+
+def test_the_rows_of_describe_are_no_folds(read) -> None:
+    scores = read(pd.concat([FOLDS, FOLDS.describe()]))
+    assert folds_of(scores) == EXPECTED
+    assert "count, mean, std, min, 25%, 50%, 75% and max" in scores.left_out
+
+
+@pytest.mark.parametrize("label", ["Model", ""])
+def test_columns_that_summarise_are_no_folds(read, label) -> None:
+    table = FOLDS.rename(lambda row: f"Fold {row}").T
+    table["mean"] = table.mean(axis=1)
+    table["std"] = 0.01
+    table["rank"] = [2, 3, 1]
+    table["fit_time"] = 1.5
+    scores = read(table, index_label=label)
+    assert folds_of(scores) == EXPECTED
+    assert scores.folds == ("Fold 1", "Fold 2", "Fold 3")
+    for name in ("mean", "std", "rank", "fit_time"):
+        assert name in scores.left_out
+
+
+def test_rows_of_a_long_table_that_summarise_are_no_folds(read) -> None:
+    long = FOLDS.reset_index(names="Fold").melt("Fold", var_name="Model", value_name="ndcg")
+    long.loc[len(long)] = ["Mean", "knn", 0.30]
+    scores = read(long)  # with the index that pandas writes
+    assert folds_of(scores) == EXPECTED
+    assert "Mean (no folds)" in scores.left_out
+
+
+def test_a_contender_that_is_the_mean_of_the_others_is_none(read) -> None:
+    table = FOLDS[["knn", "svd"]].copy()
+    table["Mean"] = table.mean(axis=1)
+    table["sd"] = table[["knn", "svd"]].std(axis=1)
+    scores = read(table, index_label="fold")
+    assert list(folds_of(scores)) == ["knn", "svd"]
+    assert "Mean and sd" in scores.left_out
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["fit_time", "score_time", "test_time", "train_seconds", "duration", "elapsed", "Fit time (s)"],
+)
+def test_columns_of_times_are_no_scores(read, name) -> None:
+    table = FOLDS.assign(**{name: [1.2, 1.1, 1.3]})
+    scores = read(table, index_label="fold")
+    assert folds_of(scores) == EXPECTED
+    assert name in scores.left_out
+    long = FOLDS.reset_index(names="fold").melt("fold", var_name="model", value_name="ndcg")
+    scores = read(long.assign(**{name: 1.2}), index=False)
+    assert folds_of(scores) == EXPECTED
+    assert name in scores.left_out
+
+
+def test_contenders_with_a_time_or_a_mean_in_their_name_stay() -> None:
+    for name in ("bayesian-time-svd", "timeSVD++", "S", "RankNet", "mean-pooling"):
+        assert not is_time_or_cost(name)
+        assert not is_summary(name)
+
+
+# The direction of scores.
+
+
+def long_of(metric: str, sign: float = 1.0) -> pd.DataFrame:
+    long = FOLDS.reset_index(names="fold").melt("fold", var_name="contender", value_name=metric)
+    long[metric] *= sign
+    return long
+
+
+@pytest.mark.parametrize("metric", ["rmse", "mae", "log_loss", "gini", "error", "loss"])
+def test_a_known_metric_has_its_direction_wherever_it_is_named(read, metric) -> None:
+    in_column = read(long_of(metric), index=False)
+    in_file = read(FOLDS, name=f"wide_{metric}_results.csv", index_label="fold")
+    as_asked = read(long_of("score"), metric=metric, index=False)
+    in_rows = read(long_of("value").assign(metric=metric), index=False)
+    in_names = read(FOLDS.add_suffix(f"_{metric}"), index_label="fold")
+    for scores in (in_column, in_file, as_asked, in_rows, in_names):
+        assert not scores.direction.higher_is_better
+        assert not any(contender.higher_is_better for contender in scores.contenders)
+        assert metric.split("_")[-1] in scores.direction.why
+
+
+def test_a_name_that_is_not_known_is_higher_is_better_and_says_why(read) -> None:
+    direction = read(FOLDS, index_label="fold").direction
+    assert direction.higher_is_better
+    assert "nothing in the file names a metric" in direction.why
+
+
+def test_an_error_below_zero_was_turned_round(read) -> None:
+    direction = read(long_of("rmse", sign=-1.0), index=False).direction
+    assert direction.higher_is_better
+    assert "below zero" in direction.why
+
+
+def test_a_contradiction_is_the_users_choice_and_said(read) -> None:
+    scores = read(long_of("rmse"), index=False).directed(higher_is_better=True)
+    assert all(contender.higher_is_better for contender in scores.contenders)
+    assert scores.direction.sentence("x") == (
+        "Higher is better, as was asked, although lower is better by the column 'rmse'; x says "
+        "otherwise."
+    )
+    asked = read(long_of("rmse"), metric="ndcg", index=False).direction
+    assert asked.higher_is_better
+    assert "although the column 'rmse' says otherwise" in asked.why
+
+
+# Several metrics.
+
+
+def test_several_metrics_need_a_choice(read) -> None:
+    long = long_of("rmse").assign(mae=0.5)
+    with pytest.raises(SeveralMetrics) as caught:
+        read(long, index=False)
+    assert caught.value.metrics == ("rmse", "mae")
+    scores = read(long, metric="RMSE", index=False)
+    assert folds_of(scores) == EXPECTED
+    assert "mae" in scores.left_out
+    tidy = long.melt(["fold", "contender"], var_name="metric", value_name="value")
+    with pytest.raises(SeveralMetrics):
+        read(tidy, index=False)
+    assert folds_of(read(tidy, metric="rmse", index=False)) == EXPECTED
+    wide = FOLDS.add_suffix(" rmse").join(FOLDS.add_suffix(" mae") / 2)
+    with pytest.raises(SeveralMetrics):
+        read(wide, index_label="fold")
+    scores = read(wide, metric="mae", index_label="fold")
+    assert list(folds_of(scores)) == ["knn mae", "svd mae", "Mean mae"]
+
+
+def test_metrics_of_one_contender_are_no_contenders(read) -> None:
+    """Surprise's `cross_validate`: two metrics and two times."""
+    table = pd.DataFrame(
+        {
+            "test_rmse": [0.93, 0.94, 0.935],
+            "test_mae": [0.73, 0.74, 0.735],
+            "fit_time": [1.1, 1.2, 1.0],
+            "test_time": [0.2, 0.2, 0.1],
+        }
+    )
+    with pytest.raises(SeveralMetrics) as caught:
+        read(table, index=False)
+    assert caught.value.metrics == ("test_rmse", "test_mae")
+    for name in table:
+        assert name in str(caught.value)
+    scores = read(table, metric="rmse", index=False)
+    assert folds_of(scores) == {"test_rmse": [0.93, 0.94, 0.935]}
+    assert not scores.direction.higher_is_better
+
+
+def test_a_value_of_each_metric_per_contender_has_no_folds(read) -> None:
+    table = pd.DataFrame({"RMSE": [0.9, 0.8], "MAE": [0.7, 0.6]}, index=["a", "b"])
+    with pytest.raises(InputError, match="no folds"):
+        read(table, index_label="Model")
+
+
+# What scikit-learn keeps.
+
+
+@pytest.fixture(scope="module")
+def search() -> GridSearchCV:
+    features, classes = load_iris(return_X_y=True)
+    classes = np.where(np.arange(len(classes)) % 7 == 0, 0, classes)  # else a score is 1 throughout
+    grid = {"C": [0.01, 1.0], "max_iter": [500]}
+    scoring = {"f1": "f1_macro", "loss": "neg_log_loss"}
+    return GridSearchCV(
+        LogisticRegression(), grid, cv=4, scoring=scoring, refit="f1", return_train_score=True
+    ).fit(features, classes)
+
+
+@pytest.mark.parametrize("without", [[], ["params"]])
+def test_a_search_has_its_candidates_as_contenders(read, search, without) -> None:
+    table = pd.DataFrame(search.cv_results_).drop(columns=without)
+    with pytest.raises(SeveralMetrics) as caught:
+        read(table)
+    assert caught.value.metrics == ("f1", "loss")
+    scores = read(table, metric="f1")
+    assert list(folds_of(scores)) == ["C=0.01", "C=1.0"]
+    assert scores.folds == ("0", "1", "2", "3")
+    means = [contender.folds.mean() for contender in scores.contenders]
+    assert means == pytest.approx(search.cv_results_["mean_test_f1"])
+    for metric in ("f1", "loss"):
+        assert read(table, metric=metric, name="error.csv").direction.higher_is_better
+
+
+def test_parameters_that_differ_late_are_told_apart(read) -> None:
+    texts = [
+        f"{{'name_of_a_step__name_of_a_parameter': 'a value of many words', 'C': {value}}}"
+        for value in (1, 2)
+    ]
+    table = pd.DataFrame(
+        {"params": texts, "split0_test_score": [0.1, 0.2], "split1_test_score": [0.2, 0.3]}
+    )
+    assert list(folds_of(read(table))) == ["C=1", "C=2"]
+
+
+def test_what_cross_validate_gives_is_one_contender(read) -> None:
+    features, classes = load_iris(return_X_y=True)
+    classes = np.where(np.arange(len(classes)) % 7 == 0, 0, classes)
+    given = cross_validate(
+        LogisticRegression(max_iter=500), features, classes, cv=4, return_train_score=True
+    )
+    scores = read(pd.DataFrame(given))
+    assert folds_of(scores)["test_score"] == pytest.approx(given["test_score"].tolist())
+    assert "train_score" in scores.left_out
