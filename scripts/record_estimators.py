@@ -167,9 +167,9 @@ def main(folder: str, out: str) -> None:
                     before = time.process_time()
                     fold = scored(**table.task(scaled, at, own), error_score="raise")
                     seconds[row, at] = time.process_time() - before
-                    assert fold.told
+                    assert fold.samples
                     scores[row, at] = fold.score
-                    samples[row, fold.told.units] = fold.told.values
+                    samples[row, fold.samples.units] = fold.samples.values
         kept[f"{name}/fold"] = fold_of
         kept[f"{name}/estimators"] = np.array(list(estimators))
         kept[f"{name}/seconds"] = seconds.astype(np.float32)

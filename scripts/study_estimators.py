@@ -28,7 +28,7 @@ from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.estimators.fold_scores import Scored
 from ecv_core.estimators.search import SampleDifferences
-from ecv_core.evaluation.scoring import Told
+from ecv_core.evaluation.scoring import SampleValues
 from ecv_core.figures.estimators import (
     SEARCH_COLUMNS,
     estimators_frame,
@@ -73,8 +73,10 @@ def differences(contenders: Sequence[Scores]) -> SampleDifferences:
         found.append(
             {
                 fold: Scored(
-                    found={"test_score": one.folds[fold : fold + 1]},
-                    told=Told(units=units, values=one.users[fold, units].astype(np.float64)),
+                    results={"test_score": one.folds[fold : fold + 1]},
+                    samples=SampleValues(
+                        units=units, values=one.users[fold, units].astype(np.float64)
+                    ),
                     seconds=0.0,
                 )
                 for fold, units in enumerate(there)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,26 +21,32 @@ from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 
-from ecv_core.evaluation.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import SampleValues, Scoring
 from ecv_core.records.errors import InputError
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Indices of training and of held-out samples."""
 
 
+class NoScore(InputError, ValueError):
+    """No fold has a finite score, so that nothing can be said of any estimator."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
     """One fold of one estimator."""
 
-    found: Mapping[str, Any] | None
-    """As scikit-learn's `cross_validate` of this fold gives it; None where the fit failed."""
-    told: Told | None
+    results: Mapping[str, Any] | None
+    """As scikit-learn's `cross_validate` of this fold gives them; None where the fit failed."""
+    samples: SampleValues | None
     """What its samples tell of the score; None where they tell nothing, or there is none."""
     seconds: float
     watch: str | None = None
     """Which score decides, where it is known: its key is this after 'test_'."""
-    failure: ValueError | None = None
-    """scikit-learn's error where the fit failed."""
+    failure: str = ""
+    """The traceback of a fit that failed."""
+    error_score: float = float("nan")
+    """What counts as the score where the fit failed."""
 
     @property
     def score(self) -> float:
@@ -47,15 +54,21 @@ class Scored:
 
         Raises: InputError where the scorers give none of that name.
         """
-        if self.found is None:
-            return float("nan")
-        scores = {key: value[0] for key, value in self.found.items() if key.startswith("test_")}
-        named = self.watch is not None and scores.keys() != {"test_score"}
-        key = f"test_{self.watch}" if named else next(iter(scores))
-        if key not in scores:
-            known = ", ".join(name.removeprefix("test_") for name in scores)
-            raise InputError(f"no scorer is called '{self.watch}'; choose one of: {known}")
-        return float(scores[key])
+        if self.results is None:
+            return self.error_score
+        keys = [key for key in self.results if key.startswith("test_")]
+        key = keys[0]
+        if self.watch is not None and keys != ["test_score"]:
+            key = f"test_{self.watch}"
+        if key not in keys:
+            names = ", ".join(key.removeprefix("test_") for key in keys)
+            raise InputError(f"no scorer is called '{self.watch}'; choose one of: {names}")
+        return float(self.results[key][0])
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the score that decides is a finite number."""
+        return bool(np.isfinite(self.score))
 
 
 class SplitSamples:
@@ -77,29 +90,39 @@ class SplitSamples:
         """Whether samples are classified; else a number of them is predicted."""
         self._cv = check_cv(cv, y, classifier=self.classes)
         self._groups = groups
-        asked = get_routing_for_object(self._cv).consumes("split", self.params)
-        routed = {name: self.params[name] for name in asked}
-        known = groups if groups is not None else routed.get("groups")
-        given = {"groups": groups} if groups is not None else routed
-        self.folds: list[Fold] = [
-            (np.arange(self.n)[train], np.arange(self.n)[test])
-            for train, test in self._cv.split(self.X, self.y, **given)
-        ]
+        split_params = self._split_params()
+        rows = np.arange(self.n)
+        self.folds: list[Fold] = []
+        for train, test in self._cv.split(self.X, self.y, **split_params):
+            self.folds.append((rows[train], rows[test]))
         if not self.folds:
             raise InputError(f"the splitter {self._cv!r} gives no fold; give one that does")
-        self.units = np.arange(self.n)
-        if known is not None:
-            codes = np.unique(np.asarray(known), return_inverse=True)[1]
-            if not any(np.isin(codes[train], codes[test]).any() for train, test in self.folds):
-                self.units = codes
+        self.units = rows
         """Who the samples are: themselves, or their groups where none is on both sides."""
+        if split_params.get("groups") is not None:
+            codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)[1]
+            if not self._any_on_both_sides(codes):
+                self.units = codes
         self.order: Sequence[int] = range(len(self.folds))
         """In which the folds run."""
+
+    def _split_params(self) -> dict[str, Any]:
+        """What the splitter is given beside the samples: name of its parameter -> value."""
+        if self._groups is not None:
+            return {"groups": self._groups}
+        consumed = get_routing_for_object(self._cv).consumes("split", self.params)
+        return {name: self.params[name] for name in consumed}
+
+    def _any_on_both_sides(self, codes: NDArray[np.intp]) -> bool:
+        """Whether a group is in the training and in the held-out part of a fold."""
+        return any(np.isin(codes[train], codes[test]).any() for train, test in self.folds)
 
     @property
     def n(self) -> int:
         shape = getattr(self.X, "shape", None)
-        return int(shape[0]) if shape else len(self.X)
+        if shape:
+            return int(shape[0])
+        return len(self.X)
 
     @property
     def k(self) -> int:
@@ -108,15 +131,17 @@ class SplitSamples:
     @cached_property
     def in_time(self) -> bool:
         """Whether all folds are held out after what is learnt from, as `TimeSeriesSplit` has it."""
-        return self.k > 1 and all(
-            len(train) and train.max() < test.min() for train, test in self.folds
-        )
+        for train, test in self.folds:
+            if len(train) == 0 or train.max() >= test.min():
+                return False
+        return self.k > 1
 
     @cached_property
     def apart(self) -> bool:
         """Whether no sample, or group, is held out in two folds."""
-        seen = sum(len(np.unique(self.units[test])) for _, test in self.folds)
-        return seen == len(np.unique(np.concatenate([self.units[test] for _, test in self.folds])))
+        held_out = [np.unique(self.units[test]) for _, test in self.folds]
+        everybody = np.concatenate(held_out)
+        return len(np.unique(everybody)) == len(everybody)
 
     def check_by_chance(self, why: str) -> None:
         """Refuse folds in the order of time. Args: why: end of the sentence. Raises: InputError."""
@@ -135,9 +160,12 @@ class SplitSamples:
         """What `scored` takes of an estimator in a fold: that fold alone, for it may travel."""
         train, test = self.folds[at]
         scoring.units = self.units[test]
-        given = {"X": self.X, "y": self.y, "groups": self._groups, "params": self.params}
-        return given | {
+        return {
             "estimator": estimator,
+            "X": self.X,
+            "y": self.y,
+            "groups": self._groups,
+            "params": self.params,
             "scoring": scoring,
             "cv": _OneFold(self._cv, (train, test)),
         }
@@ -161,27 +189,31 @@ class SplitSamples:
             settings: others of scikit-learn's `cross_validate`.
         Raises: scikit-learn's errors; not that of a failed fit, unless error_score is 'raise'.
         """
-        given = (self.task(one, at, make(one)) for one, at in tasks)
         if effective_n_jobs(n_jobs) == 1:
-            yield from (scored(**settings, **task) for task in given)
+            for estimator, at in tasks:
+                yield scored(**settings, **self.task(estimator, at, make(estimator)))
             return
         jobs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch=pre_dispatch)
-        results = jobs(delayed(scored)(**settings, **task) for task in given)
+        results = jobs(
+            delayed(scored)(**settings, **self.task(estimator, at, make(estimator)))
+            for estimator, at in tasks
+        )
         try:
-            for one in results:  # noqa: UP028  or they would be closed before the warning is off
-                yield one
+            for fold in results:  # noqa: UP028  or they would be closed before the warning is off
+                yield fold
         finally:
             with warnings.catch_warnings():  # of folds that are not needed any more
                 warnings.simplefilter("ignore", UserWarning)
                 results.close()
 
 
-def scored(*, scoring: Scoring, **given: Any) -> Scored:
+def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
     """scikit-learn's `cross_validate` of one fold.
 
     Args:
         scoring: of the estimator, for this call only.
-        given: the rest of what it takes.
+        error_score: what counts where a fit, or the scorer, fails; or 'raise'.
+        arguments: the rest of what scikit-learn's function takes.
     Raises: as `SplitSamples.computed`.
     """
     began = time.perf_counter()
@@ -189,21 +221,47 @@ def scored(*, scoring: Scoring, **given: Any) -> Scored:
     here = parallel_config("threading") if effective_n_jobs() > 1 else nullcontext()
     try:
         with here:
-            found = cross_validate(scoring=scoring.scorer, n_jobs=1, **given)
+            results = cross_validate(
+                scoring=scoring.scorer, error_score=error_score, n_jobs=1, **arguments
+            )
     except ValueError as error:
-        failed = "fits failed" in str(error) and given["error_score"] != "raise"
-        if scoring.called or not failed:
+        fit_failed = _FITS_FAILED in str(error) and error_score != "raise"
+        if scoring.called or not fit_failed:
             raise
-        return Scored(found=None, told=None, seconds=time.perf_counter() - began, failure=error)
+        return Scored(
+            results=None,
+            samples=_whole_fold(scoring, error_score),
+            seconds=time.perf_counter() - began,
+            failure=str(error).partition(_TRACEBACK_FOLLOWS)[2],
+            error_score=float(error_score),
+        )
     seconds = time.perf_counter() - began
-    return Scored(found=found, told=scoring.told, seconds=seconds, watch=scoring.watch)
+    samples = scoring.samples
+    if scoring.failed:
+        samples = _whole_fold(scoring, error_score)
+    return Scored(results=results, samples=samples, seconds=seconds, watch=scoring.watch)
+
+
+_FITS_FAILED = "fits failed"
+_TRACEBACK_FOLLOWS = "fits failed with the following error:\n"
+"""scikit-learn's words, of which there is one traceback where a single fold failed."""
+
+
+def _whole_fold(scoring: Scoring, error_score: Any) -> SampleValues | None:
+    """A score that was put in the place of a failure, which no sample tells more of."""
+    if not np.isfinite(error_score):
+        return None
+    return SampleValues(
+        units=scoring.units.min(keepdims=True), values=np.array([error_score], np.float64)
+    )
 
 
 class _OneFold:
     """A splitter of one fold, which asks for the metadata that another one does."""
 
     def __init__(self, cv: Any, fold: Fold) -> None:
-        self._cv, self._fold = cv, fold
+        self._cv = cv
+        self._fold = fold
 
     def get_metadata_routing(self) -> Any:
         return get_routing_for_object(self._cv)
@@ -215,15 +273,40 @@ class _OneFold:
         return [self._fold]
 
 
-def check_fits(folds: Sequence[Scored], error_score: Any) -> None:
-    """Say how many fits failed. Raises: scikit-learn's error, where all have."""
-    failures = [one.failure for one in folds if one.failure is not None]
-    if failures and len(failures) == len(folds):
-        raise failures[0]
-    if failures:
-        warnings.warn(
-            f"{len(failures)} fits failed out of a total of {len(folds)}. The score on these "
-            f"train-test partitions is set to {error_score}. The first: {failures[0]}",
-            FitFailedWarning,
-            stacklevel=3,
+def report_failed_fits(folds: Iterable[Scored], error_score: Any) -> None:
+    """Warn of fits that failed, in scikit-learn's words, with each distinct traceback once.
+
+    Args:
+        folds: all that were run.
+        error_score: what counts as their score.
+    Raises: ValueError where every fit failed, as scikit-learn does.
+    """
+    total = 0
+    tracebacks: Counter[str] = Counter()
+    for fold in folds:
+        total += 1
+        if fold.failure:
+            tracebacks[fold.failure] += 1
+    failed = tracebacks.total()
+    if failed == 0:
+        return
+    line = "-" * 80
+    summary = "\n".join(
+        f"{line}\n{count} {_TRACEBACK_FOLLOWS}{traceback}"
+        for traceback, count in tracebacks.items()
+    )
+    details = f"Below are more details about the failures:\n{summary}"
+    if failed == total:
+        raise ValueError(
+            f"\nAll the {total} fits failed.\n"
+            "It is very likely that your model is misconfigured.\n"
+            f"You can try to debug the error by setting error_score='raise'.\n\n{details}"
         )
+    warnings.warn(
+        f"\n{failed} fits failed out of a total of {total}.\n"
+        "The score on these train-test partitions for these parameters will be set to "
+        f"{error_score}.\nIf these failures are not expected, you can try to debug them by "
+        f"setting error_score='raise'.\n\n{details}",
+        FitFailedWarning,
+        stacklevel=3,
+    )

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
-from typing import Any
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
 from ecv_core.energy.real_meters import meter_for
-from ecv_core.estimators.fold_scores import Scored, SplitSamples, check_fits
-from ecv_core.evaluation.scoring import Scoring, Told
+from ecv_core.estimators.fold_scores import NoScore, Scored, SplitSamples, report_failed_fits
+from ecv_core.evaluation.scoring import SampleValues, Scoring
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import listed
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.evidence import Difference, folds_in
 from ecv_core.selection.rounds import Selection, Terms, Verdict
@@ -120,11 +124,12 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             meter.start()
         race = _Race(self, table, scorer, candidates, watch)
         race.run()
+        if not race.places:
+            self._refuse(race, fit_params)
         self._tell(race)
         if self.refit:
-            best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
             began = time.time()
-            best.fit(*((table.X,) if y is None else (table.X, table.y)), **fit_params)
+            best = self._fitted(self.best_params_, table, fit_params)
             self.refit_time_ = time.time() - began
             self.best_estimator_ = best
             if hasattr(best, "feature_names_in_"):
@@ -132,6 +137,25 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         if meter is not None:
             self.joules_ = meter.stop().joules
         return self
+
+    def _fitted(
+        self, params: Mapping[str, Any], table: SplitSamples, fit_params: Mapping[str, Any]
+    ) -> Any:
+        """A candidate, fitted on all samples."""
+        estimator = clone(self.estimator).set_params(**clone(params, safe=False))
+        if table.y is None:
+            return estimator.fit(table.X, **fit_params)
+        return estimator.fit(table.X, table.y, **fit_params)
+
+    def _refuse(self, race: _Race, fit_params: Mapping[str, Any]) -> NoReturn:
+        """Say that there is no winner.
+
+        Raises: the error of a fit on all samples, where there is one, for it says what is wrong
+            with the data, and `GridSearchCV` raises it likewise; else NoScore.
+        """
+        if self.refit:
+            self._fitted(race.candidates[0], race.table, fit_params)
+        raise NoScore(race.sentence_without_winner())
 
     def _check_refit(self, names: Iterable[str]) -> None:
         """Refuse what does not say which of several scores decides. Raises: ValueError."""
@@ -144,8 +168,8 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
     def _tell(self, race: _Race) -> None:
         self.n_splits_ = race.table.k
         self.scorer_ = race.scorer.scorers
-        self.n_folds_used_ = np.array([len(one) for one in race.found])
-        self.folds_saved_ = len(race.found) * race.table.k - int(self.n_folds_used_.sum())
+        self.n_folds_used_ = race.folds_used
+        self.folds_saved_ = len(race.candidates) * race.table.k - int(race.folds_used.sum())
         self.verdict_: Verdict | None = race.verdict
         self.cv_results_ = race.results()
         ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
@@ -156,7 +180,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         watch = self.refit if self.refit in scores else scores[0]
         best = int(self.cv_results_[f"rank_test_{watch}"].argmin())
         if callable(self.refit):
-            best = self.refit(self.cv_results_)
+            best = _checked_index(self.refit(self.cv_results_), len(race.candidates))
         if self.refit or not self.multimetric_:
             self.best_index_ = best
             self.best_params_ = self.cv_results_["params"][best]
@@ -165,8 +189,22 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         self.sentence_ = race.sentence(best)
 
 
+def _checked_index(index: Any, candidates: int) -> int:
+    """What a `refit` of somebody's own gives. Raises: TypeError, IndexError as scikit-learn."""
+    if not isinstance(index, Integral):
+        raise TypeError("best_index_ returned is not an integer")
+    place = int(index)
+    if not 0 <= place < candidates:
+        raise IndexError("best_index_ index out of range")
+    return place
+
+
 class _Race:
-    """The candidates of a search, their folds, and who is in."""
+    """The candidates of a search, their folds, and who is in.
+
+    A fold in which no candidate has a score says nothing, and is left out. A candidate without a
+    score in a fold in which another has one is out.
+    """
 
     def __init__(
         self,
@@ -176,152 +214,336 @@ class _Race:
         candidates: Sequence[Mapping[str, Any]],
         watch: str | None,
     ) -> None:
-        self.table, self.scorer, self.candidates = table, scorer, candidates
-        self._search, self._watch = search, watch
-        self.found: list[dict[int, Scored]] = [{} for _ in candidates]
+        self.table = table
+        self.scorer = scorer
+        self.candidates = candidates
+        self._search = search
+        self._watch = watch
+        self.folds: list[dict[int, Scored]] = [{} for _ in candidates]
         """Of each candidate, fold -> scores."""
+        self.left_out: list[int] = []
+        """Folds in which nobody has a score, in the order in which they ran."""
+        self.out: set[int] = set()
+        """Candidates without a score in a fold where another has one."""
         self.verdict: Verdict | None = None
         self.places: list[int] = []
-        """Candidates by their places in the verdict; those that failed are none."""
-        self._terms = None
+        """Candidates that are in, best first; none where nobody has a score."""
+        self._terms: Terms | None = None
         if len(candidates) > 1:
             self._terms = search_terms(
                 table.k, search.confidence, search.expected_loss, search.certain
             )
 
-    def run(self) -> None:
-        every = [(one, at) for one in range(len(self.candidates)) for at in self.table.order]
-        if self._terms is None:
-            self._compute(every)
-            self.places = [0]
-        while self._terms is not None and not self._decided(self._terms):
-            pass
-        check_fits([fold for one in self.found for fold in one.values()], self._search.error_score)
+    @property
+    def folds_used(self) -> NDArray[np.int_]:
+        """Folds that each candidate has run; shape (candidates,)."""
+        return np.array([len(folds) for folds in self.folds])
 
-    def _decided(self, terms: Terms) -> bool:
-        """Go on with those that have not failed; False where another has failed meanwhile."""
-        healthy = [one for one in range(len(self.candidates)) if self._healthy(one)]
-        self.places = healthy
-        if len(healthy) < 2:
-            self._compute([(one, at) for one in healthy for at in self.table.order])
-            return True
-        kinds = [
-            tuple(type(value) for value in self.candidates[one].values() if hasattr(value, "fit"))
-            for one in healthy
-        ]
-        found = [self.found[one] for one in healthy]
-        differences = SampleDifferences(found, kinds, apart=self.table.apart)
-        race = Selection(differences, len(healthy), terms)
-        while not race.decided:
-            wanted = list(race.next_folds(self.table.order))
-            self._compute([(healthy[one], at) for one, at in wanted])
-            if not all(map(self._healthy, healthy)):
-                return False
-            for one, at in wanted:
-                race.ran(one, at)
-            now = race.look()
-            if self._search.verbose:
-                left = f"{len(now.left)} of {len(self.candidates)} candidates"
-                print(  # noqa: T201  as scikit-learn's searches do
-                    f"After {sum(map(len, self.found))} folds: {left} left, the best is "
-                    f"{dict(self.candidates[healthy[now.leader]])}"
-                )
-        self.verdict = race.verdict()
-        self.places = [healthy[one] for one in self.verdict.order]
+    @property
+    def inside(self) -> list[int]:
+        """Candidates that are not out."""
+        return [place for place in range(len(self.candidates)) if place not in self.out]
+
+    @property
+    def order(self) -> list[int]:
+        """Folds that count, in the order in which they run."""
+        return [fold for fold in self.table.order if fold not in self.left_out]
+
+    def run(self) -> None:
+        """Run folds until the best candidate is known, or nobody has a score.
+
+        Raises: scikit-learn's error where every fit failed; the settings' own errors.
+        """
+        decided = False
+        while not decided:
+            if self._terms is not None and len(self.inside) > 1 and len(self.order) > 1:
+                decided = self._select(replace(self._terms, k=len(self.order)))
+            else:
+                decided = self._run_all()
+        every = [fold for folds in self.folds for fold in folds.values()]
+        report_failed_fits(every, self._search.error_score)
+        if self.left_out and self.places:
+            warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
+
+    def _run_all(self) -> bool:
+        """Have all folds run by those that are in: a single candidate, or on a single fold.
+
+        Returns: False where a fold was left out, or a candidate is out now.
+        """
+        order = self.order
+        self._compute([(place, fold) for place in self.inside for fold in order])
+        if self._exclude(order):
+            return False
+        if order:
+            self.places = sorted(self.inside, key=self.mean, reverse=True)
         return True
 
-    def score(self, one: int, at: int) -> float:
-        """What decides, of a candidate in a fold that it has run."""
-        return self.found[one][at].score
+    def _select(self, terms: Terms) -> bool:
+        """Have folds run until the selection of those that are in is decided.
 
-    def _healthy(self, one: int) -> bool:
-        return all(np.isfinite(self.score(one, at)) for at in self.found[one])
+        Returns: False where a fold was left out, or a candidate is out now, so that another
+            selection has to be made of the others; its folds are there already.
+        """
+        inside = self.inside
+        order = self.order
+        kinds = [_kind(self.candidates[place]) for place in inside]
+        folds = [self.folds[place] for place in inside]
+        differences = SampleDifferences(folds, kinds, apart=self.table.apart)
+        selection = Selection(differences, len(inside), terms)
+        while not selection.decided:
+            wanted = list(selection.next_folds(order))
+            self._compute([(inside[contender], fold) for contender, fold in wanted])
+            if self._exclude([fold for _, fold in wanted]):
+                return False
+            for contender, fold in wanted:
+                selection.ran(contender, fold)
+            now = selection.look()
+            if self._search.verbose:
+                self._print_round(len(now.left), inside[now.leader])
+        self.verdict = selection.verdict()
+        self.places = [inside[contender] for contender in self.verdict.order]
+        return True
+
+    def _print_round(self, left: int, leader: int) -> None:
+        print(  # noqa: T201  as scikit-learn's searches do
+            f"After {self.folds_used.sum()} folds: {left} of {len(self.candidates)} candidates "
+            f"left, the best is {dict(self.candidates[leader])}"
+        )
+
+    def mean(self, place: int) -> float:
+        """What a candidate has in the folds that it has run and that count; NaN without any."""
+        scores = [fold.score for at, fold in self.folds[place].items() if at not in self.left_out]
+        if not scores:
+            return float("nan")
+        return float(np.mean(scores))
+
+    def _exclude(self, folds: Iterable[int]) -> bool:
+        """Leave out folds without a score, and candidates without one where another has one.
+
+        Args: folds: that were run just now.
+        Returns: whether anything was left out.
+        """
+        excluded = False
+        for fold in dict.fromkeys(folds):
+            if not self._lacking(fold):
+                continue
+            excluded = True
+            if self._anybody_scores(fold):
+                self.out.update(self._lacking(fold))
+            else:
+                self.left_out.append(fold)
+        return excluded
+
+    def _lacking(self, fold: int) -> list[int]:
+        """Candidates that are in, have run a fold, and have no score there."""
+        lacking = []
+        for place in self.inside:
+            if fold in self.folds[place] and not self.folds[place][fold].has_score:
+                lacking.append(place)
+        return lacking
+
+    def _anybody_scores(self, fold: int) -> bool:
+        """Whether a candidate has a score in a fold; those that have not run it are asked too.
+
+        Also those that are out: whether a fold counts must not depend on the order of the folds.
+        """
+        for folds in self.folds:
+            if fold in folds and folds[fold].has_score:
+                return True
+        for place in range(len(self.candidates)):
+            self._compute([(place, fold)])
+            if self.folds[place][fold].has_score:
+                return True
+        return False
 
     def _compute(self, wanted: Iterable[tuple[int, int]]) -> None:
-        """Those folds of candidates that are not there yet."""
+        """Have candidates run those folds that they have not run yet.
+
+        Args: wanted: candidate and fold.
+        """
+        lacking = [(place, fold) for place, fold in wanted if fold not in self.folds[place]]
         search = self._search
-        lacking = [(one, at) for one, at in wanted if at not in self.found[one]]
-        settings = {
-            "error_score": search.error_score,
-            "return_train_score": search.return_train_score,
-            "verbose": max(search.verbose - 1, 0),
-        }
-        folds = self.table.computed(
-            [(self._estimator(one), at) for one, at in lacking],
-            lambda of: Scoring(of, search.scoring, self._watch),
+        results = self.table.computed(
+            [(self._estimator(place), fold) for place, fold in lacking],
+            self._scoring,
             search.n_jobs,
             search.pre_dispatch,
-            **settings,
+            error_score=search.error_score,
+            return_train_score=search.return_train_score,
+            verbose=max(search.verbose - 1, 0),
         )
-        for (one, at), fold in zip(lacking, folds, strict=True):
-            self.found[one][at] = fold
+        for (place, fold), result in zip(lacking, results, strict=True):
+            self.folds[place][fold] = result
 
-    def _estimator(self, one: int) -> Any:
-        params = clone(dict(self.candidates[one]), safe=False)
+    def _scoring(self, estimator: Any) -> Scoring:
+        return Scoring(estimator, self._search.scoring, self._watch)
+
+    def _estimator(self, place: int) -> Any:
+        params = clone(dict(self.candidates[place]), safe=False)
         return clone(self._search.estimator).set_params(**params)
 
     def results(self) -> dict[str, Any]:
-        k, count = self.table.k, len(self.candidates)
-        examples = (fold.found for one in self.found for fold in one.values() if fold.found)
-        scores = [key for key in next(examples) if key.startswith(("test_", "train_"))]
+        """`cv_results_`."""
         results: dict[str, Any] = {}
-        for key in ("fit_time", "score_time", *scores):
-            values = np.full((count, k), np.nan)
-            for row, folds in zip(values, self.found, strict=True):
-                for at, fold in folds.items():
-                    if fold.found is not None:
-                        row[at] = fold.found[key][0]
-                    elif key in scores and self._search.error_score != "raise":
-                        row[at] = self._search.error_score
-            ran = np.array([[at in folds for at in range(k)] for folds in self.found])
-            # NaN of a fold that failed makes the mean NaN, as in scikit-learn.
-            if key in scores:
-                results |= {f"split{at}_{key}": values[:, at] for at in range(k)}
-            else:
-                values = np.nan_to_num(values)
-            mean = np.where(ran, values, 0).sum(axis=1) / ran.sum(axis=1)
-            about = np.where(ran, (values - mean[:, None]) ** 2, 0)
-            results[f"mean_{key}"] = mean
-            results[f"std_{key}"] = np.sqrt(about.sum(axis=1) / ran.sum(axis=1))
-        for name in dict.fromkeys(name for one in self.candidates for name in one):
-            lacking = np.array([name not in one for one in self.candidates])
-            given = [one[name] for one in self.candidates if name in one]
-            numbers = all(isinstance(value, Real) for value in given)
-            kind = np.result_type(*given) if numbers else np.dtype(object)
-            column = np.ma.MaskedArray(np.empty(count, kind), mask=lacking)
-            for at, one in enumerate(self.candidates):
-                if name in one:
-                    column[at] = one[name]
-            results[f"param_{name}"] = column
-        results["params"] = [dict(one) for one in self.candidates]
-        results["n_folds"] = np.array([len(one) for one in self.found])
-        ranks = np.full(count, max(len(self.places), 1) + (len(self.places) < count), np.int32)
-        ranks[self.places] = np.arange(1, len(self.places) + 1)
-        for key in scores:
+        for key in ("fit_time", "score_time"):
+            values = np.nan_to_num(self._values(key, failed=0.0))
+            results |= self._mean_and_std(key, values)
+        score_keys = self._score_keys()
+        for key in score_keys:
+            values = self._values(key, failed=self._search.error_score)
+            for fold in range(self.table.k):
+                results[f"split{fold}_{key}"] = values[:, fold]
+            summary = self._mean_and_std(key, values)
+            results |= summary
+            _warn_of_scores(key, summary[f"mean_{key}"])
+        results |= _parameter_columns(self.candidates)
+        results["params"] = [dict(candidate) for candidate in self.candidates]
+        results["n_folds"] = self.folds_used
+        ranks = self._ranks()
+        for key in score_keys:
             if key.startswith("test_"):
                 results[f"rank_{key}"] = ranks
         return results
 
+    def _score_keys(self) -> list[str]:
+        """Names of all scores, as any fold that was fitted has them."""
+        for folds in self.folds:
+            for fold in folds.values():
+                if fold.results is not None:
+                    return [key for key in fold.results if key.startswith(("test_", "train_"))]
+        return []
+
+    def _values(self, key: str, *, failed: float) -> NDArray[np.float64]:
+        """What each candidate has in each fold; shape (candidates, k), NaN where it has not run.
+
+        Args:
+            key: of scikit-learn's results of a fold.
+            failed: what a fit that failed has.
+        """
+        values = np.full((len(self.candidates), self.table.k), np.nan)
+        for row, folds in zip(values, self.folds, strict=True):
+            for at, fold in folds.items():
+                if fold.results is None:
+                    row[at] = failed
+                else:
+                    row[at] = fold.results[key][0]
+        return values
+
+    def _mean_and_std(self, key: str, values: NDArray[np.float64]) -> dict[str, Any]:
+        """Of each candidate, over the folds that it ran and that count.
+
+        NaN in such a fold makes both NaN, as in scikit-learn.
+        """
+        means = np.full(len(self.candidates), np.nan)
+        deviations = np.full(len(self.candidates), np.nan)
+        for place, folds in enumerate(self.folds):
+            counted = [fold for fold in sorted(folds) if fold not in self.left_out]
+            if counted:
+                means[place] = values[place, counted].mean()
+                deviations[place] = values[place, counted].std()
+        return {f"mean_{key}": means, f"std_{key}": deviations}
+
+    def _ranks(self) -> NDArray[np.int32]:
+        """The place of each candidate in the selection; those that are out share the last one."""
+        ranks = np.full(len(self.candidates), len(self.places) + 1, np.int32)
+        ranks[self.places] = np.arange(1, len(self.places) + 1)
+        return ranks
+
     def sentence(self, best: int) -> str:
-        k, used = self.table.k, sum(map(len, self.found))
-        whole = len(self.candidates) * k
-        mean = np.mean([self.score(best, at) for at in self.found[best]])
+        """The verdict with its numbers. Args: best: the candidate that is taken."""
+        used = self.folds_used.sum()
+        whole = len(self.candidates) * self.table.k
         text = (
             f"The best of {len(self.candidates)} candidates by {self.scorer.name} is "
-            f"{dict(self.candidates[best])}, {mean:.4f} in {len(self.found[best])} of {k} folds; "
-            f"{used} of {whole} folds were run ({1 - used / whole:.0%} saved)"
+            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {len(self.folds[best])} of "
+            f"{self.table.k} folds; {used} of {whole} folds were run ({1 - used / whole:.0%} saved)"
         )
+        sentences = [f"{text}{self._promise()}."]
+        if self.left_out:
+            sentences.append(self._left_out_sentence())
+        if self.out:
+            sentences.append(self._out_sentence())
+        return " ".join(sentences)
+
+    def _promise(self) -> str:
+        """What is known of the others, as the end of a sentence."""
         if self._terms is None or self.verdict is None:
-            return f"{text}."
-        if self._terms.certain:
-            ties = len(self.verdict.tied)
-            return f"{text}, and no other has a better mean of all {k} folds, at " + (
-                f"{self._terms.confidence:.0%} confidence"
-                + (f"; {ties} tie with it." if ties else ".")
+            return ""
+        if not self._terms.certain:
+            loss = f"{self._terms.expected_loss:.2%}"
+            return f"; at most {loss} is expected to be lost by taking it"
+        promise = (
+            f", and no other has a better mean of all {len(self.order)} folds, at "
+            f"{self._terms.confidence:.0%} confidence"
+        )
+        ties = len(self.verdict.tied)
+        if ties:
+            promise += f"; {ties} tie with it"
+        return promise
+
+    def _left_out_sentence(self) -> str:
+        names = listed([str(fold) for fold in sorted(self.left_out)])
+        if len(self.left_out) == 1:
+            return f"Fold {names} has no score of any candidate, so it is left out."
+        return f"Folds {names} have no score of any candidate, so they are left out."
+
+    def _out_sentence(self) -> str:
+        names = listed([str(dict(self.candidates[place])) for place in sorted(self.out)][:_NAMED])
+        if len(self.out) > _NAMED:
+            names = f"{len(self.out)} candidates"
+        verb = "has" if len(self.out) == 1 else "have"
+        return f"Out: {names}, which {verb} no score in a fold where another has one."
+
+    def sentence_without_winner(self) -> str:
+        """Why nobody is best."""
+        name = self.scorer.name
+        if self.order:
+            return (
+                f"none of {len(self.candidates)} candidates can be chosen, for each has no finite "
+                f"{name} in a fold where another has one; set error_score to a number that counts "
+                "there, or mend the candidates"
             )
         return (
-            f"{text}; at most {self._terms.expected_loss:.2%} is expected to be lost by taking it."
+            f"no candidate has a finite {name} in any of the {self.table.k} folds, so none is "
+            "best; choose another score, or folds in which it is defined"
         )
+
+
+_NAMED = 3
+"""More candidates that are out are counted, not named."""
+
+
+def _kind(candidate: Mapping[str, Any]) -> tuple[type, ...]:
+    """What a candidate is, where estimators are searched: of two alike folds behave alike."""
+    return tuple(type(value) for value in candidate.values() if hasattr(value, "fit"))
+
+
+def _warn_of_scores(key: str, means: NDArray[np.float64]) -> None:
+    """Warn of candidates without a mean, in scikit-learn's words."""
+    if not np.isfinite(means).all():
+        warnings.warn(
+            f"One or more of the {key.partition('_')[0]} scores are non-finite: {means}",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _parameter_columns(candidates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A masked array for each parameter, as `GridSearchCV` has them."""
+    columns: dict[str, Any] = {}
+    names = dict.fromkeys(name for candidate in candidates for name in candidate)
+    for name in names:
+        values = [candidate[name] for candidate in candidates if name in candidate]
+        kind = np.dtype(object)
+        if all(isinstance(value, Real) for value in values):
+            kind = np.result_type(*values)
+        lacking = np.array([name not in candidate for candidate in candidates])
+        column = np.ma.MaskedArray(np.empty(len(candidates), kind), mask=lacking)
+        for place, candidate in enumerate(candidates):
+            if name in candidate:
+                column[place] = candidate[name]
+        columns[f"param_{name}"] = column
+    return columns
 
 
 @kinds_checked
@@ -334,82 +556,120 @@ class SampleDifferences:
     """Differences of candidates in the same folds, by what their samples or groups tell.
 
     Args:
-        found: of each candidate, fold -> scores; folds may come, none changes.
+        folds: of each candidate, fold -> scores; folds may come, none changes.
         kinds: what each candidate is; of two alike the folds behave much the same.
         apart: whether no sample, or group, is held out in two folds.
     """
 
     def __init__(
-        self, found: Sequence[Mapping[int, Scored]], kinds: Sequence[object], *, apart: bool
+        self, folds: Sequence[Mapping[int, Scored]], kinds: Sequence[object], *, apart: bool
     ) -> None:
-        self._found, self._kinds, self._apart = found, kinds, apart
-        self._known: dict[tuple[int, int, int], Difference] = {}
+        self._folds = folds
+        self._kinds = kinds
+        self._apart = apart
+        self._differences: dict[tuple[int, int, int], Difference] = {}
 
     def mean(self, one: int, folds: int) -> float:
-        return float(np.mean([self._found[one][at].score for at in folds_in(folds)]))
+        return float(np.mean([self._folds[one][fold].score for fold in folds_in(folds)]))
 
     def alike(self, one: int, other: int) -> bool:
         return self._kinds[one] == self._kinds[other]
 
     def between(self, one: int, other: int, folds: int) -> Difference:
         key = (one, other, folds)
-        if key not in self._known:
-            rows, a, b = folds_in(folds), self._found[one], self._found[other]
-            apart = np.array([a[at].score - b[at].score for at in rows])
-            self._known[key] = Difference(
-                mean=float(apart.mean()),
-                users=self._explained(one, other, rows),
-                observed=float(apart.var(ddof=1)) if len(rows) > 1 else np.nan,
-                folds=len(rows),
-            )
-        return self._known[key]
+        if key not in self._differences:
+            self._differences[key] = self._between(one, other, folds_in(folds))
+        return self._differences[key]
 
-    def _explained(self, one: int, other: int, rows: Sequence[int]) -> float:
+    def _between(self, one: int, other: int, folds: Sequence[int]) -> Difference:
+        mine = self._folds[one]
+        theirs = self._folds[other]
+        by_fold = np.array([mine[fold].score - theirs[fold].score for fold in folds])
+        observed = np.nan
+        if len(folds) > 1:
+            observed = float(by_fold.var(ddof=1))
+        return Difference(
+            mean=float(by_fold.mean()),
+            users=self._explained(one, other, folds),
+            observed=observed,
+            folds=len(folds),
+        )
+
+    def _explained(self, one: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
-        pairs = [(self._found[one][at].told, self._found[other][at].told) for at in rows]
-        apart: list[Told] = []
-        for mine, theirs in pairs:
-            if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
+        mine = [self._folds[one][fold].samples for fold in folds]
+        theirs = [self._folds[other][fold].samples for fold in folds]
+        differences: list[SampleValues] = []
+        counted = True
+        for a, b in zip(mine, theirs, strict=True):
+            if a is None or b is None or not np.array_equal(a.units, b.units):
                 return np.nan
-            apart.append(Told(units=mine.units, values=mine.values - theirs.values))
-        if not self._apart:
-            everybody = np.unique(np.concatenate([fold.units for fold in apart]))
-            values = np.full((len(rows), len(everybody)), np.nan)
-            for row, fold in zip(values, apart, strict=True):
-                row[np.searchsorted(everybody, fold.units)] = fold.values
-            return float(user_variance(values, np.ones((1, len(rows)), np.bool_))[0][0])
-        # Nobody comes twice: each fold's spread is all there is to know.
-        people = np.array([float(len(fold.values)) for fold in apart])
-        if people.max() == 1:  # left out by itself: folds have to tell
-            return np.nan
-        total = np.array([((one.values - one.values.mean()) ** 2).sum() for one in apart]).sum()
-        if not total and all(
-            np.isin(told.values, (0, 1)).all() for two in pairs for told in two if told
-        ):
-            # Of right and wrong, not even one difference yet is no proof that there will be none:
-            # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
-            total = 0.5
-        return float(total / (people - 1).sum() / people.mean())
+            differences.append(SampleValues(units=a.units, values=a.values - b.values))
+            counted = counted and _is_right_or_wrong(a) and _is_right_or_wrong(b)
+        if self._apart:
+            return _variance_apart(differences, counted=counted)
+        everybody = np.unique(np.concatenate([fold.units for fold in differences]))
+        values = np.full((len(folds), len(everybody)), np.nan)
+        for row, fold in zip(values, differences, strict=True):
+            row[np.searchsorted(everybody, fold.units)] = fold.values
+        return float(user_variance(values, np.ones((1, len(folds)), np.bool_))[0][0])
 
 
-def _candidates(given: Any, n_iter: int | None, seed: int | None) -> Iterable[Mapping[str, Any]]:
+def _is_right_or_wrong(samples: SampleValues) -> bool:
+    """Whether all that is known of each sample is that it is right, or wrong."""
+    return bool(np.isin(samples.values, (0, 1)).all())
+
+
+def _variance_apart(folds: Sequence[SampleValues], *, counted: bool) -> float:
+    """The variance of a fold's mean where nobody comes twice: each fold's spread is all there is.
+
+    Args:
+        folds: differences of two candidates.
+        counted: whether each candidate's values are right and wrong alone.
+    Returns: NaN where each fold is a single sample.
+    """
+    people = np.array([float(len(fold.values)) for fold in folds])
+    if people.max() == 1:  # left out by itself: folds have to tell
+        return np.nan
+    squares = [((fold.values - fold.values.mean()) ** 2).sum() for fold in folds]
+    total = np.array(squares).sum()
+    if total == 0 and counted:
+        # Of right and wrong, not even one difference yet is no proof that there will be none:
+        # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
+        total = 0.5
+    return float(total / (people - 1).sum() / people.mean())
+
+
+def _candidates(
+    param_grid: Any, n_iter: int | None, seed: int | None
+) -> Iterable[Mapping[str, Any]]:
     """Combinations of values, or draws. Raises: scikit-learn's errors for what is no space."""
     if n_iter is not None and n_iter < 1:
         raise InputError(f"n_iter candidates are drawn, at least 1, but it is {n_iter}")
-    drawn = n_iter or 10  # as scikit-learn's RandomizedSearchCV
-    spaces = [given] if isinstance(given, Mapping) else given
+    draws = n_iter or 10  # as scikit-learn's RandomizedSearchCV
+    spaces = param_grid
+    if isinstance(param_grid, Mapping):
+        spaces = [param_grid]
     values = [value for space in spaces for value in space.values()]
-    optuna = sys.modules.get("optuna")
-    if optuna is not None and any(
-        isinstance(value, optuna.distributions.BaseDistribution) for value in values
-    ):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-        listed = optuna.distributions.CategoricalDistribution
-        for at in range(drawn):
-            given = spaces[at % len(spaces)].items()
-            space = {name: of if hasattr(of, "single") else listed(of) for name, of in given}
-            yield study.ask(space).params
-    elif n_iter is not None or any(hasattr(value, "rvs") for value in values):
-        yield from ParameterSampler(given, drawn, random_state=seed)
-    else:
-        yield from ParameterGrid(given)
+    optuna = sys.modules.get("optuna")  # nobody who has not loaded it has its distributions
+    if optuna is not None:
+        distribution = optuna.distributions.BaseDistribution
+        if any(isinstance(value, distribution) for value in values):
+            return _drawn_by_optuna(optuna, spaces, draws, seed)
+    if n_iter is not None or any(hasattr(value, "rvs") for value in values):
+        return ParameterSampler(param_grid, draws, random_state=seed)
+    return ParameterGrid(param_grid)
+
+
+def _drawn_by_optuna(
+    optuna: Any, spaces: Sequence[Mapping[str, Any]], draws: int, seed: int | None
+) -> Iterator[Mapping[str, Any]]:
+    """Draws from Optuna's distributions and from lists, from each space in turn."""
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+    for draw in range(draws):
+        distributions = {}
+        for name, values in spaces[draw % len(spaces)].items():
+            distributions[name] = values
+            if not isinstance(values, optuna.distributions.BaseDistribution):
+                distributions[name] = optuna.distributions.CategoricalDistribution(values)
+        yield study.ask(distributions).params

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,11 +15,11 @@ import numpy as np
 from sklearn.base import clone
 
 from ecv_core import stopping
-from ecv_core.energy.meter import NoMeter
+from ecv_core.energy.meter import EnergyMeter
 from ecv_core.energy.real_meters import meter_for
-from ecv_core.estimators.fold_scores import Scored, SplitSamples, check_fits
+from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_fits
 from ecv_core.evaluation import Kind, Metric
-from ecv_core.evaluation.scoring import Scoring, Told
+from ecv_core.evaluation.scoring import Scoring
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
@@ -45,8 +44,8 @@ TOLERANCE = 0.01
 class CrossValidated(dict[str, Any]):
     """What scikit-learn's `cross_validate` gives, of the folds that ran; prints as a sentence."""
 
-    def __init__(self, found: Mapping[str, Any], record: RunRecord, about: str) -> None:
-        super().__init__(found)
+    def __init__(self, columns: Mapping[str, Any], record: RunRecord, about: str) -> None:
+        super().__init__(columns)
         self.run = Run(record)
         """The run: `mean`, `interval`, `stopped_at`, `frame()`, `figure()`, ..."""
         self.sentence = f"{record.spec.algorithm}, {about}: {verdict(record)}"
@@ -105,21 +104,29 @@ def cross_validate(
         'fold'; its `run`, and its `sentence`.
     Raises: scikit-learn's own errors; InputError for what cannot be stopped.
     """
-    scorer = Scoring(estimator, scoring)
+    name_of_score = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
-    spec, strange = _spec(rule, table, scorer.name, name or type(estimator).__name__, dataset)
-    known: StoppingRule = strange or stopping.rule_for(spec)
-    if kept := keep and strange is None:
+    settings, foreign_rule = _rule_settings(rule, table.k)
+    _check_folds(settings["rule"], table)
+    spec = _spec(settings, table, name_of_score, name or type(estimator).__name__, dataset)
+    stopping_rule = foreign_rule or stopping.rule_for(spec)
+    in_database = keep and foreign_rule is None
+    if in_database:
         spec = _identified(spec, estimator, table)
+    looks_at_samples = stopping.needs_user_scores(stopping_rule)
+
+    def scoring_of(estimator: Any) -> Scoring:
+        return Scoring(estimator, scoring, blocks=looks_at_samples)
+
     alone = joblib.effective_n_jobs(n_jobs) == 1
-    meter = meter_for(spec) if energy and alone else NoMeter()
-    found: dict[int, Scored] = {}
-    lacking: list[int] = []
-    with _kept(spec) if kept else nullcontext(_InMemory(spec, known)) as run:
-        scored = table.computed(
+    meter = meter_for(spec) if energy and alone else None
+    folds: dict[int, Scored] = {}
+    counted = _Counted(spec, name_of_score, looks_at_samples=looks_at_samples)
+    with _kept(spec) if in_database else nullcontext(_InMemory(spec, stopping_rule)) as run:
+        computed = table.computed(
             [(estimator, at) for at in table.order],
-            lambda one: Scoring(one, scoring),
+            scoring_of,
             n_jobs,
             pre_dispatch,
             verbose=verbose,
@@ -129,156 +136,271 @@ def cross_validate(
         )
         for at in table.order:
             run.begin(at)
-            if energy and alone:
-                with machine_for(spec, no_progress):
-                    meter.start()
-                    found[at] = next(scored)
-                    spent = meter.stop()
-            else:
-                found[at], spent = next(scored), Energy.none()
-            score = found[at].score
-            if not math.isfinite(score):
-                lacking.append(at)
-                continue
-            told = found[at].told
-            if told is None and stopping.needs_user_scores(known):
-                raise InputError(
-                    f"the rule '{spec.rule}' compares samples, but they tell nothing of the score "
-                    f"'{scorer.name}', which cannot be worked out on some of them; choose a scorer "
-                    "of scikit-learn, such as 'accuracy', or a rule such as ecv.EFold(alpha=1e-4)"
-                )
-            stop = run.commit(_result(spec, at, score, found[at], told, spent))
-            on_fold(Run(run.record))
-            if stop:
+            folds[at], spent = _next_fold(computed, meter, spec)
+            if _commit(run, counted.results(at, folds[at], spent), on_fold):
                 break
-        scored.close()
+        computed.close()
         record = run.end()
-    check_fits(list(found.values()), error_score)
-    label = f"{scorer.name} on {spec.dataset}"
-    done = CrossValidated(_gathered(found, estimator, error_score), record, label)
-    if not record.folds:
-        done.sentence += " No fold has a finite score."
-    elif lacking:
-        several, names = len(lacking) > 1, listed([*map(str, lacking)])
-        done.sentence += (
-            f" Fold{'s' * several} {names} {'have' if several else 'has'} no score, so the rule "
-            f"did not see {'them' if several else 'it'}."
-        )
+    report_failed_fits(folds.values(), error_score)
+    seen = sorted([*counted.lacking, *(fold.fold for fold in record.folds)])
+    columns = _columns(folds, seen, estimator, error_score)
+    result = CrossValidated(columns, record, f"{name_of_score} on {spec.dataset}")
+    result.sentence += _sentence_of_lacking(record, counted.lacking)
     if return_indices:
-        train, test = zip(*(table.folds[at] for at in done["fold"]), strict=True)
-        done["indices"] = {"train": train, "test": test}
-    return done
+        train, test = zip(*(table.folds[at] for at in result["fold"]), strict=True)
+        result["indices"] = {"train": train, "test": test}
+    return result
 
 
-def _spec(
-    rule: StoppingRule | str | None, table: SplitSamples, scorer: str, name: str, dataset: str
-) -> tuple[RunSpec, StoppingRule | None]:
-    """A spec of the run, and the rule where no spec can name it. Raises: InputError."""
+def _next_fold(
+    computed: Iterator[Scored], meter: EnergyMeter | None, spec: RunSpec
+) -> tuple[Scored, Energy]:
+    """A fold and what it took, alone on the machine where that is metered."""
+    if meter is None:
+        return next(computed), Energy.none()
+    with machine_for(spec, no_progress):
+        meter.start()
+        fold = next(computed)
+        return fold, meter.stop()
+
+
+def _commit(
+    run: _InMemory | _Kept, results: Iterable[FoldResult], on_fold: Callable[[Run], None]
+) -> bool:
+    """Hand folds to the run, one by one. Returns: whether its rule says stop."""
+    for result in results:
+        stop = run.commit(result)
+        on_fold(Run(run.record))
+        if stop:
+            return True
+    return False
+
+
+class _Counted:
+    """Which folds a rule sees: those with a score, once an estimator has been fitted at all.
+
+    Where no fit succeeds the cross-validation is an error, whatever number a failure counts as, so
+    that failures alone must not stop it.
+    """
+
+    def __init__(self, spec: RunSpec, name_of_score: str, *, looks_at_samples: bool) -> None:
+        self._spec = spec
+        self._name_of_score = name_of_score
+        self._looks_at_samples = looks_at_samples
+        self._waiting: list[FoldResult] = []
+        self._any_fitted = False
+        self.lacking: list[int] = []
+        """Folds without a finite score, in the order in which they ran."""
+
+    def results(self, at: int, fold: Scored, spent: Energy) -> list[FoldResult]:
+        """What the rule sees now that a fold has run.
+
+        Raises: InputError where the rule looks at samples, and they tell nothing of the score.
+        """
+        if fold.results is not None:
+            self._any_fitted = True
+        if not fold.has_score:
+            self.lacking.append(at)
+        elif fold.samples is None and self._looks_at_samples:
+            raise InputError(
+                f"the rule '{self._spec.rule}' compares samples, but they tell nothing of the "
+                f"score '{self._name_of_score}', which cannot be worked out on some of them; use a "
+                "rule that compares folds alone, such as ecv.EFold(alpha=1e-4), or ecv.Never()"
+            )
+        else:
+            self._waiting.append(_result(self._spec, at, fold, spent))
+        if not self._any_fitted:
+            return []
+        results = self._waiting
+        self._waiting = []
+        return results
+
+
+def _sentence_of_lacking(record: RunRecord, lacking: Sequence[int]) -> str:
+    """What has to be added of folds without a score."""
+    if not record.folds:
+        return " No fold has a finite score."
+    names = listed([str(fold) for fold in lacking])
+    if len(lacking) == 1:
+        return f" Fold {names} has no score, so the rule did not see it."
+    if lacking:
+        return f" Folds {names} have no score, so the rule did not see them."
+    return ""
+
+
+def _rule_settings(
+    rule: StoppingRule | str | None, k: int
+) -> tuple[dict[str, Any], StoppingRule | None]:
+    """What a spec says of a rule.
+
+    Args:
+        rule: as of `cross_validate`.
+        k: folds in all.
+    Returns: settings of `RunSpec`, and the rule itself where no spec can name it.
+    Raises: InputError for a rule that is not known, or parameters that cannot be.
+    """
     chosen: StoppingRule | str = stopping.within(TOLERANCE) if rule is None else rule
-    known, strange = settings_of_rule(chosen), None
-    if known is None:
-        strange = cast("StoppingRule", chosen)
-        known = {"rule": record_of(strange, None, None, None).id}
-        usual = stopping.RULES.get(known["rule"])
+    settings = settings_of_rule(chosen)
+    foreign_rule = None
+    if settings is None:
+        foreign_rule = cast("StoppingRule", chosen)
+        settings = {"rule": record_of(foreign_rule, None, None, None).id}
+        entry = stopping.RULES.get(settings["rule"])
     else:
-        usual = stopping.rule(known["rule"])
-    asked = dict(known.pop("rule_params", {}))
-    if usual is not None:
-        known["rule_params"] = usual.resolve(asked)
-        known["min_folds"] = min(known.get("min_folds", usual.default_folds), table.k)
-    looks = usual is None or usual.id != stopping.NEVER_STOPS
-    if looks and table.k == 1:
+        entry = stopping.rule(settings["rule"])
+    if entry is not None:
+        params = dict(settings.pop("rule_params", {}))
+        settings["rule_params"] = entry.resolve(params)
+        least = settings.get("min_folds", entry.default_folds)
+        settings["min_folds"] = min(least, k)
+    return settings, foreign_rule
+
+
+def _check_folds(rule_id: str, table: SplitSamples) -> None:
+    """Refuse folds that a rule must not stop among. Raises: InputError."""
+    if rule_id == stopping.NEVER_STOPS:
+        return
+    if table.k == 1:
         raise InputError(
             "one fold gives a single score, so there is nothing to stop early; use the rule "
             "ecv.Never(), or a splitter with several folds"
         )
-    if looks:
-        table.check_by_chance(
-            f"the rule '{known['rule']}' must not stop there: use ecv.Never(), with which all of "
-            "them, or their trend, are the result, or a split by chance"
-        )
-    plain = "".join(c if c.isalnum() and c.isascii() else "-" for c in scorer.lower())
-    kind = Kind.CLASSES if table.classes else Kind.NUMBERS
-    metric = Metric(f"sklearn-{plain[:32]}", title=scorer, kind=kind)  # more is always better
-    shape = getattr(table.X, "shape", (table.n,))
-    natural = list(table.order) == list(range(table.k))
-    spec = RunSpec(
-        dataset=dataset or " x ".join(map(str, shape)) + " in memory",
+    table.check_by_chance(
+        f"the rule '{rule_id}' must not stop there: use ecv.Never(), with which all of them, or "
+        "their trend, are the result, or a split by chance"
+    )
+
+
+def _spec(
+    rule_settings: Mapping[str, Any], table: SplitSamples, score: str, name: str, dataset: str
+) -> RunSpec:
+    """A spec of the run.
+
+    Args:
+        rule_settings: as of `_rule_settings`.
+        table: the samples and their folds.
+        score: what the score is called.
+        name: what the estimator is called.
+        dataset: what the data are called; empty for their shape.
+    """
+    if not dataset:
+        shape = getattr(table.X, "shape", (table.n,))
+        dataset = " x ".join(str(size) for size in shape) + " in memory"
+    only_folds: tuple[int, ...] = ()
+    if list(table.order) != list(range(table.k)):
+        only_folds = tuple(table.order)
+    metric = _metric(score, Kind.CLASSES if table.classes else Kind.NUMBERS)
+    return RunSpec(
+        dataset=dataset,
         algorithm=name,
         tracked=True,
         split=IMPORTED,
         k=table.k,
-        only_folds=() if natural else tuple(table.order),
+        only_folds=only_folds,
         metric=metric.id,
         own_metric=metric.about,
         cutoffs=(),
-        **known,
+        **rule_settings,
     )
-    return spec, strange
+
+
+def _metric(score: str, kind: Kind) -> Metric:
+    """A score of scikit-learn's as a metric, of which more is always better."""
+    plain = ""
+    for character in score.lower():
+        plain += character if character.isalnum() and character.isascii() else "-"
+    return Metric(f"sklearn-{plain[:32]}", title=score, kind=kind)
 
 
 def _identified(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
     """The same with what tells it from others in a database: content, folds and parameters."""
     content = joblib.hash((table.X, table.y))
-    told = {
-        key: value if isinstance(value, int | float | str | bool) else repr(value)[:200]
-        for key, value in estimator.get_params(deep=False).items()
-        if value is not None
-    }
+    dataset = spec.dataset
+    if dataset.endswith(" in memory"):
+        dataset = f"table-{content[:12]}"
+    params: dict[str, Any] = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if isinstance(value, int | float | str | bool):
+            params[name] = value
+        elif value is not None:
+            params[name] = repr(value)[:200]
     return replace(
         spec,
-        dataset=f"table-{content[:12]}" if spec.dataset.endswith(" in memory") else spec.dataset,
+        dataset=dataset,
         data_sha256=content,
         folds_sha256=joblib.hash(table.folds),
-        params=tuple(sorted(told.items())),
+        params=tuple(sorted(params.items())),
     )
 
 
-def _result(
-    spec: RunSpec, at: int, score: float, scored: Scored, told: Told | None, energy: Energy
-) -> FoldResult:
-    assert scored.found is not None  # it has a score
-    users = None
-    if told is not None:
-        values = told.values.astype(np.float32)[:, None]
-        codes = told.units.astype(np.int32)
-        users = UserScores(users=codes, metrics=(spec.metric_name,), values=values)
+def _result(spec: RunSpec, at: int, fold: Scored, energy: Energy) -> FoldResult:
+    """A fold with a score as the store knows it."""
+    fit_seconds = fold.seconds
+    evaluate_seconds = 0.0
+    if fold.results is not None:
+        fit_seconds = float(fold.results["fit_time"][0])
+        evaluate_seconds = float(fold.results["score_time"][0])
+    user_scores = None
+    users = 0
+    if fold.samples is not None:
+        users = len(fold.samples.units)
+        user_scores = UserScores(
+            users=fold.samples.units.astype(np.int32),
+            metrics=(spec.metric_name,),
+            values=fold.samples.values.astype(np.float32)[:, None],
+        )
     return FoldResult(
         fold=at,
-        score=score,
-        metrics={spec.metric_name: score},
-        users=0 if told is None else len(told.units),
-        fit_seconds=float(scored.found["fit_time"][0]),
-        evaluate_seconds=float(scored.found["score_time"][0]),
-        total_seconds=scored.seconds,
+        score=fold.score,
+        metrics={spec.metric_name: fold.score},
+        users=users,
+        fit_seconds=fit_seconds,
+        evaluate_seconds=evaluate_seconds,
+        total_seconds=fold.seconds,
         energy=energy,
-        user_scores=users,
+        user_scores=user_scores,
     )
 
 
-def _gathered(found: Mapping[int, Scored], estimator: Any, error_score: Any) -> dict[str, Any]:
-    """The arrays over the folds that ran."""
-    fitted = next(one.found for one in found.values() if one.found is not None)
-    gathered: dict[str, Any] = {"fold": np.array(sorted(found))}
+def _columns(
+    folds: Mapping[int, Scored], seen: Sequence[int], estimator: Any, error_score: Any
+) -> dict[str, Any]:
+    """scikit-learn's arrays over folds, and their indices as 'fold'.
+
+    Args:
+        folds: index of a fold -> its scores; one at least was fitted.
+        seen: which of them, ascending.
+        estimator: not fitted.
+        error_score: what counts where a fit failed.
+    """
+    columns: dict[str, Any] = {"fold": np.array(seen)}
+    fitted = next(fold.results for fold in folds.values() if fold.results is not None)
     for key, example in fitted.items():
-        parts: list[Any] = []
-        for at in sorted(found):
-            fold = found[at]
-            if fold.found is not None:
-                parts.extend(fold.found[key])
-            elif key == "estimator":
-                parts.append(clone(estimator))
-            else:
-                parts.append({"fit_time": fold.seconds, "score_time": 0.0}.get(key, error_score))
-        gathered[key] = np.array(parts) if isinstance(example, np.ndarray) else parts
-    return gathered
+        columns[key] = [_value(folds[at], key, estimator, error_score) for at in seen]
+        if isinstance(example, np.ndarray):
+            columns[key] = np.array(columns[key])
+    return columns
+
+
+def _value(fold: Scored, key: str, estimator: Any, error_score: Any) -> Any:
+    """What scikit-learn has under a key for a fold, also where the fit failed."""
+    if fold.results is not None:
+        return fold.results[key][0]
+    if key == "estimator":
+        return clone(estimator)
+    if key == "fit_time":
+        return fold.seconds
+    if key == "score_time":
+        return 0.0
+    return error_score
 
 
 class _InMemory:
     """A run that is in no database; as `_Kept`."""
 
     def __init__(self, spec: RunSpec, rule: StoppingRule) -> None:
-        self._rule, self._results = rule, list[FoldResult]()
+        self._rule = rule
+        self._results: list[FoldResult] = []
         self.record = RunRecord(
             run_id=uuid4().hex[:12],
             spec=spec,

@@ -311,12 +311,16 @@ def evaluate_samples(
                     "no sample of some class; choose fewer folds, or another metric"
                 )
             means[name] = score if METRICS[name].higher_is_better else -score
-    if (told := scoring.told) is None:
+    samples = scoring.samples
+    if samples is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")
+    values = samples.values
+    if not metric.higher_is_better:
+        values = -values
     return Evaluation(
-        users=told.units.astype(np.int32),
+        users=samples.units.astype(np.int32),
         metrics=(metric.id,),
-        values=(told.values if metric.higher_is_better else -told.values)[:, None],
+        values=values[:, None],
         means=means,
     )
 

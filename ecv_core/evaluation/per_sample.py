@@ -31,10 +31,10 @@ class HeldOut:
 
     truth: NDArray[Any]
     """Targets; shape (n,), or (n, outputs) of several numbers."""
-    told: NDArray[Any]
+    response: NDArray[Any]
     """Predictions, probabilities or decision values as the estimator gives them; n rows."""
     classes: NDArray[Any] | None = None
-    """The estimator's labels, in the order of the columns of `told`."""
+    """The estimator's labels, in the order of the columns of `response`."""
     weights: Values
     """Of the samples, 1 for all where none were given; shape (n,)."""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -47,23 +47,28 @@ class HeldOut:
         """
         if self.classes is None or len(self.classes) != 2:
             raise ValueError("not two classes")
-        first = self.options.get("pos_label") == str(self.classes[0])
-        column = 0 if first else 1
-        if self.told.ndim == 2:
-            return self.truth == self.classes[column], self.told[:, column].astype(np.float64)
-        return self.truth == self.classes[column], self.told * (-1.0 if first else 1.0)
+        column = 1
+        sign = 1.0
+        if self.options.get("pos_label") == str(self.classes[0]):
+            column = 0
+            sign = -1.0
+        positive = self.truth == self.classes[column]
+        if self.response.ndim == 2:
+            return positive, self.response[:, column].astype(np.float64)
+        return positive, sign * self.response
 
     def probabilities(self) -> Values:
         """Of the true class of each sample; shape (n,)."""
         assert self.classes is not None
-        of_truth = self.told[np.arange(len(self.truth)), np.searchsorted(self.classes, self.truth)]
+        columns = np.searchsorted(self.classes, self.truth)
+        of_truth = self.response[np.arange(len(self.truth)), columns]
         return np.clip(of_truth.astype(np.float64), _EPSILON, 1 - _EPSILON)
 
     def difference(self) -> Values:
         """Target minus prediction; shape (n, outputs)."""
         n = len(self.truth)
-        apart: Values = np.asarray(self.truth, np.float64).reshape(n, -1)
-        return apart - np.asarray(self.told, np.float64).reshape(n, -1)
+        truth: Values = np.asarray(self.truth, np.float64).reshape(n, -1)
+        return truth - np.asarray(self.response, np.float64).reshape(n, -1)
 
     def mean(self, of_samples: NDArray[Any]) -> tuple[float, Values]:
         """The weighted mean of a number per sample, and its influence values."""
@@ -76,8 +81,8 @@ class HeldOut:
         whole = float(self.weights @ below)
         if whole == 0:  # as scikit-learn has it, unless it was made with another zero_division
             return 0.0, np.zeros(len(self.weights))
-        found = float(self.weights @ above) / whole
-        return found, self.weights * (above - found * below) * (len(self.weights) / whole)
+        ratio = float(self.weights @ above) / whole
+        return ratio, self.weights * (above - ratio * below) * (len(self.weights) / whole)
 
 
 Statistic = Callable[[HeldOut], tuple[float, Values]]
@@ -93,34 +98,52 @@ def values(metric: str, score: float, held: HeldOut) -> Values | None:
         held: what it looked at.
     Returns: shape (n,), in the sign of the score.
     """
-    known = STATISTICS.get(metric)
-    if known is None:
+    statistic = STATISTICS.get(metric)
+    if statistic is None:
         return None
     try:
         with np.errstate(all="ignore"):
-            found, influence = known(held)
+            mean, influence = statistic(held)
     except (ValueError, IndexError, TypeError, AssertionError):
         return None
-    sign = -1.0 if held.options.get("greater_is_better") == "False" else 1.0
+    if held.options.get("greater_is_better") == "False":
+        mean = -mean
+        influence = -influence
     # An option that is not known here, or another function of this name, shows in the score.
-    near = abs(sign * found - score) <= _SAME * max(abs(score), _SAME)
-    return score + sign * influence if near and np.isfinite(influence).all() else None
+    same = abs(mean - score) <= _SAME * max(abs(score), _SAME)
+    if not same or not np.isfinite(influence).all():
+        return None
+    return score + influence
 
 
 def _right(held: HeldOut) -> NDArray[np.bool_]:
     """Of several labels all."""
-    right: NDArray[np.bool_] = (held.truth == held.told).reshape(len(held.truth), -1).all(axis=1)
-    return right
+    same = np.asarray(held.truth == held.response)
+    return np.asarray(same.reshape(len(held.truth), -1).all(axis=1))
 
 
 def _mean_of(of_samples: Callable[[HeldOut], NDArray[Any]]) -> Statistic:
-    return lambda held: held.mean(of_samples(held))
+    def statistic(held: HeldOut) -> tuple[float, Values]:
+        return held.mean(of_samples(held))
+
+    return statistic
+
+
+def _log_loss(held: HeldOut) -> Values:
+    return -np.log(held.probabilities())
+
+
+def _absolute(held: HeldOut) -> Values:
+    return np.abs(held.difference()).mean(axis=1)
 
 
 def _rmse(held: HeldOut) -> tuple[float, Values]:
     """The root of a mean: its influence is that of the mean over twice the root."""
     mean, influence = held.mean(_squares(held))
-    return float(np.sqrt(mean)), influence / (2 * np.sqrt(mean)) if mean else influence
+    if mean == 0:
+        return 0.0, influence
+    root = float(np.sqrt(mean))
+    return root, influence / (2 * root)
 
 
 def _squares(held: HeldOut) -> Values:
@@ -133,24 +156,28 @@ def _relative(held: HeldOut) -> Values:
 
 
 def _pinball(held: HeldOut) -> Values:
-    alpha, apart = float(held.options.get("alpha", 0.5)), held.difference()
-    return np.asarray(np.maximum(alpha * apart, (alpha - 1) * apart).mean(axis=1))
+    alpha = float(held.options.get("alpha", 0.5))
+    difference = held.difference()
+    return np.asarray(np.maximum(alpha * difference, (alpha - 1) * difference).mean(axis=1))
 
 
 def _brier(held: HeldOut) -> Values:
     assert held.classes is not None
     if len(held.classes) == 2:
-        positive, told = held.positives()
-        return (told - positive) ** 2
-    return ((held.told - (held.truth[:, None] == held.classes)) ** 2).sum(axis=1)
+        positive, probability = held.positives()
+        return (probability - positive) ** 2
+    truth = held.truth[:, None] == held.classes
+    return ((held.response - truth) ** 2).sum(axis=1)
 
 
 def _top_k(held: HeldOut) -> NDArray[np.bool_]:
     assert held.classes is not None
     k = int(held.options.get("k", 2))
-    if held.told.ndim == 1:
-        return held.classes[(held.told > 0).astype(int)] == held.truth if k == 1 else np.array([])
-    best = np.argsort(held.told, axis=1, kind="mergesort")[:, ::-1][:, :k]
+    if held.response.ndim == 1:
+        if k != 1:
+            raise ValueError("both of two classes")
+        return held.classes[(held.response > 0).astype(int)] == held.truth
+    best = np.argsort(held.response, axis=1, kind="mergesort")[:, ::-1][:, :k]
     return (held.classes[best] == held.truth[:, None]).any(axis=1)
 
 
@@ -162,22 +189,25 @@ def _r2(held: HeldOut) -> tuple[float, Values]:
     if (held.weights != 1).any():
         raise ValueError("weights")
     truth = np.asarray(held.truth, np.float64).reshape(len(held.truth), -1)
-    errors, about = held.difference() ** 2, (truth - truth.mean(axis=0)) ** 2
-    a, b = errors.mean(axis=0), about.mean(axis=0)
+    errors = held.difference() ** 2
+    about = (truth - truth.mean(axis=0)) ** 2
+    a = errors.mean(axis=0)
+    b = about.mean(axis=0)
     influence: Values = ((about * (a / b) - errors) / b).mean(axis=1)
     return float((1 - a / b).mean()), influence
 
 
-def _auc(positive: NDArray[np.bool_], told: Values) -> tuple[float, Values]:
+def _auc(positive: NDArray[np.bool_], response: Values) -> tuple[float, Values]:
     """The structural components of DeLong et al. (1988) by ranks, as Sun and Xu (2014) get them."""
-    n, m = len(told), int(positive.sum())
+    n = len(response)
+    m = int(positive.sum())
     if m in (0, n):
         raise ValueError("one class")
     component = np.empty(n)
-    ranks = rankdata(told)
+    ranks = rankdata(response)
     # Of a positive the share of negatives below it; of a negative the share of positives above it.
-    component[positive] = (ranks[positive] - rankdata(told[positive])) / (n - m)
-    component[~positive] = 1 - (ranks[~positive] - rankdata(told[~positive])) / m
+    component[positive] = (ranks[positive] - rankdata(response[positive])) / (n - m)
+    component[~positive] = 1 - (ranks[~positive] - rankdata(response[~positive])) / m
     area = float(component[positive].mean())
     return area, (component - area) * np.where(positive, n / m, n / (n - m))
 
@@ -190,8 +220,12 @@ def _roc_auc(held: HeldOut) -> tuple[float, Values]:
         return _auc(*held.positives())
     if held.options.get("average", "macro") != "macro" or held.options["multi_class"] != "ovr":
         raise ValueError("another mean of classes")
-    every = [_auc(held.truth == one, held.told[:, at]) for at, one in enumerate(held.classes)]
-    areas, influences = zip(*every, strict=True)
+    areas = []
+    influences = []
+    for column, label in enumerate(held.classes):
+        area, influence = _auc(held.truth == label, held.response[:, column])
+        areas.append(area)
+        influences.append(influence)
     return float(np.mean(areas)), np.asarray(np.mean(influences, axis=0))
 
 
@@ -202,63 +236,126 @@ def _average_precision(held: HeldOut) -> tuple[float, Values]:
     for one more sample (x, y) changes its own term, the number m of positives, and the precision at
     every threshold below it.
     """
-    positive, told = held.positives()
-    n, m = len(told), int(positive.sum())
-    if not m or (held.weights != 1).any():
+    positive, response = held.positives()
+    n = len(response)
+    m = int(positive.sum())
+    if m == 0 or (held.weights != 1).any():
         raise ValueError("no positive, or weights")
-    thresholds, level = np.unique(told, return_inverse=True)
+    thresholds, level = np.unique(response, return_inverse=True)
     at_level = np.bincount(level, minlength=len(thresholds))
     hits = np.bincount(level, weights=positive, minlength=len(thresholds))
     above = np.cumsum(at_level[::-1])[::-1]
     precision = np.cumsum(hits[::-1])[::-1] / above
-    found = float((hits * precision).sum() / m)
-    reached = np.cumsum(hits / above)[level]
+    mean = float((hits * precision).sum() / m)
+    gained = np.cumsum(hits / above)[level]
     lost = np.cumsum(hits * precision / above)[level]
-    influence = positive * (precision[level] - found) + positive * reached - lost
-    return found, np.asarray(influence * n / m)
+    influence = positive * (precision[level] - mean) + positive * gained - lost
+    return mean, np.asarray(influence * n / m)
 
 
-def _by_classes(below: str, *, balanced: bool = False) -> Statistic:
-    """F, precision, recall or Jaccard, each a ratio of two counts, of one class or of several.
+Counted = tuple[NDArray[np.floating], NDArray[np.floating]]
+"""What of each sample is counted above and below the line of a ratio; shape (n,) each."""
+Counts = Callable[[HeldOut, NDArray[np.bool_], NDArray[np.bool_]], Counted]
+"""(Held out, who is of a class, who is predicted to be) -> the counts of that class's score."""
 
-    Args:
-        below: what is counted below the line: 'told', 'true', 'either', or 'both' (F).
-        balanced: the plain mean of the classes that are held out.
-    """
 
-    def counted(held: HeldOut, at: NDArray[np.bool_], told: NDArray[np.bool_]) -> tuple[Any, Any]:
-        hit = (at & told).astype(np.float64)
-        if below == "both":
-            b = float(held.options.get("beta", 1)) ** 2
-            return (1 + b) * hit, b * at + told
-        return hit, {"told": told, "true": at, "either": at | told}[below] * 1.0
+def _hits_of_true(held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Counted:
+    """Recall."""
+    return (true & predicted) * 1.0, true * 1.0
+
+
+def _hits_of_predicted(
+    held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]
+) -> Counted:
+    """Precision."""
+    return (true & predicted) * 1.0, predicted * 1.0
+
+
+def _hits_of_either(
+    held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]
+) -> Counted:
+    """The Jaccard index."""
+    return (true & predicted) * 1.0, (true | predicted) * 1.0
+
+
+def _hits_of_both(held: HeldOut, true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Counted:
+    """F, which weighs recall beta times as much as precision."""
+    b = float(held.options.get("beta", 1)) ** 2
+    return (1 + b) * (true & predicted), b * true + predicted
+
+
+def _by_classes(counts: Counts) -> Statistic:
+    """The score of one class, or an average over classes, where each is a ratio of two counts."""
 
     def statistic(held: HeldOut) -> tuple[float, Values]:
-        labels = np.unique(held.truth if balanced else np.concatenate([held.truth, held.told]))
-        average = "macro" if balanced else held.options.get("average", "binary")
+        labels = np.unique(np.concatenate([held.truth, held.response]))
+        average = held.options.get("average", "binary")
         if average == "binary":
-            given = held.options.get("pos_label", "1")
-            labels = labels[labels.astype(str) == given]
-        pairs = [counted(held, held.truth == one, held.told == one) for one in labels]
+            positive = held.options.get("pos_label", "1")
+            labels = labels[labels.astype(str) == positive]
         if average == "micro":
-            return held.ratio(sum(up for up, _ in pairs), sum(down for _, down in pairs))
-        found = [held.ratio(*pair) for pair in pairs]
-        scores, influences = (np.array(part) for part in zip(*found, strict=True))
+            return _micro(held, labels, counts)
+        scores, influences = _of_each_class(held, labels, counts)
         if average == "weighted":
-            shares = [held.mean(held.truth == one) for one in labels]
-            share, moved = (np.array(part) for part in zip(*shares, strict=True))
-            return float(share @ scores), share @ influences + scores @ moved
+            return _weighted(held, labels, scores, influences)
         return float(scores.mean()), np.asarray(influences.mean(axis=0))
 
     return statistic
 
 
+def _balanced_accuracy(held: HeldOut) -> tuple[float, Values]:
+    """The plain mean of the recalls of the classes that are held out."""
+    scores, influences = _of_each_class(held, np.unique(held.truth), _hits_of_true)
+    return float(scores.mean()), np.asarray(influences.mean(axis=0))
+
+
+def _of_each_class(
+    held: HeldOut, labels: NDArray[Any], counts: Counts
+) -> tuple[Values, NDArray[np.float64]]:
+    """Scores, shape (classes,), and their influence values, shape (classes, n)."""
+    scores = []
+    influences = []
+    for label in labels:
+        above, below = counts(held, held.truth == label, held.response == label)
+        score, influence = held.ratio(above, below)
+        scores.append(score)
+        influences.append(influence)
+    if not scores:
+        raise ValueError("no class")
+    return np.array(scores), np.array(influences)
+
+
+def _micro(held: HeldOut, labels: NDArray[Any], counts: Counts) -> tuple[float, Values]:
+    """The ratio of the counts of all classes together."""
+    above = np.zeros(len(held.truth))
+    below = np.zeros(len(held.truth))
+    for label in labels:
+        of_label = counts(held, held.truth == label, held.response == label)
+        above += of_label[0]
+        below += of_label[1]
+    return held.ratio(above, below)
+
+
+def _weighted(
+    held: HeldOut, labels: NDArray[Any], scores: Values, influences: NDArray[np.float64]
+) -> tuple[float, Values]:
+    """The mean of classes by their shares of samples, which vary as well."""
+    shares = []
+    of_shares = []
+    for label in labels:
+        share, influence = held.mean(held.truth == label)
+        shares.append(share)
+        of_shares.append(influence)
+    weights = np.array(shares)
+    return float(weights @ scores), weights @ influences + scores @ np.array(of_shares)
+
+
 _MEANS: dict[str, Statistic] = {
     "accuracy_score": _mean_of(_right),
     "top_k_accuracy_score": _mean_of(_top_k),
-    "log_loss": _mean_of(lambda held: -np.log(held.probabilities())),
+    "log_loss": _mean_of(_log_loss),
     "brier_score_loss": _mean_of(_brier),
-    "mean_absolute_error": _mean_of(lambda held: np.abs(held.difference()).mean(axis=1)),
+    "mean_absolute_error": _mean_of(_absolute),
     "mean_squared_error": _mean_of(_squares),
     "mean_absolute_percentage_error": _mean_of(_relative),
     "mean_pinball_loss": _mean_of(_pinball),
@@ -266,15 +363,15 @@ _MEANS: dict[str, Statistic] = {
 OWN_SCORES = frozenset(_MEANS)
 """Of these each sample has a score of its own."""
 STATISTICS: dict[str, Statistic] = _MEANS | {
-    "balanced_accuracy_score": _by_classes("true", balanced=True),
+    "balanced_accuracy_score": _balanced_accuracy,
     "root_mean_squared_error": _rmse,
     "r2_score": _r2,
     "roc_auc_score": _roc_auc,
     "average_precision_score": _average_precision,
-    "f1_score": _by_classes("both"),
-    "fbeta_score": _by_classes("both"),
-    "precision_score": _by_classes("told"),
-    "recall_score": _by_classes("true"),
-    "jaccard_score": _by_classes("either"),
+    "f1_score": _by_classes(_hits_of_both),
+    "fbeta_score": _by_classes(_hits_of_both),
+    "precision_score": _by_classes(_hits_of_predicted),
+    "recall_score": _by_classes(_hits_of_true),
+    "jaccard_score": _by_classes(_hits_of_either),
 }
 """By the name of scikit-learn's function. Of others a jackknife over blocks tells: `scoring`."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import ast
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
@@ -26,10 +27,13 @@ _FEW = 10
 """Samples of a class that tell something of a score which is no mean."""
 _USUAL = {ClassifierMixin.score: "accuracy_score", RegressorMixin.score: "r2_score"}
 """What estimators' own `score` is, where they did not write one themselves."""
+_MadeScorer = type(make_scorer(accuracy_score))
+"""Of such scorers it is known that all they ask of an estimator are its responses."""
+_PREFIX = "make_scorer("
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Told:
+class SampleValues:
     """What a fold's samples, or groups of them, tell of its score."""
 
     units: NDArray[np.intp]
@@ -38,40 +42,71 @@ class Told:
     """A value of each, whose mean is the score; shape (units,)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recipe:
+    """What a scorer computes: the name of scikit-learn's function, and its options as text."""
+
+    metric: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def responses(self) -> tuple[str, ...]:
+        """The estimator's methods that the function may look at, the preferred one first."""
+        methods = ast.literal_eval(self.options.get("response_method", "()"))
+        if isinstance(methods, str):
+            return (methods,)
+        return tuple(methods)
+
+
 class Scoring:
     """Scores as scikit-learn does, to the last bit, and keeps what the samples tell of a score.
 
-    Its `scorer` is the `scoring` of scikit-learn's `cross_validate`, of one fold: `units` has to be
-    set before, and `told` is there afterwards, None where samples tell nothing of this score.
+    Its `scorer` is the `scoring` of scikit-learn's `cross_validate`, of one fold. `units` has to be
+    set before, and `samples` is there afterwards, None where samples tell nothing of this score.
     """
 
-    def __init__(self, estimator: Any, scoring: Any, watch: str | None = None) -> None:
+    def __init__(
+        self, estimator: Any, scoring: Any, watch: str | None = None, *, blocks: bool = True
+    ) -> None:
         """The scorers of an estimator.
 
         Args:
             estimator: that will be scored.
             scoring: as of scikit-learn.
             watch: which of several scores decides; by default the first.
+            blocks: whether a score without a formula here is worked out again without each of some
+                blocks of samples, so that they tell something of it.
         Raises: scikit-learn's errors.
         """
         self.scorers: Any = check_scoring(estimator, scoring=scoring)
         """scikit-learn's scorer, or name -> scorer of several."""
         self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
-        own = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None)
-        self.name: str = own or _name(estimator, self.scorers)
-        """What people call the one that decides: 'accuracy'."""
-        self.scorer: Any = _Watched(self, self.scorers)
+        self.name: str
+        """What people call the score that decides: 'accuracy'."""
+        self.scorer: Any
         if self.multimetric:
-            named = scoring if isinstance(scoring, Mapping) else {name: name for name in scoring}
-            self.scorers = {name: check_scoring(estimator, one) for name, one in named.items()}
-            self.scorer = {name: _Watched(self, one, name) for name, one in self.scorers.items()}
-            watch = self.name = watch or next(iter(self.scorers))
+            scorings = scoring
+            if not isinstance(scoring, Mapping):
+                scorings = {name: name for name in scoring}
+            self.scorers = {}
+            self.scorer = {}
+            for name, part in scorings.items():
+                self.scorers[name] = check_scoring(estimator, scoring=part)
+                self.scorer[name] = _Watched(self, self.scorers[name], part, name)
+            self.name = watch or next(iter(self.scorers))
+            watch = self.name
+        else:
+            self.scorer = _Watched(self, self.scorers, scoring)
+            self.name = _score_name(estimator, scoring)
         self.watch = watch
         """Whose samples are asked; None for a single score, before it is known."""
+        self.blocks = blocks
         self.units: NDArray[np.intp] = np.array([], np.intp)
-        self.told: Told | None = None
+        self.samples: SampleValues | None = None
         self.called = False
         """Whether an estimator was fitted that could be scored."""
+        self.failed = False
+        """Whether the scorer that decides raised an error on the held-out samples."""
         self._responses: _Responses | None = None
 
     def responses(self, estimator: Any, X: Any) -> _Responses:
@@ -84,8 +119,14 @@ class Scoring:
 class _Watched:
     """A scorer that has the held-out samples asked, where its score is the one that decides."""
 
-    def __init__(self, scoring: Scoring, scorer: Any, name: str | None = None) -> None:
-        self._scoring, self._scorer, self._name = scoring, scorer, name
+    def __init__(
+        self, scoring: Scoring, scorer: Any, scoring_argument: Any, name: str | None = None
+    ) -> None:
+        self._scoring = scoring
+        self._scorer = scorer
+        self._is_own_score = scoring_argument is None
+        """Whether it is the estimator's own method `score`."""
+        self._name = name
         self._called = False
 
     def __repr__(self) -> str:
@@ -96,65 +137,85 @@ class _Watched:
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **metadata: Any) -> Any:
         """The score, or a dictionary of several, as scikit-learn asks a scorer for it."""
-        scoring, held_out = self._scoring, not self._called  # training samples are scored after
-        scoring.called = self._called = True
-        responses = scoring.responses(estimator, X)
-        score = self._score(responses, y, metadata)
-        if held_out and isinstance(score, Mapping):
-            scoring.watch = scoring.watch or next(iter(score))
-            self._ask(score.get(scoring.watch), responses, y, metadata)
-        elif held_out and self._name in (None, scoring.watch):
-            scoring.watch = self._name or "score"
-            self._ask(score, responses, y, metadata)
+        held_out = not self._called  # training samples are scored after the held-out ones
+        self._called = True
+        self._scoring.called = True
+        responses = self._scoring.responses(estimator, X)
+        try:
+            score = self._score(responses, y, metadata)
+        except Exception:
+            if held_out and self._name in (None, self._scoring.watch):
+                self._scoring.failed = True
+            raise
+        if held_out:
+            deciding = self._deciding(score)
+            if deciding is not None and y is not None and not issparse(y):
+                self._scoring.samples = self._samples(deciding, responses, y, metadata)
         return score
+
+    def _deciding(self, score: Any) -> float | None:
+        """The score that decides; None where this scorer does not give it, or it is not finite."""
+        scoring = self._scoring
+        if isinstance(score, Mapping):
+            scoring.watch = scoring.watch or next(iter(score))
+            score = score.get(scoring.watch)
+        elif self._name in (None, scoring.watch):
+            scoring.watch = self._name or "score"
+        else:
+            return None
+        if not isinstance(score, int | float | np.number) or not np.isfinite(score):
+            return None
+        return float(score)
 
     def _score(self, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> Any:
         """What the scorer says. Those that scikit-learn makes see a stand-in that remembers."""
-        targets = () if y is None else (y,)
-        scorer, asked = self._scorer, responses.estimator
-        if _made(scorer):
-            asked = responses
-        elif repr(scorer).endswith(".score") and (method := _usual_score(asked, metadata)):
-            scorer, asked = method, responses
-        return scorer(asked, responses.X, *targets, **metadata)
+        scorer = self._scorer
+        estimator = responses.estimator
+        if isinstance(scorer, _MadeScorer):
+            estimator = responses
+        elif self._is_own_score:
+            method = _usual_score(responses.estimator, metadata)
+            if method is not None:
+                scorer = method
+                estimator = responses
+        if y is None:
+            return scorer(estimator, responses.X, **metadata)
+        return scorer(estimator, responses.X, y, **metadata)
 
-    def _ask(self, score: Any, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> None:
-        """Have the samples tell of this score, by a formula or else by a jackknife over blocks."""
-        if y is None or not isinstance(score, int | float | np.number) or not np.isfinite(score):
-            return
-        truth, score, scorer, scoring = np.asarray(y), float(score), self._scorer, self._scoring
+    def _samples(
+        self, score: float, responses: _Responses, y: Any, metadata: Mapping[str, Any]
+    ) -> SampleValues | None:
+        """What the samples tell of this score, by a formula or else by a jackknife over blocks."""
+        units = self._scoring.units
+        recipe = self._recipe(responses, metadata)
+        if recipe is not None:
+            truth = _as_column(y)
+            by_sample = _by_formula(recipe, score, responses, truth, metadata.get("sample_weight"))
+            if by_sample is not None:
+                if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
+                    units = _rare(truth, units)
+                return _by_unit(by_sample, units, score)
+        if metadata or not self._scoring.blocks:
+            return None
+        return _by_blocks(self._scorer, responses, np.asarray(y), units, score)
+
+    def _recipe(self, responses: _Responses, metadata: Mapping[str, Any]) -> _Recipe | None:
+        """What this scorer computes; None where that is not known."""
+        if isinstance(self._scorer, _MadeScorer):
+            return _recipe_of(self._scorer)
+        if not self._is_own_score:
+            return None
+        options = {"response_method": repr("predict")}
         method = _usual_score(responses.estimator, metadata)
-        metric, options = ("", {}) if not _made(scorer) else _parsed(scorer)
-        if not metric and repr(scorer).endswith(".score"):
-            # One that somebody wrote anew may be the usual one all the same, as that of k-NN is:
-            # then its value says so, for what is predicted once more.
-            usual = "accuracy_score" if is_classifier(responses.estimator) else "r2_score"
-            metric = _USUAL[method] if method else usual
-            options = {"response_method": "predict"}
-            if not method and hasattr(responses.estimator, "predict"):
-                responses.predict(responses.X)
-        asked = re.findall(r"\w+", options.get("response_method", ""))
-        response = next((responses.told[name] for name in asked if name in responses.told), None)
-        found = None
-        if metric and isinstance(response, np.ndarray):
-            weights = metadata.get("sample_weight")
-            found = values(
-                metric,
-                score,
-                HeldOut(
-                    truth=truth,
-                    told=response,
-                    classes=getattr(responses.estimator, "classes_", None),
-                    weights=np.ones(len(truth)) if weights is None else np.asarray(weights),
-                    options=options,
-                ),
-            )
-        if found is not None:
-            rare = metric not in OWN_SCORES and hasattr(responses.estimator, "classes_")
-            units = _rare(truth, scoring.units) if rare else scoring.units
-            scoring.told = _by_unit(found, units, score)
-        elif not metadata:
-            scoring.told = _by_blocks(scorer, responses, truth, scoring.units, score)
+        if method is not None:
+            return _Recipe(metric=_USUAL[method], options=options)
+        # One that somebody wrote anew may be the usual one all the same, as that of k-NN is: then
+        # its value says so, for what is predicted once more.
+        if hasattr(responses.estimator, "predict"):
+            responses.predict(responses.X)
+        if is_classifier(responses.estimator):
+            return _Recipe(metric="accuracy_score", options=options)
+        return _Recipe(metric="r2_score", options=options)
 
 
 def sample_scores(
@@ -171,52 +232,65 @@ def sample_scores(
     Returns: index of a sample -> a value; their mean is the score.
     Raises: InputError where samples tell nothing of this score.
     """
-    asked = Scoring(estimator, scoring)
-    asked.units = np.asarray(rows, np.intp)
-    check_scoring(estimator, scoring=asked.scorer)(estimator, X, y)
-    if asked.told is None:
+    fold = Scoring(estimator, scoring)
+    fold.units = np.asarray(rows, np.intp)
+    check_scoring(estimator, scoring=fold.scorer)(estimator, X, y)
+    if fold.samples is None:
         raise InputError(
-            f"the samples tell nothing of the score '{asked.name}', for it cannot be worked out on "
-            "some of them; choose a scorer of scikit-learn, such as 'accuracy'"
+            f"the samples tell nothing of the score '{fold.name}', for it cannot be worked out on "
+            "some of them; report the score of the fold itself: trial.report(score, fold)"
         )
-    told = asked.told
-    return dict(zip(told.units.tolist(), told.values.tolist(), strict=True))
+    return dict(zip(fold.samples.units.tolist(), fold.samples.values.tolist(), strict=True))
 
 
 class _Responses:
-    """Stands in for a fitted estimator: what it says to the samples is kept, for all or for some.
+    """Stands in for a fitted estimator: its responses to the samples are kept.
 
-    A scorer may ask it with `X`, or with an array of rows of what was said to X.
+    A scorer may ask for those to `X`, or, with an array of rows in its place, for those to some.
     """
 
     def __init__(self, estimator: Any, X: Any) -> None:
         self.estimator = estimator
         self.X = X
-        self.told: dict[str, Any] = {}
+        self.kept: dict[str, Any] = {}
+        """Name of a method -> its response to X."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.estimator, name)
+        attribute = getattr(self.estimator, name)
         if name not in _RESPONSES:
-            return found
+            return attribute
 
-        @wraps(found)
+        @wraps(attribute)
         def respond(X: Any) -> Any:
-            if name not in self.told:
-                self.told[name] = found(self.X)
-            return self.told[name] if X is self.X else self.told[name][X]
+            if name not in self.kept:
+                self.kept[name] = attribute(self.X)
+            if X is self.X:
+                return self.kept[name]
+            return self.kept[name][X]
 
         return respond
 
 
-def _made(scorer: object) -> bool:
-    """Whether it was made by `make_scorer`, so that all it asks of an estimator are responses."""
-    return repr(scorer).startswith("make_scorer(")
+def _recipe_of(scorer: object) -> _Recipe | None:
+    """What a scorer of `make_scorer` computes; None where its function has no name.
 
-
-def _parsed(scorer: object) -> tuple[str, dict[str, str]]:
-    """'make_scorer(log_loss, greater_is_better=False, ...)' as its function and its options."""
-    metric, *options = re.split(r", (?=\w+=)", repr(scorer)[len("make_scorer(") : -1])
-    return metric, {name: text for name, _, text in (one.partition("=") for one in options)}
+    scikit-learn offers a scorer's function and options nowhere but in its text, which is that of
+    the call: 'make_scorer(log_loss, greater_is_better=False, response_method='predict_proba')'.
+    """
+    text = repr(scorer).removeprefix(_PREFIX).removesuffix(")")
+    metric, *parts = text.split(", ")
+    if not metric.isidentifier():
+        return None
+    options: dict[str, str] = {}
+    name = ""
+    for part in parts:
+        before, equals, after = part.partition("=")
+        if equals and before.isidentifier():
+            name = before
+            options[name] = after
+        else:  # a value that has a comma itself goes on
+            options[name] = f"{options.get(name, '')}, {part}"
+    return _Recipe(metric=metric, options=options)
 
 
 def _usual_score(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., float] | None:
@@ -225,21 +299,62 @@ def _usual_score(estimator: Any, metadata: Mapping[str, Any]) -> Callable[..., f
     while isinstance(last, Pipeline) and not metadata:
         last = last.steps[-1][1]
     method = getattr(type(last), "score", None)
-    return method if method in _USUAL else None
+    if method in _USUAL:
+        return method
+    return None
 
 
-def _name(estimator: Any, scorer: object) -> str:
+def _score_name(estimator: Any, scoring: Any) -> str:
+    """What people call a single score."""
+    if isinstance(scoring, str):
+        return scoring
+    if isinstance(scoring, _MadeScorer):
+        recipe = _recipe_of(scoring)
+        return recipe.metric if recipe is not None else "score"
+    if scoring is not None:
+        return getattr(scoring, "__name__", "score")
     usual = _usual_score(estimator, {})
-    if _made(scorer):
-        return _parsed(scorer)[0]
     return _USUAL[usual].removesuffix("_score") if usual else "score"
 
 
-def _by_unit(found: Values, units: NDArray[np.intp], score: float) -> Told:
+def _as_column(y: Any) -> NDArray[Any]:
+    """Targets as scikit-learn's metrics see them: a table of one column has the shape (n,)."""
+    targets = np.asarray(y)
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        return targets.ravel()
+    return targets
+
+
+def _by_formula(
+    recipe: _Recipe, score: float, responses: _Responses, truth: NDArray[Any], weights: Any
+) -> Values | None:
+    """A value per sample by the score's formula; None where there is none that gives the score."""
+    response = None
+    for method in recipe.responses:
+        if method in responses.kept:
+            response = responses.kept[method]
+            if method == "predict":
+                response = _as_column(response)
+            break
+    if not isinstance(response, np.ndarray):
+        return None
+    if weights is None:
+        weights = np.ones(len(truth))
+    held_out = HeldOut(
+        truth=truth,
+        response=response,
+        classes=getattr(responses.estimator, "classes_", None),
+        weights=np.asarray(weights),
+        options=recipe.options,
+    )
+    return values(recipe.metric, score, held_out)
+
+
+def _by_unit(by_sample: Values, units: NDArray[np.intp], score: float) -> SampleValues:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
-    who, where = np.unique(units, return_inverse=True)
-    parts = np.bincount(where, weights=found - score) * (len(who) / len(units))
-    return Told(units=who, values=np.asarray(score + parts, np.float64))
+    groups, group_of = np.unique(units, return_inverse=True)
+    parts = np.bincount(group_of, weights=by_sample - score) * (len(groups) / len(units))
+    return SampleValues(units=groups, values=np.asarray(score + parts, np.float64))
 
 
 def _rare(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -249,15 +364,18 @@ def _rare(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
     as many blocks say how well that variance is known (as random groups; Wolter 2007, chapter 2).
     Of fewer than ten it is not known at all: all of them are one block, and folds have to tell.
     """
-    _, of_class, counts = np.unique(truth, return_inverse=True, return_counts=True)
+    _, class_of, counts = np.unique(truth, return_inverse=True, return_counts=True)
     if counts.min() >= _BLOCKS or len(np.unique(units)) < len(units):
         return units
-    blocks = counts.min() if counts.min() >= _FEW else 1
-    block = np.empty(len(units), np.intp)
-    for one in range(len(counts)):
-        mine = np.flatnonzero(of_class == one)
-        block[mine] = np.arange(len(mine)) % blocks
-    return np.array([units[block == one].min() for one in range(blocks)], np.intp)[block]
+    blocks = 1
+    if counts.min() >= _FEW:
+        blocks = counts.min()
+    block_of = np.empty(len(units), np.intp)
+    for label in range(len(counts)):
+        members = np.flatnonzero(class_of == label)
+        block_of[members] = np.arange(len(members)) % blocks
+    names = np.array([units[block_of == block].min() for block in range(blocks)], np.intp)
+    return names[block_of]
 
 
 def _by_blocks(
@@ -266,28 +384,30 @@ def _by_blocks(
     truth: NDArray[Any],
     units: NDArray[np.intp],
     score: float,
-) -> Told | None:
+) -> SampleValues | None:
     """The jackknife over blocks of samples or groups (Quenouille 1956; Tukey 1958): pseudo-values.
 
     Returns: one value per block, under the name of its first unit; None where the scorer says
-        another score, or none, of what the estimator said before.
+        another score, or none, of the estimator's responses alone.
     """
-    who, where = np.unique(units, return_inverse=True)
-    count = min(_BLOCKS, len(who))
-    block = (np.random.default_rng(len(who)).permutation(len(who)) % count)[where]
+    groups, group_of = np.unique(units, return_inverse=True)
+    count = min(_BLOCKS, len(groups))
+    block_of_group = np.random.default_rng(len(groups)).permutation(len(groups)) % count
+    block_of = block_of_group[group_of]
+    without = np.empty(count)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            every = np.arange(len(truth))
-            if scorer(responses, every, truth) != score:
+            if scorer(responses, np.arange(len(truth)), truth) != score:
                 return None
-            rows = [np.flatnonzero(block != one) for one in range(count)]
-            without = np.array([float(scorer(responses, some, truth[some])) for some in rows])
+            for block in range(count):
+                rows = np.flatnonzero(block_of != block)
+                without[block] = scorer(responses, rows, truth[rows])
     except Exception:  # noqa: BLE001  a scorer of somebody's own may look at more than responses
         return None
     if count < 2 or not np.isfinite(without).all():
         return None
-    moved: Values = (count - 1) * (without - without.mean())
-    names = np.array([units[block == one].min() for one in range(count)], np.intp)
+    shifts: Values = (count - 1) * (without - without.mean())
+    names = np.array([units[block_of == block].min() for block in range(count)], np.intp)
     order = np.argsort(names)
-    return Told(units=names[order], values=score - moved[order])
+    return SampleValues(units=names[order], values=score - shifts[order])

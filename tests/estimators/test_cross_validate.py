@@ -14,7 +14,7 @@ from sklearn import model_selection
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -214,6 +214,141 @@ def test_a_fit_that_fails_is_said_and_has_no_score():
     assert "Fold 0 has no score" in found.sentence
     with pytest.raises(ValueError, match="where is the first sample"):
         ecv.cross_validate(Fails(), *CANCER, cv=splitter, error_score="raise")
+
+
+class FailsWithout(ClassifierMixin, BaseEstimator):
+    """A logistic regression that cannot be fitted without some of the samples."""
+
+    def __init__(self, rows=()):
+        self.rows = rows
+
+    def fit(self, X, y):
+        for row in self.rows:
+            if not (CANCER[0][row] == X).all(axis=1).any():
+                raise ValueError(f"where is the sample {row % 2}?")
+        self.model_ = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.parametrize("number", [0, -1.5, 1])
+def test_a_number_for_failures_counts_everywhere(number):
+    options = {"cv": KFold(5), "error_score": number}
+    with pytest.warns(FitFailedWarning):
+        theirs = model_selection.cross_validate(FailsWithout((0,)), *CANCER, **options)
+    with pytest.warns(FitFailedWarning):
+        ours = ecv.cross_validate(
+            FailsWithout((0,)), *CANCER, rule=ecv.Never(), fold_order=None, **options
+        )
+    assert ours["test_score"].tolist() == theirs["test_score"].tolist()
+    assert ours["test_score"][0] == number
+    assert ours.run.mean == pytest.approx(theirs["test_score"].mean(), rel=1e-12)
+    assert sorted(ours.run.scores) == sorted(theirs["test_score"])
+    assert "no score" not in ours.sentence
+
+
+def test_a_number_for_failures_does_not_stop_a_rule_by_itself():
+    # Folds 0 to 2 fail: three zeros in a row would be as precise as can be.
+    rows = (0, 150, 300)
+    with pytest.warns(FitFailedWarning, match="3 fits failed out of a total of 5"):
+        found = ecv.cross_validate(
+            FailsWithout(rows),
+            *CANCER,
+            cv=KFold(5),
+            error_score=0,
+            fold_order=None,
+            rule=ecv.Precision(0.02),
+        )
+    assert (found["test_score"] == 0).tolist() == [True, True, True, False, False]
+    assert found.run.mean == pytest.approx(found["test_score"].mean())
+
+
+def test_a_scorer_that_fails_in_one_fold_counts_the_number_too():
+    def broken_once(model, X, y):
+        if np.array_equal(X[0], CANCER[0][0]):
+            raise RuntimeError("not on these")
+        return float((model.predict(X) == y).mean())
+
+    options = {"cv": KFold(5), "error_score": 0.25, "scoring": broken_once}
+    with pytest.warns(UserWarning, match="Scoring failed"):
+        ours = ecv.cross_validate(PIPELINE, *CANCER, rule=ecv.Precision(1e-6), **options)
+    assert ours["test_score"][0] == 0.25
+    assert ours.run.mean == pytest.approx(ours["test_score"].mean())
+
+
+@pytest.mark.parametrize("rows", [(0,), (0, 401), (0, 150, 301)])
+def test_failed_fits_are_told_in_scikit_learns_words(rows):
+    messages = []
+    for function, options in ((model_selection, {}), (ecv, {"rule": "never", "fold_order": None})):
+        with pytest.warns(FitFailedWarning) as caught:
+            function.cross_validate(FailsWithout(rows), *CANCER, cv=KFold(5), **options)
+        (warning,) = [one for one in caught if one.category is FitFailedWarning]
+        messages.append(str(warning.message))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("error_score", [float("nan"), 0])
+def test_where_every_fit_fails_the_error_is_scikit_learns(error_score):
+    rows = (0, 100, 200, 300, 400, 500)
+    options = {"cv": KFold(5), "error_score": error_score}
+    messages = []
+    for function, more in ((model_selection, {}), (ecv, {"rule": ecv.Precision(0.02)})):
+        with pytest.raises(ValueError, match="All the 5 fits failed") as error:
+            function.cross_validate(FailsWithout(rows), *CANCER, **options, **more)
+        messages.append(sorted(str(error.value).splitlines()))
+    assert messages[0] == messages[1]  # folds run in another order, and so do tracebacks
+
+
+@pytest.mark.parametrize("shape", ["column", "frame", "series", "list", "text"])
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", None])
+def test_targets_are_brought_into_shape_before_samples_are_asked(shape, scoring):
+    pandas = pytest.importorskip("pandas")
+    X, y = CANCER
+    targets = {
+        "column": y.reshape(-1, 1),
+        "frame": pandas.DataFrame({"target": y}, index=range(5, 574)),
+        "series": pandas.Series(y, index=range(5, 574)),
+        "list": y.tolist(),
+        "text": np.array(["no", "yes"], dtype=object)[y].reshape(-1, 1),
+    }[shape]
+    options = {"cv": 5, "scoring": scoring}
+    plain = ecv.cross_validate(PIPELINE, X, y, rule=ecv.Precision(0.05), **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = ecv.cross_validate(PIPELINE, X, targets, rule=ecv.Precision(0.05), **options)
+        theirs = model_selection.cross_validate(PIPELINE, X, targets, **options)["test_score"]
+    assert found.sentence == plain.sentence
+    assert found["test_score"].tolist() == theirs[found["fold"]].tolist()
+    assert any(one.category is DataConversionWarning for one in caught) == (
+        shape in ("column", "frame", "text")
+    )
+
+
+def test_targets_of_several_labels_stay_as_they_are():
+    X, y = CANCER
+    labels = np.column_stack([y, X[:, 0] > X[:, 0].mean()]).astype(int)
+    ours = ecv.cross_validate(KNeighborsClassifier(), X, labels, cv=3, rule=ecv.Never())
+    theirs = model_selection.cross_validate(KNeighborsClassifier(), X, labels, cv=3)
+    assert ours["test_score"].tolist() == theirs["test_score"].tolist()
+
+
+def test_a_scorer_is_called_once_a_fold_unless_a_rule_looks_at_samples():
+    calls = []
+
+    def counted(model, X, y):
+        calls.append(len(y))
+        return float((model.predict(X) == y).mean())
+
+    for rule in (ecv.Never(), ecv.Fixed(folds=3), ecv.EFold(alpha=1e-9)):
+        calls.clear()
+        found = ecv.cross_validate(PIPELINE, *CANCER, cv=4, scoring=counted, rule=rule)
+        assert len(calls) == len(found["fold"])
+    calls.clear()
+    ecv.cross_validate(PIPELINE, *CANCER, cv=4, scoring=counted, rule=ecv.Precision(0.2))
+    assert len(calls) > 4
 
 
 def test_all_folds_without_a_score_are_named():

@@ -29,7 +29,7 @@ def told(estimator, y, scoring):
     estimator.fit(X[HALF], y[HALF])
     scoring = Scoring(estimator, scoring)
     scoring.units = np.arange(80)
-    return scoring.scorer(estimator, X[80:], y[80:]), scoring.told
+    return scoring.scorer(estimator, X[80:], y[80:]), scoring.samples
 
 
 def derivative(estimator, y, scorer, at):
@@ -78,7 +78,7 @@ def test_roc_auc_by_hand():
     # are 1 and 1/2 of the positives, 1/2 and 1 of the negatives.
     held = HeldOut(
         truth=np.array([1, 1, 0, 0]),
-        told=np.array([3.0, 1.0, 2.0, 0.0]),
+        response=np.array([3.0, 1.0, 2.0, 0.0]),
         classes=np.array([0, 1]),
         weights=np.ones(4),
     )
@@ -115,7 +115,7 @@ def test_their_spread_is_that_of_the_bootstrap(scoring):
     asked = Scoring(estimator, scoring)
     asked.units = np.arange(len(many))
     asked.scorer(estimator, many, targets)
-    values = asked.told.values
+    values = asked.samples.values
     draws = []
     for _ in range(300):
         rows = rng.integers(0, len(many), len(many))
@@ -133,8 +133,8 @@ def test_groups_are_who_varies():
     right = estimator.predict(X[80:]) == TWO[80:]
     # A ratio of two sums over two groups: each group's part is its own surplus of right ones.
     expected = [score + (right[60:] - score).sum() / 40, score + (right[:60] - score).sum() / 40]
-    assert scoring.told.units.tolist() == [2, 5]
-    assert scoring.told.values == pytest.approx(expected)
+    assert scoring.samples.units.tolist() == [2, 5]
+    assert scoring.samples.values == pytest.approx(expected)
 
 
 def test_a_scorer_of_ones_own_is_asked_by_blocks():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -12,11 +13,12 @@ pytest.importorskip("sklearn")
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    KFold,
     LeaveOneOut,
     RepeatedKFold,
     TimeSeriesSplit,
@@ -182,12 +184,181 @@ def test_weights_are_routed():
     assert mine[there].tolist() == theirs.cv_results_["split0_test_score"][there].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
 def test_a_candidate_that_cannot_be_fitted_is_last():
     with pytest.warns(FitFailedWarning):
         search = ecv.EFoldSearchCV(Lasso(), {"alpha": [-1.0, 0.1, 1.0]}, cv=3).fit(*DIABETES)
     assert search.best_params_["alpha"] == 0.1
     assert search.cv_results_["rank_test_score"].tolist()[0] == 3
     assert np.isnan(search.cv_results_["mean_test_score"][0])
+
+
+class Picky(RegressorMixin, BaseEstimator):
+    """A ridge that some rows are needed for: it cannot be fitted, or has no score, without them."""
+
+    def __init__(self, alpha=1.0, needs=(), needs_nan=()):
+        self.alpha = alpha
+        self.needs = needs
+        self.needs_nan = needs_nan
+
+    def fit(self, X, y):
+        trained = {tuple(row) for row in X}
+        for row in self.needs:
+            if tuple(DIABETES[0][row]) not in trained:
+                raise ValueError("it did not converge")
+        self.blind_ = any(tuple(DIABETES[0][row]) not in trained for row in self.needs_nan)
+        self.model_ = Ridge(alpha=self.alpha).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+    def score(self, X, y):
+        if self.blind_:
+            return float("nan")
+        return self.model_.score(X, y)
+
+
+FIVE = list(KFold(5).split(DIABETES[0]))
+SURE = {"certain": True, "confidence": 1 - 1e-9}
+"""Candidates that are near run all folds."""
+LAST_ROW = len(DIABETES[1]) - 1
+
+
+def without(fold):
+    return [FIVE[at] for at in range(5) if at != fold]
+
+
+@pytest.mark.parametrize("fold", range(5))
+@pytest.mark.parametrize("lack", ["needs", "needs_nan"])
+def test_a_fold_that_has_no_score_for_anybody_is_left_out(fold, lack):
+    row = int(FIVE[fold][1][0])
+    grid = {"alpha": [0.05, 0.06, 0.5, 1000.0], lack: [(row,)]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search = ecv.EFoldSearchCV(Picky(), grid, cv=FIVE, refit=False, **SURE).fit(*DIABETES)
+    theirs = GridSearchCV(Picky(), grid, cv=without(fold), refit=False).fit(*DIABETES)
+    assert search.best_params_ == theirs.best_params_
+    assert search.best_score_ == pytest.approx(theirs.best_score_, rel=1e-12)
+    assert f"Fold {fold} has no score of any candidate" in search.sentence_
+    assert any(f"Fold {fold} has no score" in str(warning.message) for warning in caught)
+    failed = [one for one in caught if one.category is FitFailedWarning]
+    assert len(failed) == (lack == "needs")
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores", "ignore::UserWarning:sklearn")
+@pytest.mark.parametrize("fold", range(5))
+def test_a_candidate_without_a_score_where_another_has_one_is_out(fold):
+    # The two best by far fail in one fold; the third has left by then, and is the best that is in.
+    row = int(FIVE[fold][1][0])
+    grid = [{"alpha": [0.1, 0.2], "needs_nan": [(row,)]}, {"alpha": [1e5]}]
+    options = {"cv": FIVE, "refit": False}
+    search = ecv.EFoldSearchCV(Picky(), grid, certain=True, **options).fit(*DIABETES)
+    theirs = GridSearchCV(Picky(), grid, **options).fit(*DIABETES)
+    assert search.best_index_ == theirs.best_index_ == 2
+    assert search.best_score_ == pytest.approx(theirs.best_score_)
+    assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [True, True, False]
+    assert search.cv_results_["rank_test_score"].tolist() == [2, 2, 1]
+
+
+def test_without_any_finite_score_there_is_an_error_and_no_winner():
+    def never(model, X, y):
+        return float("nan")
+
+    for grid in (ALPHAS, {"alpha": [1.0]}):
+        search = ecv.EFoldSearchCV(Ridge(), grid, cv=3, scoring=never)
+        with pytest.raises(ValueError, match="finite never in any of the 3 folds"):
+            search.fit(*DIABETES)
+        assert not hasattr(search, "best_params_")
+    # Each of two has no score where the other has one.
+    grid = [
+        {"alpha": [0.05], "needs_nan": [(0,)]},
+        {"alpha": [0.06], "needs_nan": [(LAST_ROW,)]},
+    ]
+    with pytest.raises(ecv.errors.InputError, match="in a fold where another has one"):
+        ecv.EFoldSearchCV(Picky(), grid, cv=FIVE, **SURE).fit(*DIABETES)
+
+
+def test_where_no_score_is_finite_the_error_of_the_refit_says_why():
+    # As scikit-learn's check_dtype_object: GridSearchCV raises it out of its refit.
+    X = DIABETES[0].astype(object)
+    X[0, 0] = {"foo": "bar"}
+    messages = []
+    for search in (GridSearchCV, ecv.EFoldSearchCV):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(TypeError) as error:
+                search(Ridge(), {"alpha": [0.1, 1.0]}, cv=3).fit(X, DIABETES[1])
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("number", [0, -0.5, 1])
+def test_a_number_for_failures_counts_in_the_means_as_there(number):
+    grid = [{"alpha": [0.05, 0.06], "needs": [(0,), (LAST_ROW,)]}, {"alpha": [0.07, 1e5]}]
+    options = {"cv": FIVE, "error_score": number, "refit": False}
+    with pytest.warns(FitFailedWarning):
+        search = ecv.EFoldSearchCV(Picky(), grid, **SURE, **options).fit(*DIABETES)
+    with pytest.warns(FitFailedWarning):
+        theirs = GridSearchCV(Picky(), grid, **options).fit(*DIABETES)
+    assert search.best_index_ == theirs.best_index_
+    assert search.best_score_ == pytest.approx(theirs.best_score_)
+    for fold in range(5):
+        mine = search.cv_results_[f"split{fold}_test_score"]
+        there = ~np.isnan(mine)
+        assert mine[there].tolist() == theirs.cv_results_[f"split{fold}_test_score"][there].tolist()
+    assert "no score" not in search.sentence_
+
+
+def test_a_second_score_that_is_not_a_number_changes_nothing_but_its_own_mean():
+    def sometimes(model, X, y):
+        return float("nan") if X[0, 0] == DIABETES[0][0, 0] else 1.0
+
+    options = {"cv": FIVE, "scoring": {"r2": "r2", "sometimes": sometimes}, "refit": "r2"}
+    with pytest.warns(UserWarning, match="One or more of the test scores are non-finite"):
+        search = ecv.EFoldSearchCV(Ridge(), ALPHAS, certain=True, **options).fit(*DIABETES)
+    plain = ecv.EFoldSearchCV(Ridge(), ALPHAS, certain=True, cv=FIVE).fit(*DIABETES)
+    assert search.best_params_ == plain.best_params_
+    assert search.n_folds_used_.tolist() == plain.n_folds_used_.tolist()
+    assert np.isnan(search.cv_results_["mean_test_sometimes"][search.best_index_])
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores", "ignore:Fold")
+def test_failed_fits_are_told_in_scikit_learns_words():
+    grid = {"alpha": [0.05, 0.06]}
+    messages = []
+    for search in (
+        GridSearchCV(Picky(needs=(0,)), grid, cv=FIVE[:3], refit=False),
+        ecv.EFoldSearchCV(Picky(needs=(0,)), grid, cv=FIVE[:3], refit=False, **SURE),
+    ):
+        with pytest.warns(FitFailedWarning, match="2 fits failed out of a total of 6") as caught:
+            search.fit(*DIABETES)
+        messages += [str(one.message) for one in caught if one.category is FitFailedWarning]
+    # scikit-learn fits in two lines of its own: with callbacks in a search, and without.
+    theirs, ours = (re.sub(r"line \d+, in _fit", "line, in _fit", text) for text in messages)
+    assert ours == theirs
+
+
+def test_what_refit_gives_has_to_be_a_candidate():
+    for index, error in ((-1, IndexError), (2, IndexError), (None, TypeError), ("0", TypeError)):
+        with pytest.raises(error, match="best_index_"):
+            ecv.EFoldSearchCV(
+                Ridge(), {"alpha": [0.1, 1.0]}, cv=3, refit=lambda results, index=index: index
+            ).fit(*DIABETES)
+
+
+@pytest.mark.parametrize("shape", ["column", "frame"])
+def test_targets_in_one_column_are_as_a_list_of_them(shape):
+    pandas = pytest.importorskip("pandas")
+    X, y = CANCER
+    targets = {"column": y.reshape(-1, 1), "frame": pandas.DataFrame({"target": y})}[shape]
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    grid = {"logisticregression__C": [1e-4, 0.01, 1.0]}
+    plain = ecv.EFoldSearchCV(model, grid).fit(X, y)
+    with pytest.warns(DataConversionWarning):
+        search = ecv.EFoldSearchCV(model, grid).fit(X, targets)
+    assert search.sentence_ == plain.sentence_
+    assert search.n_folds_used_.tolist() == plain.n_folds_used_.tolist()
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_samples_of_a_group_are_one_in_the_same_way():
     scoring.units = groups
     scoring.scorer(estimator, y[:, None], y)
     right = (~y).astype(float)
-    np.testing.assert_allclose(scoring.told.values, by_cluster(right[None], groups)[1][0])
+    np.testing.assert_allclose(scoring.samples.values, by_cluster(right[None], groups)[1][0])
 
 
 def interactions(clusters):
