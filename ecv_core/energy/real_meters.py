@@ -39,6 +39,7 @@ from ecv_core.energy.meter import (
     WatchedMeter,
     country,
 )
+from ecv_core.energy.printed import printed_reading
 from ecv_core.energy.savings import JOULES_PER_KWH
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import Registry
@@ -219,27 +220,37 @@ class Slurm:
 
 
 class Command:
-    """A program that prints watts, such as `47.3` or `47.3 W`, or with a J joules so far."""
+    """A program that prints watts, or joules so far; `energy.printed` says how."""
 
     source = "command"
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = list(words)
+        self._devices: int | None = None
 
     def read(self) -> tuple[float, str]:
-        said = subprocess.run(
+        printed = subprocess.run(
             self._words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=ANSWER_SECONDS,
             check=True,
-        ).stdout.strip()
-        line = said.splitlines()[-1] if said else ""
-        found = re.fullmatch(r"([-+\d.eE]+)\s*([WJ]?)", line.strip())
-        if not found:
-            raise ValueError(f"it prints '{line[:40]}', not watts or joules such as 47.3 W")
-        return float(found[1]), found[2] or "W"
+        ).stdout
+        reading = printed_reading(printed)
+        if self._devices is None:
+            self._devices = reading.devices
+            if reading.devices > 1:
+                log.warning(
+                    "the meter '%s' prints %d values, one a line; they are added up",
+                    self._words[0],
+                    reading.devices,
+                )
+        if reading.devices != self._devices:
+            raise ValueError(
+                f"it prints {reading.devices} values, and not {self._devices} as before"
+            )
+        return reading.value, reading.unit
 
 
 def _offered(given: object, name: str) -> tuple[str, Callable[[str], Device]]:
@@ -270,6 +281,12 @@ def device(text: str) -> Device:
             f"'{text}' is no meter; name one of {', '.join(METERS)}, as in shelly:192.168.1.20, or "
             "a command that prints watts"
         )
+    return _command(tuple(words))
+
+
+@cache
+def _command(words: tuple[str, ...]) -> Command:
+    """One for each command, so that what it says of its output is said once."""
     return Command(words)
 
 

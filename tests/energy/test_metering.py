@@ -244,7 +244,7 @@ def test_an_answer_that_is_no_meters_is_refused():
 
 
 def test_a_command_says_watts_or_joules(tmp_path):
-    for printed, read in [("47.3", (47.3, "W")), ("1e3 J", (1000, "J")), ("a\n5W", (5, "W"))]:
+    for printed, read in [("47.3", (47.3, "W")), ("1e3 J", (1000, "J")), ("a\n5 W", (5, "W"))]:
         (path := tmp_path / "said it").write_text(printed)
         assert device(f"cat '{path}'").read() == read
 

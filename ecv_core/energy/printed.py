@@ -1,0 +1,133 @@
+"""What a command prints -> a power or an energy: of one device, or of several, a line each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_UNITS = {
+    "W": ("W", 1.0),
+    "mW": ("W", 1e-3),
+    "kW": ("W", 1e3),
+    "J": ("J", 1.0),
+    "mJ": ("J", 1e-3),
+    "kJ": ("J", 1e3),
+    "MJ": ("J", 1e6),
+    "mWh": ("J", 3.6),
+    "Wh": ("J", 3.6e3),
+    "kWh": ("J", 3.6e6),
+}
+"""A unit as it is printed -> watts or joules, and how many of them it is."""
+_WORDS = {"w": "W", "watt": "W", "watts": "W", "j": "J", "joule": "J", "joules": "J"}
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_VALUE = re.compile(rf"({_NUMBER})\s*([A-Za-z]*)")
+_UNIT_OF_COLUMN = re.compile(r".*[\[(]\s*([A-Za-z]+)\s*[\])]\s*")
+"""'power.draw [W]', as nvidia-smi heads a column."""
+_NO_VALUE = re.compile(
+    r"\[?(n/?a|nan|none|null|unknown( error)?|not supported|err!?|-+|\?+)\]?", re.IGNORECASE
+)
+"""What programs print in place of a value that they do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A power or an energy, the sum where several devices have one each."""
+
+    value: float
+    unit: str
+    """'W' or 'J'."""
+    devices: int = 1
+    """Lines that were added up."""
+
+
+def printed_reading(text: str) -> Printed:
+    """The power or the energy in what a command prints.
+
+    Lines without a number and a unit before the first value are a header. After it each line is
+    the value of one device: a number, perhaps with its unit (`47.3`, `47.3 W`, `12 Wh`), or cells
+    of which one is such a value (`0, NVIDIA A100, 120.50 W`). Without a unit it is that of the
+    header (`power.draw [mW]`), or else watts. Values of several devices are added up.
+
+    Raises: ValueError for what is no power and no energy, or not one per line, with what it is.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    header: list[str] = []
+    readings: list[Printed] = []
+    for line in lines:
+        reading = _reading_of(line, header)
+        if reading is not None:
+            readings.append(reading)
+        elif readings or _may_be_a_device(line):
+            raise ValueError(f"it prints '{line[:40]}', which is no power and no energy")
+        else:
+            header = _cells(line)
+    if not readings:
+        last = lines[-1] if lines else ""
+        raise ValueError(f"it prints '{last[:40]}', not watts or joules such as 47.3 W")
+    units = {reading.unit for reading in readings}
+    if len(units) > 1:
+        raise ValueError("it prints watts and joules; print one of them")
+    negative = [reading.value for reading in readings if reading.value < 0]
+    if negative:
+        raise ValueError(f"it says {negative[0]} {readings[0].unit}")
+    return Printed(sum(reading.value for reading in readings), units.pop(), len(readings))
+
+
+def _reading_of(line: str, header: list[str]) -> Printed | None:
+    """The only power or energy of a line; None where it has none.
+
+    Args:
+        line: that was printed.
+        header: the cells of the line above the values.
+    Raises: ValueError for several, or for a number that may be read in two ways.
+    """
+    if re.search(r"\d,\d", line):
+        raise ValueError(
+            f"it prints '{line[:40]}', which may be a decimal comma or two values; print a point"
+        )
+    cells = _cells(line)
+    readings = []
+    for place, cell in enumerate(cells):
+        match = _VALUE.fullmatch(cell)
+        if match is None:
+            continue
+        unit = _unit(match[2])
+        if not match[2] and len(header) == len(cells):
+            unit = _unit_of_column(header[place])
+        if not match[2] and unit is None and len(cells) == 1:
+            unit = "W"
+        if unit is not None:
+            base, factor = _UNITS[unit]
+            readings.append(Printed(float(match[1]) * factor, base))
+    if len(readings) > 1:
+        raise ValueError(
+            f"it prints '{line[:40]}', {len(readings)} powers or energies in a line; print one "
+            "a line"
+        )
+    return readings[0] if readings else None
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"[,;\t|]", line)]
+
+
+def _unit(name: str) -> str | None:
+    """The unit of this name; None where it is none of a power or an energy."""
+    if name in _UNITS:
+        return name
+    return _WORDS.get(name.lower())
+
+
+def _unit_of_column(heading: str) -> str | None:
+    match = _UNIT_OF_COLUMN.fullmatch(heading)
+    if match is None:
+        return None
+    return _unit(match[1])
+
+
+def _may_be_a_device(line: str) -> bool:
+    """Whether a line above the values may be of a device, so that it is no header."""
+    if any(_NO_VALUE.fullmatch(cell) for cell in _cells(line)):
+        return True
+    values = re.findall(rf"({_NUMBER})\s*([A-Za-z]+)", line)
+    return any(_unit(name) is not None for _, name in values)
