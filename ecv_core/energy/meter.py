@@ -6,17 +6,16 @@ import getpass
 import json
 import logging
 import os
+import platform
 import re
+import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -46,14 +45,6 @@ SOURCES: dict[str, str] = {
     "none": "no energy meter ran",
 }
 """What each Energy.source means, as pages say it."""
-
-_MODES = {
-    "intel_rapl": "rapl",
-    "intel_power_gadget": "rapl",
-    "windows_emi": "rapl",
-    "cpu_load": "cpu-load",
-    "constant": "constant",
-}
 
 
 class EnergyMeter(Protocol):
@@ -190,6 +181,9 @@ class CodeCarbonMeter:
     Machine mode, so two folds at once would both count everything: run one fold at a time. The
     first start probes the hardware (about a second, once per process), before it measures.
 
+    CodeCarbon reads settings from `CODECARBON_*` and `.codecarbon.config` too; none of them changes
+    a figure, for whatever scales one is given here.
+
     Args:
         country_code: ISO 3166-1 alpha-3.
         processor_watts: what the processor draws at full load; used where it has no readable
@@ -206,30 +200,33 @@ class CodeCarbonMeter:
         processor_watts: float | None = None,
         memory_watts: float | None = None,
     ) -> None:
-        self._country = country(country_code)
+        self._grams_per_kwh = country(country_code).grams_co2e_per_kwh
         self._processor_watts = processor_watts
         self._memory_watts, self._memory_basis = memory_power(memory_watts)
         self._tracker: Any = None
+        self._source = ""
         self._task = ""
         self._missing = False
 
     def start(self) -> None:
         """Begin a task; a failure is logged and the fold goes on unmetered."""
         try:
-            tracker = self._tracker or self._probed()
-            self._tracker = tracker
+            if self._tracker is None:
+                self._tracker = self._new_tracker()
             self._task = uuid4().hex  # a name used twice would count twice
-            tracker.start_task(self._task)
+            self._tracker.start_task(self._task)
         except ModuleNotFoundError as error:
             if not self._missing:
                 log.warning("folds go unmetered: %s", what_to_install(error) or error)
-            self._missing, self._task = True, ""
+            self._missing = True
+            self._task = ""
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
             self._task = ""
 
     def stop(self) -> Energy:
-        task, self._task = self._task, ""
+        task = self._task
+        self._task = ""
         if not task:
             return Energy.none()
         try:
@@ -239,8 +236,8 @@ class CodeCarbonMeter:
                 cpu_joules=data.cpu_energy * JOULES_PER_KWH,
                 gpu_joules=data.gpu_energy * JOULES_PER_KWH,
                 ram_joules=data.ram_energy * JOULES_PER_KWH,
-                grams_co2e=data.emissions * 1000,
-                source=_source(self._tracker),
+                grams_co2e=data.energy_consumed * self._grams_per_kwh,
+                source=self._source,
                 memory_basis=self._memory_basis,
             )
         except Exception:  # a failing meter never fails a fold
@@ -248,53 +245,73 @@ class CodeCarbonMeter:
             self._tracker = None
             return Energy.none()
 
-    def _probed(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
-        """A tracker that knows its hardware; a wattage that is given replaces no counter."""
-        tracker = self._new_tracker()
-        _find_hardware(tracker)
-        if self._processor_watts is not None and _source(tracker) != "rapl":
-            return self._new_tracker(self._processor_watts)
-        return tracker
-
-    def _new_tracker(self, processor_watts: float | None = None) -> Any:  # noqa: ANN401
+    def _new_tracker(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
+        """A tracker that has probed the hardware."""
         # The project's own logger must be quiet before the import logs, and after it sets a level.
         logging.getLogger("codecarbon").setLevel(logging.ERROR)
         from codecarbon import OfflineEmissionsTracker
 
         logging.getLogger("codecarbon").setLevel(logging.ERROR)
-        return OfflineEmissionsTracker(
-            force_carbon_intensity_g_co2e_kwh=self._country.grams_co2e_per_kwh,
-            tracking_mode="machine",
-            output_methods=[],
-            log_level="error",
-            allow_multiple_runs=True,
-            force_cpu_power=processor_watts,
-            force_ram_power=self._memory_watts,
-        )
+        settings = codecarbon_settings(self._grams_per_kwh, self._memory_watts)
+        if _reads_a_counter():
+            self._source = "rapl"  # a wattage that is given replaces no counter
+        else:
+            self._source = "cpu-load"
+            settings["force_cpu_power"] = self._processor_watts
+        tracker = OfflineEmissionsTracker(**settings)
+        tracker.get_detected_hardware()
+        return tracker
 
 
-def _find_hardware(tracker: Any) -> None:  # noqa: ANN401
-    """Have CodeCarbon look for counters; the processor's wattage is looked up once a boot.
+def codecarbon_settings(grams_per_kwh: float, memory_watts: float | None) -> dict[str, Any]:
+    """Every setting of a tracker that scales a figure or sends it somewhere.
 
-    Its name and its line in a table of processors take most of a second.
+    What is left to CodeCarbon's own configuration names things or says where files would be.
+
+    Args:
+        grams_per_kwh: CO2e of the electricity.
+        memory_watts: of the memory; None for what CodeCarbon supposes.
     """
-    from codecarbon.core import cpu, hardware_cache
+    return {
+        "tracking_mode": "machine",
+        "pue": 1.0,
+        "wue": 0.0,
+        "force_cpu_power": None,
+        "force_ram_power": memory_watts,
+        "force_mode_cpu_load": False,
+        "rapl_include_dram": False,
+        "rapl_prefer_psys": False,
+        "gpu_ids": None,
+        "force_carbon_intensity_g_co2e_kwh": grams_per_kwh,
+        "country_iso_code": None,
+        "country_2letter_iso_code": None,
+        "region": None,
+        "cloud_provider": None,
+        "cloud_region": None,
+        "electricitymaps_api_token": None,
+        "measure_power_secs": 15.0,
+        "allow_multiple_runs": True,
+        "output_methods": [],
+        "output_handlers": [],
+        "emissions_endpoint": None,
+        "log_level": "error",
+    }
 
-    processor: Callable[[Any], Any] = hardware_cache.get_cached_tdp
-    name = f"processor, by CodeCarbon {version('codecarbon')}"
-    known = recalled(name)
-    if isinstance(known, dict) and {*known} == {"model", "tdp"}:
-        processor(SimpleNamespace(TDP=lambda: SimpleNamespace(**known)))
-    tracker._ensure_hardware_ready()
-    if known is None and _source(tracker) == "cpu-load":
-        found = processor(cpu)
-        remember(name, {"model": found.model, "tdp": found.tdp})
 
+def _reads_a_counter() -> bool:
+    """Whether CodeCarbon reads a power counter of the processor here; else it goes by its load.
 
-def _source(tracker: Any) -> str:  # noqa: ANN401
-    # EmissionsData does not say how the figure came about; the hardware objects do.
-    modes = {getattr(part, "_mode", None) for part in tracker._hardware}
-    return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
+    Asked in the order in which CodeCarbon does, for what it tells of a task does not say it.
+    """
+    from codecarbon.core import cpu, windows_emi
+
+    if sys.platform == "linux":
+        return bool(cpu.is_rapl_available())
+    if sys.platform == "win32":
+        return bool(windows_emi.is_emi_available() or cpu.is_powergadget_available())
+    if sys.platform == "darwin" and platform.machine() == "x86_64":
+        return bool(cpu.is_powergadget_available())
+    return False
 
 
 LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0

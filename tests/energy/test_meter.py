@@ -1,5 +1,6 @@
 """The meter reports what CodeCarbon reports, says how it knows, and never fails a fold."""
 
+import inspect
 import json
 import logging
 import sys
@@ -10,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from ecv_core.energy.meter import SOURCES, CodeCarbonMeter, countries, country, country_in_words
+from ecv_core.energy.meter import (
+    SOURCES,
+    CodeCarbonMeter,
+    codecarbon_settings,
+    countries,
+    country,
+    country_in_words,
+)
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import HOW, Energy
 
@@ -60,11 +68,68 @@ def test_the_parts_add_up_and_emissions_are_the_countrys(measured: Energy) -> No
     assert measured.source in set(SOURCES) - {"none"}
 
 
+NAMES_AND_PLACES = {
+    "self", "args", "kwargs", "project_name", "experiment_id", "experiment_name", "metadata",
+    "api_key", "api_endpoint", "api_call_interval", "prometheus_url", "output_dir", "output_file",
+    "on_csv_write", "logging_logger", "logger_preamble", "save_to_file", "save_to_api",
+    "save_to_logger", "save_to_prometheus", "save_to_logfire", "co2_signal_api_token",
+}  # fmt: skip
+"""Settings of CodeCarbon that name something, or say how an output works that is switched off; and
+a token that is asked for no intensity where one is given."""
+
+
+def test_every_setting_of_codecarbon_that_scales_a_figure_is_given() -> None:
+    """A version of CodeCarbon with another setting fails here, until it is said what it does."""
+    from codecarbon import EmissionsTracker, OfflineEmissionsTracker
+
+    settings = {
+        name
+        for tracker in (EmissionsTracker, OfflineEmissionsTracker)
+        for name in inspect.signature(tracker.__init__).parameters
+    }
+    assert settings - NAMES_AND_PLACES == set(codecarbon_settings(381.0, None))
+
+
+@pytest.mark.parametrize("place", ["environment", "home", "here"])
+def test_codecarbons_own_configuration_changes_no_figure(
+    place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ambient = {
+        "pue": "3", "wue": "2", "force_ram_power": "70", "force_cpu_power": "900",
+        "gpu_ids": "7", "force_carbon_intensity_g_co2e_kwh": "5000", "tracking_mode": "process",
+        "region": "quebec", "country_iso_code": "CAN", "force_mode_cpu_load": "true",
+    }  # fmt: skip
+    lines = ["[codecarbon]", *(f"{name}={value}" for name, value in ambient.items())]
+    (tmp_path / ".codecarbon.config").write_text("\n".join(lines))
+    if place == "environment":
+        for name, value in ambient.items():
+            monkeypatch.setenv(f"CODECARBON_{name.upper()}", value)
+    elif place == "home":
+        monkeypatch.setenv("HOME", str(tmp_path))
+    else:
+        monkeypatch.chdir(tmp_path)
+    meter = CodeCarbonMeter("DEU", processor_watts=20.0, memory_watts=10.0)
+    meter.start()
+    begin = time.perf_counter()
+    time.sleep(1.0)
+    seconds = time.perf_counter() - begin
+    energy = meter.stop()
+    assert energy.ram_joules / seconds == pytest.approx(10.0, rel=0.1)
+    assert energy.cpu_joules / seconds <= 21
+    parts = energy.cpu_joules + energy.gpu_joules + energy.ram_joules
+    assert energy.joules == pytest.approx(parts)
+    intensity = energy.grams_co2e / energy.joules * 3.6e6
+    assert intensity == pytest.approx(country("DEU").grams_co2e_per_kwh)
+
+
 class Broken:
     """A tracker that fails where it is told to."""
 
     def __init__(self, where: str) -> None:
         self.where = where
+
+    def get_detected_hardware(self) -> dict[str, object]:
+        return {}
 
     def start_task(self, name: str) -> None:
         if self.where == "start":

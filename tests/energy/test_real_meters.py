@@ -18,12 +18,10 @@ def hardware_not_remembered():
     """CodeCarbon keeps what it found for the whole process."""
     from codecarbon.core import hardware_cache
 
-    kept = dict(hardware_cache._plans)
-    hardware_cache._plans.clear()
+    hardware_cache.clear_cache()
     _meter.cache_clear()
     yield
-    hardware_cache._plans.clear()
-    hardware_cache._plans.update(kept)
+    hardware_cache.clear_cache()
     _meter.cache_clear()
 
 
