@@ -154,11 +154,12 @@ def test_the_dashboards_worker_knows_the_new_model_and_rule(followed: Path, prog
     assert re.search(said, ended.stdout, re.M), ended.stdout + ended.stderr
 
 
-def test_the_example_setting_takes_two_files() -> None:
+def test_the_example_setting_takes_three_files() -> None:
     text = EXTENDING.read_text("utf-8").split("## A setting of a run")[1]
     assert [found["path"] for found in _BLOCK.finditer(text) if found["path"]] == [
         "ecv_core/records/spec.py",
         "ecv_core/fold/computing.py",
+        "ecv_core/library/settings.py",
     ]
 
 
@@ -178,6 +179,7 @@ from ecv_core.fold import computing
 from ecv_core.analysis.comparison import differences
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
+from ecv_core.figures.report.describe import score_sentence
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SCORES, RunSpec
 from ecv_core.store.document import command_for
@@ -189,6 +191,16 @@ HALF = make_spec(dataset="synthetic", algorithm="popular", k=5, training_share=0
 def test_it_is_checked():
     with pytest.raises(InputError, match="the training share must be from 0.01 to 1, but is 2.0"):
         make_spec(dataset="synthetic", algorithm="popular", training_share=2)
+
+
+@pytest.mark.parametrize("other", [{"algorithm": "bias"}, {"algorithm": "mine", "tracked": True}])
+def test_a_run_to_which_it_means_nothing_is_refused_it(other):
+    with pytest.raises(InputError, match="training_share"):
+        make_spec(dataset="synthetic", training_share=0.5, **other)
+
+
+def test_a_report_names_it():
+    assert "training share 0.5" in score_sentence([HALF])
 
 
 def test_the_command_of_a_run_repeats_it():
@@ -238,7 +250,7 @@ def test_a_link_that_asks_for_nonsense_is_told_so(app):
         "utf-8",
     )
     done = perform("python -m pytest tests/pages/test_added.py -q", followed, programs)
-    assert "6 passed" in done.stdout, (done.stdout + done.stderr)[-6000:]
+    assert "9 passed" in done.stdout, (done.stdout + done.stderr)[-6000:]
 
 
 def test_the_example_model_sums_conditional_probabilities() -> None:

@@ -45,7 +45,7 @@ def test_ratings_are_scored_by_rmse_on_random_tenths_unless_asked_otherwise():
             {"rule": "precision", "tolerance": 0.01, "adjust_by": ("popular",)},
             "'popular' ranks items and bias predicts ratings, so it tells nothing of it",
         ),
-        ({"negatives": 50}, "negatives are for ranked items, but bias predicts ratings"),
+        ({"negatives": 50}, "'negatives' is for ranked items, but bias"),
         (
             {"algorithm": "ease", "metric": "rmse"},
             "RMSE is of predicted ratings, but",

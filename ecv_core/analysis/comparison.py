@@ -48,10 +48,8 @@ def _measured(spec: RunSpec) -> dict[str, object]:
     values: dict[str, object] = {"dataset": spec.dataset, "metric": spec.metric_name}
     held_out = spec.part(Role.FOLDS, Role.MEASURE).items()
     values |= {name: value for name, value in held_out if name not in _APART}
-    if spec.negatives is None:
-        values["negative_sampling"] = None
-        if spec.folds_sha256 is not None:
-            values["seed"] = None  # it draws neither folds nor negatives
+    if spec.negatives is None and spec.folds_sha256 is not None:
+        values["seed"] = None  # it draws neither folds nor negatives
     return values
 
 

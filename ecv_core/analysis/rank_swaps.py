@@ -95,8 +95,7 @@ def _check_alike(runs: Sequence[RunRecord]) -> None:
 
 def _protocol(spec: RunSpec) -> tuple[object, ...]:
     """How the held-out part is measured, whichever of the metrics is looked at."""
-    apart = {"metric"} if spec.negatives else {"metric", "negative_sampling"}
-    return tuple(value for name, value in spec.part(Role.MEASURE).items() if name not in apart)
+    return tuple(value for name, value in spec.part(Role.MEASURE).items() if name != "metric")
 
 
 def _largest(by_split: Mapping[str, set[str]]) -> tuple[list[str], set[str]]:

@@ -24,8 +24,8 @@ def add_tracked(parser: argparse.ArgumentParser, *, of_param: str) -> None:
     add_split_options(parser)
     parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=of_param)
-    own = (*OF_SPLITS, "negatives", "negative_sampling")
-    add_settings(parser, [name for name in SETTINGS if name not in own])
+    shared = [name for name, setting in SETTINGS.items() if setting.tracked]
+    add_settings(parser, [name for name in shared if name not in OF_SPLITS])
     parser.add_argument(
         "--new", action="store_true", help="a new run, even where the same one was cut off"
     )

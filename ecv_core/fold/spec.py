@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, models, splits, stopping
-from ecv_core.dataset import ready
+from ecv_core.dataset import DatasetEntry, ready
 from ecv_core.energy import meter
+from ecv_core.evaluation import Metric
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
+from ecv_core.stopping import Rule
 
 
 def make_spec(
@@ -42,111 +45,174 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    settings = _by_ids(settings)
-    short = stopping.said_by_name()
-    asked = _asked({name: value for name, value in settings.items() if name not in short})
-    said = None if asked["metric"] is None else evaluation.told(asked["metric"], own_metric)
-    if asked["tracked"]:
-        task = Task.TOP_N if said is None else said.task
-        model: Algorithm = models.tracked(algorithm, task, models.ALGORITHMS)
-    else:
-        model = models.algorithm(algorithm)
+    asked, params_by_name = _checked(_with_ids(settings))
+    metric = _asked_metric(asked["metric"], own_metric)
+    model = _model(algorithm, metric, tracked=asked["tracked"])
     task = model.task
     entry.check_serves(task, model.id)
-    resolved = model.resolve(params or {})
-    for name, usual in (("metric", task.usual_metric), ("split", task.usual_split)):
-        asked[name] = usual if asked[name] is None else asked[name]
-    metric = said or evaluation.metric(asked["metric"])
-    n, negatives, split = (asked[key] for key in ("n", "negatives", "split"))
-    _check_task(model, metric, negatives)
-    if task.ranks and (not metric.is_own or not (asked["tracked"] or own_metric)):
-        evaluation.check_metric(metric.id, sampled=negatives is not None, log_odds=model.log_odds)
-    resolved_split: Params = ()
-    imported = asked["folds_sha256"] is not None
-    k = usual_k(split, imported=imported) if asked["k"] is None else asked["k"]
-    if imported:
-        if split_params or split not in (task.usual_split, splits.IMPORTED):
-            raise FoldsError(
-                "folds from a file are a split already, without parameters; leave --split out"
-            )
-        split = splits.IMPORTED
-        if k < 1:
-            raise FoldsError(f"k must be at least 1, but is {k}")
-    else:
-        known = splits.strategy(split)
-        splits.check_serves(known, task)
-        resolved_split = known.resolve(split_params or {})
-        known.check_k(k)
-    rows = entry.rows(task)
-    if rows is not None and k > rows:
-        raise FoldsError(f"k must be at most the {rows:,} {task.rows} of {dataset}, but is {k}")
-    rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
-    _check_rule(rule, split, k)
-    only = asked["only_folds"]
-    if wrong := [fold for fold in only if not 0 <= fold < k]:
-        raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
-    if len(set(only)) != len(only):
-        raise FoldsError(f"each fold can be run once, but --only-folds has {list(only)}")
-    items = _items(entry) if task.ranks else None
-    if items is not None and n > items:
-        raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
-    if negatives is None and asked["negative_sampling"] != _ASKED["negative_sampling"].default:
-        raise InputError("without negatives all items are ranked and none is drawn; give a number")
-    if negatives is not None:
-        _check_negatives(negatives, n, dataset, items, tracked=asked["tracked"])
-    if stopping.rule(rule).needs_user_scores and not metric.per_user:
-        raise InputError(
-            f"the rule '{rule}' compares every user's score, but {metric.title} has one value per "
-            "fold and none per user; choose another rule, or a metric such as ndcg"
-        )
-    cutoffs = {one for one in (1, 5, 10, 20) if task.ranks and (not items or one <= items)}
-    asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
-    by_name = {name: value for name, value in settings.items() if name in short}
-    if asked["min_folds"] is None:
-        asked["min_folds"] = usual_min_folds(rule, k)
-    if asked["data_sha256"] is None:
-        asked["data_sha256"] = datasets.own_sha256(entry)
+    if metric is None:
+        metric = evaluation.metric(task.usual_metric)
+    _check_settings(asked, model)
+    code_is_elsewhere = metric.is_own and (asked["tracked"] or bool(own_metric))
+    _check_metric(metric, model, asked["negatives"], code_is_elsewhere=code_is_elsewhere)
+    deal = _deal(asked, split_params or {}, entry, task)
+    rule = stopping.rule(asked["rule"] or usual_rule(deal.split, deal.k))
+    _check_rule(rule, deal, metric)
+    _check_only_folds(asked["only_folds"], deal.k)
+    items = None
+    if task.ranks:
+        items = _items(entry)
+        _check_lists(entry, items, n=asked["n"], negatives=asked["negatives"])
     if asked["share_machine"] and asked["wait_for_quiet"]:
         raise InputError(
             "a machine that is shared is not waited for; leave out share_machine "
             "(--share-machine) or wait_for_quiet (--wait-for-quiet)"
         )
-    asked["country"] = meter.country(asked["country"]).code
+    decided = {
+        "metric": metric.id,
+        "split": deal.split,
+        "k": deal.k,
+        "rule": rule.id,
+        "min_folds": asked["min_folds"],
+        "cutoffs": _cutoffs(asked["n"], items, task),
+        "data_sha256": asked["data_sha256"] or datasets.own_sha256(entry),
+        "country": meter.country(asked["country"]).code,
+    }
+    if decided["min_folds"] is None:
+        decided["min_folds"] = _usual_min_folds(rule, deal.k)
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,
-        params=resolved,
-        split_params=resolved_split,
-        rule_params=stopping.rule(rule).resolve(_rule_params(rule, rule_params or {}, by_name)),
+        params=model.resolve(params or {}),
+        split_params=deal.params,
+        rule_params=rule.resolve(_rule_params(rule, rule_params or {}, params_by_name)),
         own_metric=metric.about,
-        **asked,
+        **(asked | decided),
     )
-    _check_cheap_models(spec)
+    _check_cheap_models(spec, model)
     stopping.rule_for(spec)  # refuses a rule or a setting of it that cannot work
     return spec
 
 
-def _by_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A metric that names its list length, 'ndcg@10', as metric and n; what is one's own by its id.
+# What is asked for, each setting by itself.
 
-    Raises: InputError.
+
+_APART = {"dataset", "algorithm", "params", "split_params", "rule_params", "own_metric", "cutoffs"}
+_ASKED = {name: setting for name, setting in SETTINGS.items() if name not in _APART}
+"""What `make_spec` takes as `settings`."""
+
+
+def _with_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric and a split of one's own registered and by their ids; 'ndcg@10' as metric and n.
+
+    Raises: InputError for what is none, and for two list lengths.
     """
-    settings = dict(settings)
+    by_id = dict(settings)
     for name, register in (
         ("metric", evaluation.register_metric),
         ("split", splits.register_split),
     ):
-        if not isinstance(given := settings.get(name), str | NoneType):
-            settings[name] = register(given).id
-    if "@" not in str(settings.get("metric")):
-        return settings
-    metric, n = evaluation.id_and_length(settings["metric"])
-    if settings.get("n") not in (None, n):
-        raise InputError(f"the metric {metric}@{n} and n = {settings['n']} differ; leave n out")
-    return settings | {"metric": metric, "n": n}
+        value = by_id.get(name)
+        if not isinstance(value, str | NoneType):
+            by_id[name] = register(value).id
+    metric = by_id.get("metric")
+    if metric is None or "@" not in metric:
+        return by_id
+    metric_id, n = evaluation.id_and_length(metric)
+    if by_id.get("n") not in (None, n):
+        raise InputError(f"the metric {metric} and n = {by_id['n']} differ; leave n out")
+    return by_id | {"metric": metric_id, "n": n}
 
 
-def _items(entry: datasets.DatasetEntry) -> int | None:
+def _checked(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a run, checked one by one, and the parameters of rules among what is given.
+
+    Returns: every setting by name, None where its default depends on others; and the parameters of
+        rules that are said by their name alone.
+    Raises: UnknownName; InputError for a value that no run can have.
+    """
+    of_rules = stopping.said_by_name()
+    params_by_name = {}
+    for name, value in settings.items():
+        if name in of_rules:
+            params_by_name[name] = value
+        elif name not in _ASKED:
+            raise UnknownName("setting of a run", name, [*_ASKED, *of_rules])
+    asked = {}
+    for name, setting in _ASKED.items():
+        value = settings.get(name)
+        if name not in settings and not setting.unless_asked:
+            value = setting.default
+        if value is not None or not setting.unless_asked:
+            value = setting.typed(value)
+            if not setting.of_rule:  # the others are checked with the rule
+                setting.check(value)
+        asked[name] = value
+    return asked, params_by_name
+
+
+def _check_settings(asked: Mapping[str, Any], model: Algorithm) -> None:
+    """Refuse settings that mean nothing to such a run. Raises: InputError."""
+    for name, setting in _ASKED.items():
+        if asked[name] == setting.default:
+            continue
+        setting.check_serves(model.task, model.id, tracked=asked["tracked"])
+        if setting.beside and asked[setting.beside] is None:
+            raise InputError(
+                f"the setting '{name}' means nothing without '{setting.beside}'; give both, or "
+                "leave it out"
+            )
+
+
+# What is fitted, and how it is scored.
+
+
+def _asked_metric(metric_id: str | None, own_metric: Params) -> Metric | None:
+    """The metric that is asked for; None where it is the task's usual one."""
+    if metric_id is None:
+        return None
+    return evaluation.told(metric_id, own_metric)
+
+
+def _model(name: str, metric: Metric | None, *, tracked: bool) -> Algorithm:
+    """The algorithm of this id, or a tracked model of this name: it does what the metric is of."""
+    if not tracked:
+        return models.algorithm(name)
+    task = Task.TOP_N
+    if metric is not None:
+        task = metric.task
+    return models.tracked(name, task, models.ALGORITHMS)
+
+
+def _check_metric(
+    metric: Metric, model: Algorithm, negatives: int | None, *, code_is_elsewhere: bool
+) -> None:
+    """Refuse a metric that a run of this model has no value of.
+
+    Args:
+        negatives: how many are sampled; None for full ranking.
+        code_is_elsewhere: whether the metric is computed by other code than what is here.
+    Raises: InputError.
+    """
+    task = model.task
+    if metric.task is not task:
+        ways = sorted(task.metrics) or [task.usual_metric]
+        raise InputError(
+            f"{metric.title} is of {metric.task.of}, but {model.id} {task.words}; choose "
+            f"{' or '.join(ways)}, or another algorithm, such as {metric.task.usual_algorithm}"
+        )
+    if task.ranks:
+        if not code_is_elsewhere:
+            sampled = negatives is not None
+            evaluation.check_metric(metric.id, sampled=sampled, log_odds=model.log_odds)
+    elif metric.probabilities and not model.log_odds:
+        raise InputError(
+            f"{metric.title} needs probabilities, which {model.id} does not predict; choose "
+            "another metric, or an algorithm that does, such as logistic-regression"
+        )
+
+
+def _items(entry: DatasetEntry) -> int | None:
     """How many items there are to rank: of a file of one's own only reading it tells.
 
     Raises: DatasetError if it cannot be read, or nothing of it survives pruning.
@@ -156,147 +222,19 @@ def _items(entry: datasets.DatasetEntry) -> int | None:
     return entry.items
 
 
-_APART = {"dataset", "algorithm", "params", "split_params", "rule_params", "own_metric", "cutoffs"}
-_ASKED = {name: one for name, one in SETTINGS.items() if name not in _APART}
-"""What `make_spec` takes as `settings`."""
+def _check_lists(entry: DatasetEntry, items: int | None, *, n: int, negatives: int | None) -> None:
+    """Refuse lists and samples of more items than there are.
 
-
-def usual_k(split: str, *, imported: bool = False) -> int:
-    """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
-    default: int = SETTINGS["k"].default
-    known = None if imported else splits.SPLITS.get(split)
-    return known.default_k if known else default
-
-
-def usual_rule(split: str, k: int) -> str:
-    """The rule where nobody asks for one: e-fold, and never where there is nothing to stop early.
-
-    That is where there is a single score, and where folds come in an order.
+    Args:
+        items: that there are to rank; None where nobody knows yet.
+        n: length of the lists.
+        negatives: drawn beside each held-out item; None for full ranking.
+    Raises: InputError.
     """
-    early = k > 1 and splits.exchangeable(split)
-    return str(SETTINGS["rule"].default) if early else stopping.NEVER_STOPS
-
-
-def usual_min_folds(rule: str, k: int) -> int:
-    """The minimum number of folds where nobody asks for one: the rule's, as far as k allows."""
-    return min(stopping.rule(rule).default_folds, k)
-
-
-def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every setting with the value that is asked for, checked, or with its default."""
-    asked = {}
-    for name in given:
-        if name not in _ASKED:
-            raise UnknownName("setting of a run", name, [*_ASKED, *stopping.said_by_name()])
-    for name, one in _ASKED.items():
-        value = given.get(name, None if one.unless_asked else one.default)
-        if value is not None or not one.unless_asked:
-            value = one.typed(value)
-            if not one.of_rule:  # the others are checked with the rule
-                one.check(value)
-        asked[name] = value
-    return asked
-
-
-def _check_task(model: Algorithm, metric: evaluation.Metric, negatives: int | None) -> None:
-    """Refuse to have a model rank that does something else. Raises: InputError."""
-    task = model.task
-    if task.ranks:
+    if items is not None and n > items:
+        raise InputError(f"n must be at most the {items:,} items of {entry.id}, but is {n}")
+    if negatives is None:
         return
-    if metric.task is not task:
-        raise InputError(
-            f"{metric.title} is of {metric.task.of}, but {model.id} {task.words}; choose "
-            f"{' or '.join(sorted(task.metrics))}, or another algorithm, such as "
-            f"{metric.task.usual_algorithm}"
-        )
-    if metric.probabilities and not model.log_odds:
-        raise InputError(
-            f"{metric.title} needs probabilities, which {model.id} does not predict; choose "
-            "another metric, or an algorithm that does, such as logistic-regression"
-        )
-    if negatives is not None:
-        raise InputError(
-            f"negatives are for ranked items, but {model.id} {task.words}; leave their number out"
-        )
-
-
-def _check_rule(rule: str, split: str, k: int) -> None:
-    """Refuse a rule that would stop where folds are one, or come in an order. Raises: InputError.
-
-    With folds in an order a fixed number is refused as well: the mean of the first e of them says
-    nothing of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
-    """
-    if k > 1 and stopping.rule(rule).id != stopping.NEVER_STOPS:
-        splits.check_exchangeable(
-            split,
-            f"the rule '{rule}' must not stop there: use the rule '{stopping.NEVER_STOPS}', with "
-            "which all of them, or their trend, are the result, or a split by chance",
-        )
-    if k == 1 and stopping.rule(rule).looks:
-        raise InputError(
-            f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
-            f"rule '{rule}' could stop early; use the rule '{stopping.NEVER_STOPS}', or a split "
-            "with several folds"
-        )
-
-
-def _rule_params(rule: str, given: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked of a rule's parameters, whichever way it is said.
-
-    The axis of another rule is passed over: who compares rules may give all of them at once.
-    Raises: InputError for any other parameter of another rule, and for one that is said twice.
-    """
-    own = {one.name for one in stopping.rule(rule).parameters}
-    found = dict(given)
-    for name, value in said.items():
-        if value is None or (isinstance(value, Sized) and not len(value)):
-            continue
-        takers = stopping.takers(name)
-        if name not in own and all(stopping.axis_of(one).name == name for one in takers):
-            continue
-        if name not in own:
-            text = value if isinstance(value, str | float | int) else ", ".join(value)
-            raise InputError(
-                f"{name} ({text}) belongs to the rule {' or '.join(takers)}, but "
-                f"the rule is {rule}; leave it out, or choose that rule"
-            )
-        if name in found:
-            raise InputError(f"{name} is said twice: by itself and in rule_params; leave one out")
-        found[name] = value
-    return found
-
-
-def _check_cheap_models(spec: RunSpec) -> None:
-    """Refuse cheap models that cannot correct this run's mean. Raises: InputError, UnknownName."""
-    cheap = stopping.cheap_models(spec)
-    if cheap and len(spec.only_folds) == 1:
-        raise FoldsError(
-            "adjust_by tells how easy a fold is beside others, but only one fold is asked for; "
-            "leave adjust_by out, or ask for more folds"
-        )
-    for name in cheap:
-        known, mine = models.algorithm(name), models.of(spec).task
-        if name == spec.algorithm and known.resolve({}) == spec.params:
-            raise InputError(
-                f"'{name}' cannot be adjusted by itself: it would have run all folds; leave it out"
-            )
-        if mine is not known.task:
-            raise InputError(
-                f"'{name}' {known.task.words} and {spec.algorithm} {mine.words}, so it tells "
-                "nothing of it; adjust by one that does the same"
-            )
-        if cheap.count(name) > 1:
-            raise InputError(f"adjust_by names '{name}' twice; leave one out")
-
-
-def _check_negatives(
-    negatives: int, n: int, dataset: str, items: int | None, *, tracked: bool
-) -> None:
-    if tracked:
-        raise InputError(
-            "negatives are drawn where e-fold ranks the items, but the folds of a tracked model "
-            "are ranked by your own code; leave their number out"
-        )
     if negatives < n:
         raise InputError(
             f"with {negatives} negatives and a list of {n} every held-out item is a hit; "
@@ -304,6 +242,198 @@ def _check_negatives(
         )
     if items is not None and negatives >= items:
         raise InputError(
-            f"{dataset} has {items:,} items, so {negatives:,} negatives cannot be drawn besides "
+            f"{entry.id} has {items:,} items, so {negatives:,} negatives cannot be drawn besides "
             "what a user has; ask for fewer, or leave the number out for full ranking"
         )
+
+
+def _cutoffs(n: int, items: int | None, task: Task) -> tuple[int, ...]:
+    """The list lengths at which metrics are computed: the usual ones that can be, and n."""
+    lengths = {n}
+    if task.ranks:
+        lengths.update(length for length in (1, 5, 10, 20) if not items or length <= items)
+    return tuple(sorted(lengths))
+
+
+# How the data is dealt into folds.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Deal:
+    """A way to deal the data into folds, checked."""
+
+    split: str
+    """Its id, `splits.IMPORTED` for folds from a file."""
+    params: Params
+    k: int
+
+
+def _deal(
+    asked: Mapping[str, Any],
+    split_params: Mapping[str, ParamValue],
+    entry: DatasetEntry,
+    task: Task,
+) -> _Deal:
+    """The split that is asked for, or the task's usual one.
+
+    Raises: UnknownName; InputError, FoldsError for one that does not serve, or too many folds.
+    """
+    split = asked["split"] or task.usual_split
+    imported = asked["folds_sha256"] is not None
+    k = asked["k"]
+    if k is None:
+        k = usual_k(split, imported=imported)
+    if imported:
+        if split_params or split not in (task.usual_split, splits.IMPORTED):
+            raise FoldsError(
+                "folds from a file are a split already, without parameters; leave --split out"
+            )
+        if k < 1:
+            raise FoldsError(f"k must be at least 1, but is {k}")
+        deal = _Deal(split=splits.IMPORTED, params=(), k=k)
+    else:
+        strategy = splits.strategy(split)
+        splits.check_serves(strategy, task)
+        deal = _Deal(split=split, params=strategy.resolve(split_params), k=k)
+        strategy.check_k(k)
+    rows = entry.rows(task)
+    if rows is not None and k > rows:
+        raise FoldsError(f"k must be at most the {rows:,} {task.rows} of {entry.id}, but is {k}")
+    return deal
+
+
+def usual_k(split: str, *, imported: bool = False) -> int:
+    """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
+    strategy = splits.SPLITS.get(split)
+    if imported or strategy is None:
+        return int(SETTINGS["k"].default)
+    return strategy.default_k
+
+
+def _check_only_folds(folds: Sequence[int], k: int) -> None:
+    """Refuse folds that are not there, or twice. Raises: FoldsError."""
+    for fold in folds:
+        if not 0 <= fold < k:
+            raise FoldsError(f"there is no fold {fold}; with k = {k} they are 0 to {k - 1}")
+    if len(set(folds)) != len(folds):
+        raise FoldsError(f"each fold can be run once, but --only-folds has {list(folds)}")
+
+
+# When it stops.
+
+
+def usual_rule(split: str, k: int) -> str:
+    """The rule where nobody asks for one: e-fold, and never where there is nothing to stop early.
+
+    That is where there is a single score, and where folds come in an order.
+    """
+    if k > 1 and splits.exchangeable(split):
+        return str(SETTINGS["rule"].default)
+    return stopping.NEVER_STOPS
+
+
+def usual_min_folds(rule: str, k: int) -> int:
+    """The minimum number of folds where nobody asks for one: the rule's, as far as k allows."""
+    return _usual_min_folds(stopping.rule(rule), k)
+
+
+def _usual_min_folds(rule: Rule, k: int) -> int:
+    return min(rule.default_folds, k)
+
+
+def _check_rule(rule: Rule, deal: _Deal, metric: Metric) -> None:
+    """Refuse a rule that cannot decide with these folds or this metric.
+
+    With folds in an order a fixed number is refused as well: the mean of the first e of them says
+    nothing of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
+    Raises: InputError.
+    """
+    if deal.k > 1 and rule.id != stopping.NEVER_STOPS:
+        splits.check_exchangeable(
+            deal.split,
+            f"the rule '{rule.id}' must not stop there: use the rule '{stopping.NEVER_STOPS}', "
+            "with which all of them, or their trend, are the result, or a split by chance",
+        )
+    if deal.k == 1 and rule.looks:
+        raise InputError(
+            f"the split '{deal.split}' with k = 1 gives a single score, so there is nothing that "
+            f"the rule '{rule.id}' could stop early; use the rule '{stopping.NEVER_STOPS}', or a "
+            "split with several folds"
+        )
+    if rule.needs_user_scores and not metric.per_user:
+        raise InputError(
+            f"the rule '{rule.id}' compares every user's score, but {metric.title} has one value "
+            "per fold and none per user; choose another rule, or a metric such as ndcg"
+        )
+
+
+def _rule_params(
+    rule: Rule, rule_params: Mapping[str, Any], params_by_name: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is asked of a rule's parameters, whichever way it is said.
+
+    The axis of another rule is passed over: who compares rules may give all of them at once.
+
+    Args:
+        rule: of the run.
+        rule_params: its parameters.
+        params_by_name: parameters of any rule that have an option of their own.
+    Raises: InputError for any other parameter of another rule, and for one that is said twice.
+    """
+    own_names = {parameter.name for parameter in rule.parameters}
+    params = dict(rule_params)
+    for name, value in params_by_name.items():
+        if _is_left_out(value):
+            continue
+        if name not in own_names:
+            _check_is_axis(name, value, rule)
+        elif name in params:
+            raise InputError(f"{name} is said twice: by itself and in rule_params; leave one out")
+        else:
+            params[name] = value
+    return params
+
+
+def _is_left_out(value: object) -> bool:
+    """Whether a parameter is not asked for: None, or an empty text or list."""
+    return value is None or (isinstance(value, Sized) and len(value) == 0)
+
+
+def _check_is_axis(name: str, value: Any, rule: Rule) -> None:  # noqa: ANN401
+    """Refuse a parameter of other rules that is not what they are compared on.
+
+    Raises: InputError.
+    """
+    takers = stopping.takers(name)
+    if all(stopping.axis_of(taker).name == name for taker in takers):
+        return
+    text = value
+    if not isinstance(value, str | float | int):
+        text = ", ".join(value)
+    raise InputError(
+        f"{name} ({text}) belongs to the rule {' or '.join(takers)}, but the rule is {rule.id}; "
+        "leave it out, or choose that rule"
+    )
+
+
+def _check_cheap_models(spec: RunSpec, model: Algorithm) -> None:
+    """Refuse cheap models that cannot correct this run's mean. Raises: InputError, UnknownName."""
+    names = stopping.cheap_models(spec)
+    if names and len(spec.only_folds) == 1:
+        raise FoldsError(
+            "adjust_by tells how easy a fold is beside others, but only one fold is asked for; "
+            "leave adjust_by out, or ask for more folds"
+        )
+    for name in names:
+        cheap = models.algorithm(name)
+        if cheap.id == spec.algorithm and cheap.resolve({}) == spec.params:
+            raise InputError(
+                f"'{name}' cannot be adjusted by itself: it would have run all folds; leave it out"
+            )
+        if cheap.task is not model.task:
+            raise InputError(
+                f"'{name}' {cheap.task.words} and {spec.algorithm} {model.task.words}, so it tells "
+                "nothing of it; adjust by one that does the same"
+            )
+        if names.count(name) > 1:
+            raise InputError(f"adjust_by names '{name}' twice; leave one out")

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from ecv_core.records import codec
-from ecv_core.records.errors import UnknownName
+from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter, Params, converted
 from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
@@ -60,6 +60,12 @@ class Setting(Parameter):
     """In words, a default that depends on other settings; `make_spec` then takes None for it."""
     of_rule: bool = False
     """Whether it means something only to the rules that name it in `Rule.told`."""
+    tasks: tuple[Task, ...] = tuple(Task)
+    """For whose runs it means something."""
+    tracked: bool = True
+    """Whether it means something where other code computes the folds."""
+    beside: str = ""
+    """The setting without which it means nothing."""
 
     @property
     def option(self) -> str | None:
@@ -93,6 +99,27 @@ class Setting(Parameter):
             raise UnknownName(self._said, value, self.choices)
         if isinstance(value, int | float):
             self.check_range(value, self.low, self.high, self._said, value)
+
+    def check_serves(self, task: Task, model: str, *, tracked: bool) -> None:
+        """Refuse it for a run to which it means nothing.
+
+        Args:
+            task: of the run.
+            model: what the run's model is called.
+            tracked: whether other code computes the folds.
+        Raises: InputError.
+        """
+        if task not in self.tasks:
+            for_what = " or ".join(each.of for each in self.tasks)
+            raise InputError(
+                f"the setting '{self.name}' is for {for_what}, but {model} {task.words}; leave it "
+                f"out ({self.option})"
+            )
+        if tracked and not self.tracked:
+            raise InputError(
+                f"the setting '{self.name}' is for folds that e-fold computes, but those of the "
+                f"tracked model {model} are computed by your own code; leave it out"
+            )
 
     def text(self, value: object) -> str:
         """The value as the command line takes it."""
@@ -214,6 +241,7 @@ class RunSpec:
         "all",
         Role.MEASURE,
         help="Which items may be recommended.",
+        tasks=(Task.TOP_N,),
         said="candidate set",
         choices={
             "all": "All items of the prepared dataset, also those that no user has in training.",
@@ -228,6 +256,8 @@ class RunSpec:
         label="Negatives (N)",
         help="Rank each held-out item against so many items drawn for each user, none of which "
         "the user has in training or held out, and not against all.",
+        tasks=(Task.TOP_N,),
+        tracked=False,
         metavar="N",
         row="sampled negatives",
         said="the number of negatives",
@@ -241,6 +271,9 @@ class RunSpec:
         Role.MEASURE,
         label="Drawn",
         help="How the negatives are drawn.",
+        tasks=(Task.TOP_N,),
+        tracked=False,
+        beside="negatives",
         row="-",
         said="way to sample negatives",
         differ="ways to sample negatives",

@@ -137,7 +137,6 @@ def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason
     [
         {"algorithm": "popular", "params": ()},
         {"rule_params": (("alpha", 1e-3),)},
-        {"negative_sampling": "popularity"},  # draws nothing in a full ranking
         {"rule": "never", "full": True, "country": "FRA", "only_folds": (0, 1)},
     ],
 )

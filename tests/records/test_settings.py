@@ -146,7 +146,7 @@ def test_a_declaration_with_an_unknown_word_is_refused() -> None:
     [
         ({"folds_sha256": "0" * 64, "split": "temporal-global"}, "leave --split out"),
         ({"folds_sha256": "0" * 64, "split_params": {"a": 1}}, "leave --split out"),
-        ({"negative_sampling": "pooled"}, "without negatives all items are ranked"),
+        ({"negative_sampling": "pooled"}, "'negative_sampling' means nothing without"),
     ],
 )
 def test_settings_that_would_have_no_effect_are_refused(asked, said):

@@ -52,7 +52,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import Moment, RunRecord, Scores
-from ecv_core.records.spec import RunSpec
+from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import methods_sentence, winner_mean
 from ecv_core.selection.replay import Played
@@ -180,8 +180,27 @@ def split_sentence(specs: Sequence[RunSpec]) -> str:
     return f"{sentences} All algorithms were evaluated on the same folds." if several else sentences
 
 
+_IN_SENTENCES = {
+    *("dataset", "data_sha256", "algorithm", "params", "tracked", "split", "split_params"),
+    *("folds_sha256", "k", "only_folds", "seed", "metric", "own_metric", "n", "candidates"),
+    *("negatives", "negative_sampling"),
+}
+"""Settings that decide scores and that sentences here tell, or that are told by the data."""
+
+
+def _other_settings(spec: RunSpec) -> str:
+    """Every other setting that decides scores and is not at its default, in a sentence; or ''."""
+    values = []
+    for name, value in spec.told(*SCORES).items():
+        if name not in _IN_SENTENCES:
+            values.append(f"{SETTINGS[name].words} {value}")
+    if not values:
+        return ""
+    return f" Other settings were {listed(values)}."
+
+
 def score_sentence(specs: Sequence[RunSpec]) -> str:
-    """The metric, and what is ranked against what."""
+    """The metric, what is ranked against what, and settings that no other sentence tells."""
 
     def words(spec: RunSpec) -> str:
         text = f"The score was {metric_label(spec)}"
@@ -205,7 +224,7 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
         what = "all items" if spec.candidates == "all" else "all items with a training interaction"
         return f"{text}; {what} but those in the user's training data were ranked."
 
-    return " ".join(distinct(specs, words))
+    return " ".join(distinct(specs, lambda spec: words(spec) + _other_settings(spec)))
 
 
 _BY_SCIKIT_LEARN = ", as scikit-learn computes it"

@@ -146,7 +146,7 @@ def test_who_has_no_list_counts_with_no_hit_and_it_is_said(caplog):
         (" x", {}, "cannot be the name of a tracked model"),
         ("a:b", {}, "no ':'"),
         ("x" * 61, {}, "at most 60 characters"),
-        ("x", {"negatives": 100}, "leave their number out"),
+        ("x", {"negatives": 100}, "'negatives' is for folds that e-fold computes"),
         ("x", {"metric": "ndgc"}, "no metric is called 'ndgc'; did you mean 'ndcg'"),
         ("x", {"metric": "rmse@10"}, "'rmse@10' is no metric with its list length"),
         ("x", {"n": 3}, "the metric ndcg@2 and n = 3 differ"),
