@@ -47,7 +47,9 @@ format: $(VENV)/.dev-ready
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-docs: .venv-docs/.ready
+docs: .venv-docs/.ready $(VENV)/.run-ready
+	@mkdir -p build
+	@$(BIN)/python -m ecv_core reproduce > build/papers.md
 	NO_MKDOCS_2_WARNING=true .venv-docs/bin/mkdocs build --quiet --strict
 	@echo "the site is in build/docs/*/index.html"
 

@@ -25,6 +25,8 @@ OUTSIDE = {
     "benchmarks/README.md": "benchmarks.md",
 }
 """Documents of the project that are pages of the site."""
+PAPERS = ROOT / "build/papers.md"
+"""What `ecv reproduce` prints; `make docs` has it made."""
 _FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 _LINK = re.compile(
     r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)"
@@ -72,8 +74,25 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
     return "\n\n".join(parts) + "\n", pictures
 
 
+def public_names() -> str:
+    """The public library for mkdocstrings, under the headings of its stub file."""
+    parts = []
+    for line in (ROOT / "ecv_core/__init__.pyi").read_text("utf-8").splitlines():
+        heading = re.match(r"# (?!ruff)(.+)", line)
+        name = re.match(r"from \.([\w.]+) import (\w+)", line)
+        if heading:
+            parts.append(f"\n## {heading[1]}\n")
+        if name:
+            parts.append(f"::: ecv_core.{name[1]}.{name[2]}")
+    return "\n".join(parts)
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Formulas as MathML, links as the site has them; blocks of code stay as they are."""
+    if page.file.src_uri == "api.md":
+        markdown += public_names()
+    if page.file.src_uri == "papers.md":
+        markdown += PAPERS.read_text("utf-8")
     source = next((s for s, p in OUTSIDE.items() if p == page.file.src_uri), None)
     folder = PurePosixPath(source or f"docs/{page.file.src_uri}").parent
 
