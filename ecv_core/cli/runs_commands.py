@@ -12,7 +12,7 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.cli import answer, check_target, program, write_json
 from ecv_core.cli.options import add_place, add_rule_param
 from ecv_core.cli.run_command import check_data, go_on, summary
-from ecv_core.figures.words import FigureKind, counted, interval_said, run_name
+from ecv_core.figures.words import FigureKind, counted, run_name, shown_interval
 from ecv_core.jobs.owner import recover
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError, RunError
@@ -296,7 +296,7 @@ def board_command(options: argparse.Namespace) -> None:
         print(path)
         return
     run = (checked := check_result(options.file)).run
-    within = f" ({of.low:.4f} to {of.high:.4f})" if (of := interval_said(run)[0]) else ""
+    within = f" ({of.low:.4f} to {of.high:.4f})" if (of := shown_interval(run).interval) else ""
     how = (
         "follow from what its model gave"
         if checked.recomputed

@@ -1,27 +1,21 @@
-"""Several runs: side by side, against their energy, and on the nodes of a cluster."""
+"""Runs -> a frame with their means at the stop and what they cost, and a figure of the means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
+from itertools import cycle
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_of
-from ecv_core.figures.palette import Palette, axis, base_layout, lay_out, note, palette
-from ecv_core.figures.words import (
-    algorithm_title,
-    counted,
-    dataset_title,
-    duration,
-    metric_label,
-    run_title,
-)
+from ecv_core.figures.palette import Palette, base_layout, lay_out, note, palette
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, metric_label
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import FoldResult, IntervalKind, RunRecord
+from ecv_core.records.run import IntervalKind, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
@@ -53,9 +47,8 @@ COLUMNS = {
 }
 """The frame's columns and what they mean."""
 
-_TEXTS = ("name", "interval", "dataset", "algorithm", "metric", "state", "source", "run_id")
+_TEXTS = ("name", "dataset", "algorithm", "metric", "state", "interval", "source", "run_id")
 _COUNTS = ("folds_used", "k", "folds_saved")
-
 
 NamedRun = tuple[str, RunRecord]
 """What a run is called among others on its dataset and metric, and the run."""
@@ -64,25 +57,27 @@ NamedRun = tuple[str, RunRecord]
 @with_columns(COLUMNS)
 def compare_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
     """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet."""
-    frame = pd.DataFrame([_row(name, run) for name, run in runs], columns=list(COLUMNS))
-    reals = [name for name in COLUMNS if name not in (*_TEXTS, *_COUNTS)]
-    return frame.astype(dict.fromkeys(reals, "float64") | dict.fromkeys(_COUNTS, "int64"))
+    rows = [_run_row(name, run) for name, run in runs]
+    types = dict.fromkeys(COLUMNS, "float64")
+    types |= dict.fromkeys(_COUNTS, "int64")
+    types |= dict.fromkeys(_TEXTS, "object")
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(types)
 
 
 def compare_alt_text(frame: pd.DataFrame) -> str:
     """A few sentences with the numbers, for those who do not see the figure."""
-    parts = []
-    for (dataset, metric), rows in frame.groupby(["dataset", "metric"], sort=False):
-        said = [
-            f"{name} {mean:.4f} after {used} fold{'s' * (used > 1)}"
-            if used
-            else f"{name} has no fold yet"
-            for name, mean, used in zip(rows["name"], rows["mean"], rows["folds_used"], strict=True)
-        ]
-        runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
-        on = dataset_title(str(dataset))
-        parts.append(f"{metric} of {runs} on {on}: " + "; ".join(said) + ".")
-    return " ".join(parts)
+    sentences = []
+    for (dataset, metric), runs in frame.groupby(["dataset", "metric"], sort=False):
+        means = []
+        for _, run in runs.iterrows():
+            if run["folds_used"]:
+                folds = counted(run["folds_used"], "fold")
+                means.append(f"{run['name']} {run['mean']:.4f} after {folds}")
+            else:
+                means.append(f"{run['name']} has no fold yet")
+        subject = f"{metric} of {counted(len(runs), 'run')} on {dataset_title(str(dataset))}"
+        sentences.append(f"{subject}: {'; '.join(means)}.")
+    return " ".join(sentences)
 
 
 def interval_words(spec: RunSpec) -> str:
@@ -95,54 +90,70 @@ def interval_words(spec: RunSpec) -> str:
     return f"{level}, t over folds"
 
 
-def _row(name: str, run: RunRecord) -> dict[str, object]:
-    at, whole = run.at_stop, run.k_fold_mean
-    facts = energy_of(run)
-    metered = facts.source != "none"
-    return {
+def _run_row(name: str, run: RunRecord) -> dict[str, object]:
+    """A run's row of the frame; a column that it leaves out is missing."""
+    row: dict[str, object] = {
         "name": name,
         "dataset": run.spec.dataset,
         "algorithm": run.spec.algorithm,
         "metric": metric_label(run.spec),
         "state": run.state.value,
-        "mean": at.mean if at else None,
-        "low": at.interval.low if at and at.interval else None,
-        "high": at.interval.high if at and at.interval else None,
-        "interval": interval_words(run.spec) if at and at.interval else "",
+        "interval": "",
         "folds_used": run.folds_used,
         "k": run.k,
-        "stop": run.stopped_at if run.stopped_early else None,
-        "folds_saved": run.k - run.stopped_at if run.stopped_at else 0,
-        "k_fold_mean": whole,
-        "difference_percent": (
-            difference_percent(at.mean, whole) if at and whole is not None else None
-        ),
-        "saved_joules": facts.saved_joules if metered else None,
-        "saved_percent": facts.saved_percent if metered else None,
-        "source": facts.source,
+        "folds_saved": 0,
         "run_id": run.run_id,
-    } | _spent(run.folds[: run.folds_used], metered)
-
-
-def _spent(folds: Sequence[FoldResult], metered: bool) -> dict[str, object]:
-    return {
-        "joules": sum(fold.energy.joules for fold in folds) if metered else None,
-        "grams_co2e": sum(fold.energy.grams_co2e for fold in folds) if metered else None,
-        "seconds": sum(fold.total_seconds for fold in folds) if folds else None,
     }
+    if run.stopped_at:
+        row["folds_saved"] = run.k - run.stopped_at
+    if run.stopped_early:
+        row["stop"] = run.stopped_at
+    return row | _mean_columns(run) | _cost_columns(run)
 
 
-# Their means, one panel per dataset and metric.
+def _mean_columns(run: RunRecord) -> dict[str, object]:
+    """The mean at the stop, its interval, and how far the mean is from that of all k folds."""
+    at_stop = run.at_stop
+    if at_stop is None:
+        return {}
+    columns: dict[str, object] = {"mean": at_stop.mean, "k_fold_mean": run.k_fold_mean}
+    if at_stop.interval is not None:
+        columns["low"] = at_stop.interval.low
+        columns["high"] = at_stop.interval.high
+        columns["interval"] = interval_words(run.spec)
+    if run.k_fold_mean is not None:
+        columns["difference_percent"] = difference_percent(at_stop.mean, run.k_fold_mean)
+    return columns
 
 
-AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
+def _cost_columns(run: RunRecord) -> dict[str, object]:
+    """What the folds used have cost and what the stop saved, as far as it was measured."""
+    energy = energy_of(run)
+    columns: dict[str, object] = {"source": energy.source}
+    folds = run.folds[: run.folds_used]
+    if folds:
+        columns["seconds"] = sum(fold.total_seconds for fold in folds)
+    if energy.source != "none":
+        columns["joules"] = sum(fold.energy.joules for fold in folds)
+        columns["grams_co2e"] = sum(fold.energy.grams_co2e for fold in folds)
+        columns["saved_joules"] = energy.saved_joules
+        columns["saved_percent"] = energy.saved_percent
+    return columns
 
-_RUN, _TITLE, _AXIS = 46, 34, 40
-"""Pixels of a run in its panel, of the panel's title, and of the axis below it."""
-_TOP, _RIGHT, _BOTTOM = 64, 60, 12
-"""Margins of the whole figure, in pixels."""
-_LOOKS = (("diamond", "mean"), ("square", "width"), ("triangle-up", "ink"))
-"""Of means with intervals made in different ways: mark, and name of the colour."""
+
+# The figure of the means: one panel per dataset and metric.
+
+
+AT_STOP = "mean at the stop"
+WHOLE = "mean of all k folds"
+
+_RUN_HEIGHT = 46
+"""Pixels of a run in its panel."""
+_TITLE_HEIGHT = 34
+"""Pixels of a panel's title."""
+_AXIS_HEIGHT = 40
+"""Pixels of the axis below a panel."""
+_MARGIN = {"l": 12, "r": 60, "t": 64, "b": 12}
 
 
 def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
@@ -150,98 +161,102 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
     Intervals that are made in different ways differ in mark and colour, and are named.
 
-    Args: frame: from `compare.compare_frame`, at least one row.
+    Args:
+        frame: from `compare_frame`, at least one row.
+        dark: whether the page is dark.
     """
     colours = palette(dark)
-    panels = list(frame.groupby(["dataset", "metric"], sort=False))
-    inner = _RUN * len(frame) + (_TITLE + _AXIS) * len(panels)
+    kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
+    panels = frame.groupby(["dataset", "metric"], sort=False)
+    height = _RUN_HEIGHT * len(frame) + (_TITLE_HEIGHT + _AXIS_HEIGHT) * len(panels)
     figure = make_subplots(rows=len(panels), cols=1)
-    kinds = [kind for kind in dict.fromkeys(frame["interval"]) if kind] or [""]
-    edge = 1.0
-    for row, ((dataset, metric), runs) in enumerate(panels, start=1):
-        edge -= _TITLE / inner
-        end = edge - _RUN * len(runs) / inner
-        _panel(figure, runs, kinds, colours, row)
-        figure.update_xaxes(
-            row=row,
-            col=1,
-            gridcolor=colours.grid,
-            zeroline=False,
-            nticks=6,
-            tickfont={"size": 14},
-            range=_span(runs),
-        )
-        figure.update_yaxes(
-            row=row,
-            col=1,
-            domain=[max(end, 0.0), edge],
-            tickmode="array",
-            tickvals=list(range(len(runs))),
-            ticktext=list(map(_wrapped, runs["name"])),
-            range=[len(runs) - 0.5, -0.5],
-            showgrid=False,
-            zeroline=False,
-            automargin=True,
-        )
-        title = f"<b>{metric}</b>{_of(runs)} on <b>{dataset_title(str(dataset))}</b>"
-        place = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(note(title, 17, colours.ink, x=0, y=edge, **place))
-        edge = end - _AXIS / inner
-    layout = base_layout(colours, _TOP + inner + _BOTTOM)
-    return lay_out(
-        figure,
-        layout,
-        hovermode="closest",
-        margin={"l": 12, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
-        # A legend in pixels above the first panel, however tall the figure.
-        legend=layout["legend"] | {"y": 1 + 6 / inner},
-    )
+    # Panels lie below each other; Plotly wants their ends as shares of the height, from below.
+    bottom = 1.0
+    for number, (_, runs) in enumerate(panels, start=1):
+        top = bottom - _TITLE_HEIGHT / height
+        end = top - _RUN_HEIGHT * len(runs) / height
+        _add_panel(figure, number, runs, kinds, colours)
+        _set_panel_axes(figure, number, runs, colours, domain=[max(end, 0.0), top])
+        figure.add_annotation(_panel_title(runs, top, colours))
+        bottom = end - _AXIS_HEIGHT / height
+    layout = base_layout(colours, _MARGIN["t"] + height + _MARGIN["b"])
+    # The legend is some pixels above the first panel, however tall the figure is.
+    layout["legend"]["y"] = 1 + 6 / height
+    return lay_out(figure, layout, hovermode="closest", margin=_MARGIN)
 
 
-def _of(rows: pd.DataFrame) -> str:
-    """' of EASE' where all runs of a panel are of one algorithm and are not named by it."""
-    first, *others = rows["algorithm"].unique()
-    title = algorithm_title(first)
-    unnamed = not any(name.startswith((first, title)) for name in rows["name"])
-    return f" of {title}" if unnamed and not others else ""
+def _panel_title(runs: pd.DataFrame, top: float, colours: Palette) -> dict[str, object]:
+    """Metric and dataset, and the algorithm where all runs are of one and are not named by it."""
+    metric = f"<b>{runs['metric'].iloc[0]}</b>"
+    dataset = f"<b>{dataset_title(runs['dataset'].iloc[0])}</b>"
+    algorithms = runs["algorithm"].unique()
+    title = algorithm_title(algorithms[0])
+    named = any(name.startswith((algorithms[0], title)) for name in runs["name"])
+    if len(algorithms) == 1 and not named:
+        metric += f" of {title}"
+    place = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    return note(f"{metric} on {dataset}", 17, colours.ink, x=0, y=top, **place)
 
 
-def _panel(
-    figure: go.Figure, runs: pd.DataFrame, kinds: list[str], colours: Palette, row: int
+def _set_panel_axes(
+    figure: go.Figure, number: int, runs: pd.DataFrame, colours: Palette, domain: list[float]
 ) -> None:
-    places = runs.assign(place=range(len(runs)))
-    known = places.dropna(subset=["mean"])
-    whole = places.dropna(subset=["k_fold_mean"])
-    figure.add_scatter(
-        row=row,
+    """Scores across, runs from the top down, in this part of the figure's height."""
+    figure.update_xaxes(
+        row=number,
         col=1,
-        x=whole["k_fold_mean"],
-        y=whole["place"],
-        mode="markers",
-        name=WHOLE,
-        legendgroup=WHOLE,
-        showlegend=not any(trace.name == WHOLE for trace in figure.data) and not whole.empty,
-        marker={
-            "size": 26,
-            "symbol": "line-ns-open",
-            "color": colours.stop,
-            "line": {"width": 3, "color": colours.stop},
-        },
-        customdata=whole[["name", "k"]],
-        hovertemplate="%{customdata[0]}<br>mean of all %{customdata[1]} folds %{x:.4f}"
-        "<extra></extra>",
+        gridcolor=colours.grid,
+        zeroline=False,
+        nticks=6,
+        tickfont={"size": 14},
+        range=_score_range(runs),
     )
-    for number, kind in enumerate(kinds):
-        # A mean without an interval belongs to the first kind: there is nothing to tell apart.
-        of_kind = known["interval"].isin([kind, ""] if number == 0 else [kind])
-        _means(figure, known[of_kind], kind, _LOOKS[number % len(_LOOKS)], colours, row)
-    figure.add_scatter(
-        row=row,
+    figure.update_yaxes(
+        row=number,
         col=1,
-        x=known[["mean", "high", "k_fold_mean"]].max(axis=1),
-        y=known["place"],
+        domain=domain,
+        tickmode="array",
+        tickvals=list(range(len(runs))),
+        # On two lines: a narrow page would have no room for the marks.
+        ticktext=[name.replace(", ", ",<br>", 1) for name in runs["name"]],
+        range=[len(runs) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )
+
+
+def _add_panel(
+    figure: go.Figure,
+    number: int,
+    runs: pd.DataFrame,
+    kinds: Sequence[str],
+    colours: Palette,
+) -> None:
+    """The marks of the runs of one panel; a run without a fold keeps its place.
+
+    Args:
+        figure: with panels below each other.
+        number: of the panel, from 1.
+        runs: rows of the frame.
+        kinds: all ways in which intervals of the figure are made.
+        colours: of the page.
+    """
+    runs = runs.assign(place=range(len(runs)))
+    _add_whole_means(figure, number, runs.dropna(subset=["k_fold_mean"]), colours)
+    scored = runs.dropna(subset=["mean"])
+    looks = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
+    # A mean without an interval is drawn like the first kind: there is nothing to mistake.
+    intervals = scored["interval"].replace("", kinds[0])
+    for kind, (symbol, colour) in zip(kinds, cycle(looks), strict=False):
+        _add_means_at_stop(figure, number, scored[intervals == kind], kind, symbol, colour)
+    figure.add_scatter(
+        row=number,
+        col=1,
+        x=scored[["mean", "high", "k_fold_mean"]].max(axis=1),
+        y=scored["place"],
         mode="text",
-        text=[f"   {mean:.4f}" for mean in known["mean"]],
+        text=[f"   {mean:.4f}" for mean in scored["mean"]],
         textposition="middle right",
         cliponaxis=False,
         showlegend=False,
@@ -249,38 +264,63 @@ def _panel(
     )
 
 
-def _means(
-    figure: go.Figure,
-    runs: pd.DataFrame,
-    kind: str,
-    look: tuple[str, str],
-    colours: Palette,
-    row: int,
+def _is_in_legend(figure: go.Figure, name: str) -> bool:
+    return name in [trace.name for trace in figure.data]
+
+
+def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours: Palette) -> None:
+    """A tick at the mean of all folds of each of these runs."""
+    tick = {
+        "size": 26,
+        "symbol": "line-ns-open",
+        "color": colours.stop,
+        "line": {"width": 3, "color": colours.stop},
+    }
+    figure.add_scatter(
+        row=number,
+        col=1,
+        x=runs["k_fold_mean"],
+        y=runs["place"],
+        mode="markers",
+        name=WHOLE,
+        legendgroup=WHOLE,
+        showlegend=not runs.empty and not _is_in_legend(figure, WHOLE),
+        marker=tick,
+        customdata=runs[["name", "k"]],
+        hovertemplate="%{customdata[0]}<br>mean of all %{customdata[1]} folds %{x:.4f}"
+        "<extra></extra>",
+    )
+
+
+def _add_means_at_stop(
+    figure: go.Figure, number: int, runs: pd.DataFrame, kind: str, symbol: str, colour: str
 ) -> None:
-    """Means with intervals that are all made in one way."""
+    """A mark at the mean of each of these runs, and its interval, all made in one way."""
     if runs.empty:
         return
-    symbol, colour = look[0], getattr(colours, look[1])
-    name = f"{AT_STOP} and interval ({kind})" if kind else AT_STOP
+    name = AT_STOP
+    if kind:
+        name += f" and interval ({kind})"
+    interval = {
+        "type": "data",
+        "symmetric": False,
+        "array": (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0),
+        "arrayminus": (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0),
+        "color": colour,
+        "thickness": 3,
+        "width": 8,
+    }
     figure.add_scatter(
-        row=row,
+        row=number,
         col=1,
         x=runs["mean"],
         y=runs["place"],
         mode="markers",
         name=name,
         legendgroup=name,
-        showlegend=not any(trace.name == name for trace in figure.data),
+        showlegend=not _is_in_legend(figure, name),
         marker={"size": 13, "color": colour, "symbol": symbol},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0),
-            "arrayminus": (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0),
-            "color": colour,
-            "thickness": 3,
-            "width": 8,
-        },
+        error_x=interval,
         customdata=runs[["name", "folds_used", "k", "low", "high", "interval"]],
         hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
         "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"
@@ -288,179 +328,15 @@ def _means(
     )
 
 
-def _span(runs: pd.DataFrame) -> list[float] | None:
-    """From the lowest to the highest mark, with room for a number at its right."""
-    marks = runs[["mean", "low", "high", "k_fold_mean"]]
-    low, high = float(marks.min().min()), float(marks.max().max())
-    if low != low:
+def _score_range(runs: pd.DataFrame) -> list[float] | None:
+    """From the lowest to the highest mark, with room for a number at its right.
+
+    None where no run has a mark.
+    """
+    marks = runs[["mean", "low", "high", "k_fold_mean"]].to_numpy(dtype=np.float64)
+    if np.isnan(marks).all():
         return None
+    low = float(np.nanmin(marks))
+    high = float(np.nanmax(marks))
     width = high - low or abs(high) * 0.1 or 0.1
     return [low - 0.05 * width, high + 0.08 * width]
-
-
-def _wrapped(name: str) -> str:
-    """On two lines where a narrow page would have no room for the marks."""
-    head, comma, rest = name.partition(", ")
-    return f"{head},<br>{rest}" if comma else name
-
-
-# Their scores, as shares of the best on their dataset, against their energy.
-
-
-_HEIGHT = 260
-
-
-def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Each run with a score and metered energy; shares compare where scores themselves do not.
-
-    Args: frame: columns name, of (what scores compare within), score, higher (whether a higher one
-        is better), mwh and picked.
-    Returns: those rows, with share: percent of the best score of its `of`, which has 100.
-    """
-    known = frame.dropna(subset=["score", "mwh"])
-    known = known[(known["score"] > 0) & (known["mwh"] > 0)]
-    scores = known.groupby("of")["score"]
-    high, low = known["score"] / scores.transform("max"), scores.transform("min") / known["score"]
-    return known.assign(share=100 * high.where(known["higher"].astype(bool), low))
-
-
-def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
-    """A point per run, in the colour of its dataset and metric; picked ones are filled and ringed.
-
-    Args: frame: from `spent_frame`, at least one row.
-    """
-    colours = palette(dark)
-    figure = go.Figure()
-    some = bool(frame["picked"].any())
-    ticks = [step * 10.0**power for power in range(-3, 9) for step in (1, 2, 5)]  # else 5 is 50
-    for place, (of, mine) in enumerate(frame.groupby("of", sort=False)):
-        faint = [1.0 if picked or not some else 0.3 for picked in mine["picked"]]
-        figure.add_scatter(
-            x=mine["mwh"],
-            y=mine["share"],
-            mode="markers",
-            name=str(of),
-            text=mine["name"],
-            customdata=mine[["score"]],
-            marker={
-                "size": 12,
-                "color": colours.series[place % len(colours.series)],
-                "opacity": faint,
-                "line": {"width": 2 * mine["picked"].astype(int), "color": colours.ink},
-            },
-            hovertemplate="%{text}: %{customdata[0]:.4f}, %{y:.1f} %, %{x:.2g} mWh<extra></extra>",
-        )
-    return lay_out(
-        figure,
-        base_layout(colours, _HEIGHT),
-        hovermode="closest",
-        margin={"t": 8 if frame["of"].nunique() == 1 else 48},
-        xaxis=axis("energy of all its folds, mWh", colours, type="log", tickvals=ticks),
-        yaxis=axis("score, % of the best", colours, ticksuffix=" %"),
-    )
-
-
-# Their folds on the nodes of a cluster as lanes: a node each, over time.
-
-
-LANE_HEIGHT, LEGEND_HEIGHT = 34, 130
-"""Pixels."""
-AFTER = "came after the stop"
-
-
-def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
-    """One row per fold of these runs that was computed and says where.
-
-    Returns: node, run, fold, began (UTC), seconds, joules, kind ('fold', or AFTER), hardware; by
-        node and time.
-    """
-    rows = [
-        {
-            "node": result.node.host,
-            "run": run_title(run),
-            "fold": result.fold,
-            "began": result.node.began_at,
-            "seconds": result.total_seconds,
-            "joules": result.energy.joules,
-            "kind": AFTER if _after(run, place) else "fold",
-            "hardware": result.node.hardware,
-        }
-        for run in runs
-        for place, result in enumerate((*run.folds, *run.ahead))
-        if result.node is not None and not result.reused
-    ]
-    columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
-    return pd.DataFrame(rows, columns=columns).sort_values(["node", "began"], ignore_index=True)
-
-
-def _after(run: RunRecord, place: int) -> bool:
-    return run.stopped_at is not None and place >= run.stopped_at and not run.spec.full
-
-
-def lanes_sentence(frame: pd.DataFrame) -> str:
-    """How much time several nodes have saved, for whoever does not see the picture."""
-    nodes, work = frame["node"].nunique(), float(frame["seconds"].sum())
-    ends = frame["began"] + pd.to_timedelta(frame["seconds"], unit="s")
-    took = (ends.max() - frame["began"].min()).total_seconds()
-    late = int((frame["kind"] == AFTER).sum())
-    text = (
-        f"{counted(len(frame), 'fold')} on {counted(nodes, 'node')} took {duration(took)}; one "
-        f"after the other they would have taken {duration(work)}."
-    )
-    return f"{text} {counted(late, 'fold')} of them {AFTER}." if late else text
-
-
-def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
-    """The lanes below each other on one axis of time, a colour per run, late folds hatched.
-
-    Args: frame: as `lanes_frame` makes it; at least one row.
-    """
-    colours = palette(dark)
-    begin = frame["began"].min()
-    ends = frame["began"] + pd.to_timedelta(frame["seconds"], unit="s")
-    short = ends.max() - begin < timedelta(minutes=2)
-    unit, word, sign = (1, "seconds", "s") if short else (60, "minutes", "min")
-    begun = (frame["began"] - begin) / timedelta(seconds=unit)
-    figure = go.Figure()
-    for at, run in enumerate(dict.fromkeys(frame["run"])):
-        rows = frame[frame["run"] == run]
-        late = rows["kind"] == AFTER
-        figure.add_bar(
-            name=run,
-            orientation="h",
-            y=rows["node"],
-            x=rows["seconds"] / unit,
-            base=begun[rows.index],
-            text=rows["fold"].astype(str),
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            insidetextfont={"color": colours.ground},
-            marker={
-                "color": colours.series[at % len(colours.series)],
-                "line": {"color": colours.ground, "width": 1},
-                "pattern": {"shape": late.map({True: "/", False: ""}), "solidity": 0.4},
-            },
-            customdata=rows["kind"],
-            hovertemplate=f"%{{y}}: {run}, fold %{{text}}, %{{x:.3g}} {sign}, %{{customdata}}"
-            "<extra></extra>",
-        )
-    return lay_out(
-        figure,
-        base_layout(colours, LEGEND_HEIGHT + LANE_HEIGHT * max(frame["node"].nunique(), 2)),
-        barmode="overlay",
-        hovermode="closest",
-        showlegend=True,
-        xaxis={
-            "title": {"text": f"{word} since the first fold began"},
-            "gridcolor": colours.grid,
-            "automargin": True,
-            "rangemode": "tozero",
-        },
-        yaxis={
-            "type": "category",
-            "categoryorder": "array",
-            "categoryarray": sorted(frame["node"].unique())[::-1],
-            "automargin": True,
-        },
-    )

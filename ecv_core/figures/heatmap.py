@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from ecv_core.figures.palette import (
     KEPT_SCALE,
@@ -24,8 +25,14 @@ from ecv_core.figures.palette import (
 )
 from ecv_core.figures.words import counted
 
-ROW_HEIGHT, LOW_ROW, ABOVE, BELOW = 44, 24, 108, 46
-"""Pixels per dataset, or where there are many; for names above them, and for the legend below."""
+ROW_HEIGHT = 44
+"""Pixels of a row."""
+_LOW_ROW_HEIGHT = 24
+"""Pixels of a row where there are many."""
+ABOVE = 108
+"""Pixels above the cells, for the names of the columns."""
+BELOW = 46
+"""Pixels below the cells, for the legend."""
 
 _ROOMY = 6
 """Columns up to which their names need little tilt."""
@@ -37,28 +44,59 @@ _SHORT = 14
 def number_size(columns: int, least: int = 11) -> int:
     """Pixels of the numbers' type: two of them side by side must not touch.
 
-    Args: least: what many columns get; longer numbers less than short ones.
+    Args:
+        columns: how many stand side by side.
+        least: what many columns get; longer numbers less than short ones.
     """
     return min(16, max(least, 128 // max(1, columns)))
 
 
-def grid(
-    frame: pd.DataFrame, value: str, alphas: Sequence[float]
-) -> tuple[list[str], list[str], NDArray[np.float64]]:
-    """A tidy frame as a table per alpha.
+# A tidy frame -> tables, whose rows and columns are those of the heatmap.
+
+
+def table_of(frame: pd.DataFrame, rows: str, columns: str, value: str) -> pd.DataFrame:
+    """A tidy frame as a table.
+
+    Args:
+        frame: one row per cell.
+        rows: the column that has the names of the table's rows.
+        columns: the column that has the names of the table's columns.
+        value: the column that is shown.
+
+    Returns:
+        Rows and columns in the order in which they come; NaN where there is no cell. Of several
+        in one cell, the last is shown.
+    """
+    table = frame.groupby([rows, columns])[value].last().unstack()
+    return table.reindex(index=frame[rows].unique(), columns=frame[columns].unique())
+
+
+def tables_by_alpha(frame: pd.DataFrame, value: str, alphas: Sequence[float]) -> list[pd.DataFrame]:
+    """A table of datasets x algorithms for each alpha, all of the same shape.
 
     Args:
         frame: with the columns alpha, dataset, algorithm and `value`.
         value: the column to show.
         alphas: each one in the frame.
-    Returns: datasets and algorithms in the order in which they come; values of shape (alphas,
-        datasets, algorithms), NaN where there is no such cell.
     """
-    datasets, algorithms = list(frame["dataset"].unique()), list(frame["algorithm"].unique())
-    wide = frame.pivot(index="alpha", columns=["dataset", "algorithm"], values=value)
-    cells = pd.MultiIndex.from_product([datasets, algorithms])
-    values = wide.reindex(index=list(alphas), columns=cells).to_numpy(dtype=np.float64)
-    return datasets, algorithms, values.reshape(len(alphas), len(datasets), len(algorithms))
+    table = frame.pivot(index=["alpha", "dataset"], columns="algorithm", values=value)
+    table = table.reindex(columns=frame["algorithm"].unique())
+    datasets = frame["dataset"].unique()
+    return [table.loc[[alpha]].droplevel("alpha").reindex(datasets) for alpha in alphas]
+
+
+def _rounded(table: pd.DataFrame) -> list[list[float | None]]:
+    """As JSON can hold it, with None where there is no cell."""
+    values = table.round(4).astype(object)
+    return values.where(table.notna(), None).to_numpy().tolist()
+
+
+def _texts(table: pd.DataFrame) -> list[list[str]]:
+    """The texts of cells; empty where there is none."""
+    return table.fillna("").to_numpy().tolist()
+
+
+# Numbers: figures 2 and 3.
 
 
 def heatmap_figure(
@@ -67,36 +105,39 @@ def heatmap_figure(
     """The frame at its first alpha; a stronger colour is worse.
 
     Args:
-        frame: see `grid`.
+        frame: see `tables_by_alpha`.
         value: the column to show.
         scale: of the colours; the same for all alphas.
         hover: what the number is, with `%{text}` for it.
+        dark: whether the page is dark.
     """
-    datasets, algorithms, values = grid(frame, value, [frame["alpha"].iloc[0]])
-    return _heatmap(datasets, algorithms, values[0], scale, hover, dark)
+    (table,) = tables_by_alpha(frame, value, [frame["alpha"].iloc[0]])
+    return _heatmap(table, scale, palette(dark), hovertemplate=_hover(hover))
+
+
+def _hover(text: str) -> str:
+    return f"%{{x}} on %{{y}}<br>{text}<extra></extra>"
 
 
 def _heatmap(
-    datasets: Sequence[str],
-    algorithms: Sequence[str],
-    values: NDArray[np.float64],
+    table: pd.DataFrame,
     scale: CellScale,
-    hover: str,
-    dark: bool,
-    **more: Any,  # noqa: ANN401  any attribute of a trace
+    colours: Palette,
+    **looks: Any,  # noqa: ANN401  any attribute of a trace
 ) -> go.Figure:
-    """Cells of short numbers with their legend, and dashes where there is none."""
-    colours = palette(dark)
-    type_ = {"size": number_size(len(algorithms), _SHORT), "color": colours.ink}
-    looks = legend(scale) | {"textfont": type_} | more
-    figure = go.Figure(cells_trace(datasets, algorithms, values, scale, hover, dark, **looks))
-    missing_cells(figure, datasets, algorithms, values, colours)
-    return lay_out(figure, cells_layout(datasets, algorithms, colours, _height(len(datasets))))
+    """Cells with their legend, and dashes where there is none."""
+    font = {"size": number_size(len(table.columns), _SHORT), "color": colours.ink}
+    looks = {"textfont": font} | legend(scale) | looks
+    figure = go.Figure(cells_trace(table, scale, colours, **looks))
+    _add_dashes(figure, table, colours)
+    return lay_out(figure, cells_layout(table, colours, _height(table)))
 
 
-def _height(datasets: int) -> int:
-    """Of the figure: twenty datasets are seen at once too, in lower rows."""
-    return ABOVE + datasets * max(LOW_ROW, min(ROW_HEIGHT, 480 // datasets)) + BELOW
+def _height(table: pd.DataFrame) -> int:
+    """Pixels of the figure: twenty datasets are seen at once too, in lower rows."""
+    rows = len(table)
+    row_height = max(_LOW_ROW_HEIGHT, min(ROW_HEIGHT, 480 // rows))
+    return ABOVE + rows * row_height + BELOW
 
 
 def heatmap_steps(
@@ -111,151 +152,139 @@ def heatmap_steps(
     """What the cells show at each alpha of a slider.
 
     Args:
-        frame: see `grid`.
+        frame: see `tables_by_alpha`.
         alphas: each one in the frame.
         texts: each alpha as shown.
         value: the column to show.
         digits: of the numbers below ten, after the point; others have at most one.
         title: what the numbers are, for those who do not see the figure.
     """
-
-    def label(number: float) -> str:
-        return f"{number:.{digits if number < 9.95 else min(digits, 1)}f}"
-
-    datasets, algorithms, values = grid(frame, value, alphas)
-    names = [f"{algorithm} on {dataset}" for dataset in datasets for algorithm in algorithms]
-    patches, alts = [], []
-    for at, text in zip(values, texts, strict=True):
-        patches.append({0: {"z": rounded(at), "text": labels(at, label)}})
-        scored = [(v, name) for v, name in zip(at.ravel().tolist(), names, strict=True) if v == v]
-        (low, least), (high, most) = min(scored), max(scored)
-        mean = sum(v for v, _ in scored) / len(scored)
+    label = partial(_number_text, digits=digits)
+    patches = []
+    alts = []
+    for table, text in zip(tables_by_alpha(frame, value, alphas), texts, strict=True):
+        shown = table.map(label, na_action="ignore")
+        patches.append({0: {"z": _rounded(table), "text": _texts(shown)}})
+        cells = []
+        for dataset, row in table.iterrows():
+            for algorithm, number in row.dropna().items():
+                cells.append((float(number), f"{algorithm} on {dataset}"))
+        cells.sort()
+        mean = fmean(number for number, _ in cells)
+        least, least_cell = cells[0]
+        most, most_cell = cells[-1]
         alts.append(
-            f"{title} at alpha {text}, {counted(len(scored), 'cell')}: from {label(low)} ({least}) "
-            f"to {label(high)} ({most}), mean {label(mean)}."
+            f"{title} at alpha {text}, {counted(len(cells), 'cell')}: from {label(least)} "
+            f"({least_cell}) to {label(most)} ({most_cell}), mean {label(mean)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
+def _number_text(number: float, digits: int) -> str:
+    if number >= 9.95:
+        digits = min(digits, 1)
+    return f"{number:.{digits}f}"
+
+
 def heatmap_at(frame: pd.DataFrame, alpha: float, *, value: str, scale: CellScale) -> go.Figure:
     """The frame at one alpha, with its numbers; arguments as above."""
-    here = frame[frame["alpha"] == alpha]
-    steps = heatmap_steps(here, [alpha], [""], value=value, digits=scale.digits, title="")
-    return stepped(heatmap_figure(here, value=value, scale=scale, hover=""), steps)
-
-
-def rounded(values: NDArray[np.float64]) -> list[list[float | None]]:
-    """As JSON can hold it, with None where there is no cell."""
-    return [[None if v != v else round(v, 4) for v in row] for row in values.tolist()]
-
-
-def labels(values: NDArray[np.float64], label: Callable[[float], str]) -> list[list[str]]:
-    """The words in the cells; empty where there is none."""
-    return [["" if v != v else label(v) for v in row] for row in values.tolist()]
+    frame = frame[frame["alpha"] == alpha]
+    steps = heatmap_steps(frame, [alpha], [""], value=value, digits=scale.digits, title="")
+    return stepped(heatmap_figure(frame, value=value, scale=scale, hover=""), steps)
 
 
 def cells_trace(
-    datasets: Sequence[str],
-    algorithms: Sequence[str],
-    values: NDArray[np.float64],
+    table: pd.DataFrame,
     scale: CellScale,
-    hover: str,
-    dark: bool,
-    **more: Any,  # noqa: ANN401  any attribute of a trace
+    colours: Palette,
+    **looks: Any,  # noqa: ANN401  any attribute of a trace
 ) -> go.Heatmap:
-    """The coloured cells; what they say comes with the steps."""
+    """The coloured cells of a table, without text unless `looks` has it.
+
+    Args:
+        table: numbers, NaN where there is no cell.
+        scale: what the colours span.
+        colours: of the page.
+        looks: attributes of the trace, over the usual ones.
+    """
+    usual = {
+        "text": np.full(table.shape, "").tolist(),
+        "texttemplate": "%{text}",
+        "textfont": {"size": number_size(len(table.columns)), "color": colours.ink},
+        "colorscale": colours.cells,
+        "showscale": False,
+        "xgap": 3,
+        "ygap": 3,
+        "hoverongaps": False,
+    }
     return go.Heatmap(
-        **{
-            "x": list(algorithms),
-            "y": list(datasets),
-            "z": rounded(values),
-            "text": labels(values, lambda _: ""),
-            "texttemplate": "%{text}",
-            "textfont": {"size": number_size(len(algorithms)), "color": palette(dark).ink},
-            "zmin": min(scale.best, scale.worst),
-            "zmax": max(scale.best, scale.worst),
-            "reversescale": scale.best > scale.worst,
-            "colorscale": palette(dark).cells,
-            "showscale": False,
-            "xgap": 3,
-            "ygap": 3,
-            "hoverongaps": False,
-            "hovertemplate": "%{x} on %{y}<br>" + hover + "<extra></extra>",
-        }
-        | more
+        x=table.columns.tolist(),
+        y=table.index.tolist(),
+        z=_rounded(table),
+        zmin=min(scale.best, scale.worst),
+        zmax=max(scale.best, scale.worst),
+        reversescale=scale.best > scale.worst,
+        **usual | looks,
     )
 
 
 def legend(scale: CellScale) -> dict[str, Any]:
-    """Below the cells, what their colours mean: attributes of their trace."""
-    quarter = (scale.worst - scale.best) / 4  # the words stay below the bar, however narrow it is
-    return {
-        "showscale": True,
-        "colorbar": {
-            "orientation": "h",
-            "thickness": 10,
-            "len": 0.72,
-            "x": 0.5,
-            "xanchor": "center",
-            "y": 0,
-            "yanchor": "top",
-            "ypad": 8,
-            "tickvals": [scale.best + quarter, scale.worst - quarter],
-            "ticktext": [f"better: {scale.best_words}", f"worse: {scale.worst_words}"],
-            "ticks": "",
-            "tickfont": {"size": 13},
-            "outlinewidth": 0,
-        },
+    """Attributes of a trace of cells: below them, what their colours mean."""
+    # A quarter of the bar inwards, the words stay below it, however narrow it is.
+    quarter = (scale.worst - scale.best) / 4
+    words = {
+        "tickvals": [scale.best + quarter, scale.worst - quarter],
+        "ticktext": [f"better: {scale.best_words}", f"worse: {scale.worst_words}"],
+        "ticks": "",
+        "tickfont": {"size": 13},
     }
+    place = {"x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "ypad": 8, "len": 0.72}
+    bar = {"orientation": "h", "thickness": 10, "outlinewidth": 0}
+    return {"showscale": True, "colorbar": bar | place | words}
 
 
-def missing_cells(
-    figure: go.Figure,
-    datasets: Sequence[str],
-    algorithms: Sequence[str],
-    values: NDArray[np.float64],
-    colours: Palette,
-) -> None:
+def _add_dashes(figure: go.Figure, table: pd.DataFrame, colours: Palette) -> None:
     """A dash where there is no run."""
-    gaps = [(datasets[row], algorithms[column]) for row, column in np.argwhere(np.isnan(values))]
+    rows, columns = np.nonzero(table.isna())
     figure.add_scatter(
-        x=[algorithm for _, algorithm in gaps],
-        y=[dataset for dataset, _ in gaps],
+        x=table.columns[columns],
+        y=table.index[rows],
         mode="text",
-        text=["-"] * len(gaps),
-        textfont={"size": number_size(len(algorithms), _SHORT), "color": colours.muted},
-        hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
+        text=["-"] * len(rows),
+        textfont={"size": number_size(len(table.columns), _SHORT), "color": colours.muted},
+        hovertemplate=_hover("no complete run").replace("<br>", ": "),
     )
 
 
-def cells_layout(
-    datasets: Sequence[str], algorithms: Sequence[str], colours: Palette, height: int
-) -> dict[str, Any]:
-    """Algorithms above, datasets from the top down."""
+def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> dict[str, Any]:
+    """The columns of a table above it, its rows from the top down."""
     looks: dict[str, Any] = {"showgrid": False, "fixedrange": True, "ticks": ""}
+    rows = table.index.tolist()
+    columns = table.columns.tolist()
+    tilt = -60
+    if len(columns) <= _ROOMY:
+        tilt = -35
+    across: dict[str, Any] = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
+    down: dict[str, Any] = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
     return base_layout(colours, height) | {
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "hovermode": "closest",
         "showlegend": False,
-        "xaxis": plain_axis(
-            "",
-            side="top",
-            tickangle=-35 if len(algorithms) <= _ROOMY else -60,
-            range=[-0.5, len(algorithms) - 0.5],
-            tickvals=list(algorithms),
-            **looks,
-        ),
-        "yaxis": plain_axis(
-            "", range=[len(datasets) - 0.5, -0.5], tickvals=list(datasets), ticksuffix=" ", **looks
-        ),
+        "xaxis": plain_axis("", tickvals=columns, **across, **looks),
+        "yaxis": plain_axis("", tickvals=rows, **down, **looks),
     }
+
+
+# Ranks, and how often they are those of k folds: figure 4.
 
 
 SAME = {"same_order_percent": "same order", "same_winner_percent": "same winner"}
 """Columns of the stability frame and their names in the figure."""
 
-RANKS, KEPT = 0, 1
-"""Numbers of the traces that move."""
+RANKS = 0
+"""Number of the trace that has the ranks."""
+KEPT = 1
+"""Number of the trace that says in how many orders of the folds the ranks are kept."""
 
 
 def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = False) -> go.Figure:
@@ -264,34 +293,28 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     Args:
         ranks: with alpha, dataset, algorithm, rank_k_fold and rank_e_fold.
         stability: with alpha, dataset, same_order_percent and same_winner_percent.
+        dark: whether the page is dark.
     """
     colours = palette(dark)
-    first = [ranks["alpha"].iloc[0]]
-    datasets, algorithms, values = grid(ranks, "rank_e_fold", first)
-    scale = rank_scale(len(algorithms))
+    alpha = ranks["alpha"].iloc[0]
+    (table,) = tables_by_alpha(ranks, "rank_e_fold", [alpha])
+    kept = _kept_table(stability, table, alpha)
+    algorithms = len(table.columns)
+    scale = rank_scale(algorithms)
+    rank_looks = {"hovertemplate": _hover("rank %{text}")} | legend(scale)
+    kept_looks = {"hovertemplate": _hover("in %{text} of orders"), "xaxis": "x2"}
     figure = go.Figure()
-    figure.add_trace(
-        cells_trace(datasets, algorithms, values[0], scale, "rank %{text}", dark, **legend(scale))
-    )
-    figure.add_trace(
-        cells_trace(
-            datasets,
-            list(SAME.values()),
-            _kept(stability, datasets, first)[0],
-            KEPT_SCALE,
-            "in %{text} of orders",
-            dark,
-            xaxis="x2",
-        )
-    )
-    missing_cells(figure, datasets, algorithms, values[0], colours)
-    layout = cells_layout(datasets, algorithms, colours, _height(len(datasets)))
-    share = len(algorithms) / (len(algorithms) + len(SAME) + 0.4)
-    layout["xaxis"] |= {"domain": [0, share - 0.01]}
+    figure.add_trace(cells_trace(table, scale, colours, **rank_looks))
+    figure.add_trace(cells_trace(kept, KEPT_SCALE, colours, **kept_looks))
+    _add_dashes(figure, table, colours)
+    layout = cells_layout(table, colours, _height(table))
+    # Columns of both parts are equally wide, but for the gap between the parts.
+    share = algorithms / (algorithms + len(SAME) + 0.4)
+    layout["xaxis"]["domain"] = [0, share - 0.01]
     layout["xaxis2"] = layout["xaxis"] | {
         "domain": [share + 0.02, 1],
         "range": [-0.5, len(SAME) - 0.5],
-        "tickvals": list(SAME.values()),
+        "tickvals": kept.columns.tolist(),
         "anchor": "y",
     }
     return lay_out(figure, layout)
@@ -301,27 +324,25 @@ def ranks_steps(
     ranks: pd.DataFrame, stability: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]
 ) -> Steps:
     """What both parts show at each alpha of a slider; frames as for `ranks_figure`."""
-    datasets, _, stopped = grid(ranks, "rank_e_fold", alphas)
-    whole = grid(ranks, "rank_k_fold", alphas[:1])[2][0]
-    kept = _kept(stability, datasets, alphas)
-    patches, alts = [], []
-    for at, same, text in zip(stopped, kept, texts, strict=True):
-        words = [
-            [f"<b>{e}</b> ({k})" if e else "" for e, k in zip(under_e, under_k, strict=True)]
-            for under_e, under_k in zip(
-                labels(at, "{:.1f}".format), labels(whole, "{:g}".format), strict=True
-            )  # two that share the ranks 2 and 3 have 2.5
-        ]
+    (k_fold,) = tables_by_alpha(ranks, "rank_k_fold", alphas[:1])
+    # Two that share the ranks 2 and 3 have 2.5.
+    k_fold_words = " (" + k_fold.map("{:g}".format, na_action="ignore") + ")"
+    tables = tables_by_alpha(ranks, "rank_e_fold", alphas)
+    patches = []
+    alts = []
+    for table, alpha, text in zip(tables, alphas, texts, strict=True):
+        rank_words = table.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
+        kept = _kept_table(stability, table, alpha)
+        kept_words = kept.map("{:.0f} %".format, na_action="ignore")
         patches.append(
             {
-                RANKS: {"z": rounded(at), "text": words},
-                KEPT: {"z": rounded(same), "text": labels(same, lambda share: f"{share:.0f} %")},
+                RANKS: {"z": _rounded(table), "text": _texts(rank_words)},
+                KEPT: {"z": _rounded(kept), "text": _texts(kept_words)},
             }
         )
-        parts = [
-            f"{dataset} order {order:.0f} %, winner {winner:.0f} %"
-            for dataset, (order, winner) in zip(datasets, same.tolist(), strict=True)
-        ]
+        parts = []
+        for dataset, order, winner in kept.itertuples():
+            parts.append(f"{dataset} order {order:.0f} %, winner {winner:.0f} %")
         alts.append(
             f"Ranks under e-CV at alpha {text} beside k-fold ranks. Of the orders, these keep the "
             f"k-fold ranking: {'; '.join(parts)}."
@@ -331,28 +352,25 @@ def ranks_steps(
 
 def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.Figure:
     """Both parts at one alpha."""
-    ranks, stability = (frame[frame["alpha"] == alpha] for frame in (ranks, stability))
+    ranks = ranks[ranks["alpha"] == alpha]
+    stability = stability[stability["alpha"] == alpha]
     steps = ranks_steps(ranks, stability, [alpha], [""])
     return stepped(ranks_figure(ranks, stability), steps)
 
 
-def _kept(
-    stability: pd.DataFrame, datasets: Sequence[str], alphas: Sequence[float]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Shape (alphas, datasets, 2)."""
-    parts = [
-        stability.pivot(index="alpha", columns="dataset", values=column)
-        .reindex(index=list(alphas), columns=list(datasets))
-        .to_numpy(dtype=np.float64)
-        for column in SAME
-    ]
-    return np.stack(parts, axis=-1)
+def _kept_table(stability: pd.DataFrame, table: pd.DataFrame, alpha: float) -> pd.DataFrame:
+    """At one alpha, the shares of orders that keep the ranks; a row for each row of the table."""
+    kept = stability[stability["alpha"] == alpha].set_index("dataset")
+    return kept[list(SAME)].rename(columns=SAME).reindex(table.index)
+
+
+# Scores, as far as they are behind the best on their dataset.
 
 
 EARLY = "†"
 """Behind the score of a run that ended at its stop."""
 
-_SCALE = CellScale(
+_BEHIND_SCALE = CellScale(
     best=0.0, worst=50.0, best_words="as good as the best", worst_words="half of it or less"
 )
 """Of how far behind the best, in percent."""
@@ -361,27 +379,25 @@ _SCALE = CellScale(
 def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """A heatmap: the fainter the colour, the nearer to the dataset's best; the best is bold.
 
-    Args: scores: as `figures.study_summary.scores_frame` makes it.
+    Args:
+        scores: as `figures.study_summary.scores_frame` makes it.
+        dark: whether the page is dark.
     """
-    datasets, algorithms = list(scores["dataset"].unique()), list(scores["algorithm"].unique())
-    shape = (len(datasets), len(algorithms))
-    values = np.full(shape, np.nan)
-    words, about = (np.full(shape, "", dtype=object) for _ in range(2))
-    for row in scores.to_dict("records"):
-        at = datasets.index(row["dataset"]), algorithms.index(row["algorithm"])
-        values[at] = 100 - row["of_best_percent"]
-        words[at], about[at] = _cell(row), score_words(row)
+    colours = palette(dark)
+    cells = scores.assign(
+        behind=100 - scores["of_best_percent"],
+        text=scores.apply(_score_cell, axis="columns"),
+        about=scores.apply(_score_words, axis="columns"),
+    )
+    behind = table_of(cells, "dataset", "algorithm", "behind")
     return _heatmap(
-        datasets,
-        algorithms,
-        values,
-        _SCALE,
-        "",
-        dark,
-        text=words.tolist(),
-        customdata=about.tolist(),
-        hovertemplate="%{x} on %{y}<br>%{customdata}<extra></extra>",
-        textfont={"size": number_size(len(algorithms), 13), "color": palette(dark).ink},
+        behind,
+        _BEHIND_SCALE,
+        colours,
+        text=_texts(table_of(cells, "dataset", "algorithm", "text")),
+        customdata=_texts(table_of(cells, "dataset", "algorithm", "about")),
+        hovertemplate=_hover("%{customdata}"),
+        textfont={"size": number_size(len(behind.columns), 13), "color": colours.ink},
     )
 
 
@@ -394,29 +410,32 @@ def scores_words(scores: pd.DataFrame) -> str:
     if count < 2:
         return ""
     best = scores[scores["of_best_percent"] == 100.0].drop_duplicates("dataset")
-    wins = best.groupby("algorithm", sort=False)["dataset"].agg(list)
-    parts = [
-        f"{algorithm} on {', '.join(datasets)}"
-        for algorithm, datasets in sorted(wins.items(), key=lambda one: -len(one[1]))
-    ]
-    return (
-        f"Best of {counted(count, 'algorithm')} by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
-    )
+    datasets_won = best.groupby("algorithm", sort=False)["dataset"].agg(list)
+    datasets_won = datasets_won.sort_values(key=lambda datasets: -datasets.map(len), kind="stable")
+    parts = [f"{algorithm} on {', '.join(names)}" for algorithm, names in datasets_won.items()]
+    metric = scores["metric"].iloc[0]
+    return f"Best of {counted(count, 'algorithm')} by {metric}: {'; '.join(parts)}."
 
 
-def score_words(row: Mapping[Any, Any]) -> str:
+def _score_words(row: Mapping[Any, Any]) -> str:
     """'nDCG@10 0.0702, all 10 folds', or after how many which rule ended it, and what it knew."""
     text = f"{row['metric']} {row['score']:.4f}"
     if row["folds"] == row["k"]:
         return f"{text}, all {row['k']} folds"
-    text = f"{text}, ended by its rule ({row['rule']}) after {row['folds']} of {row['k']} folds"
-    if row["low"] == row["low"]:
-        between = f"between {row['low']:.4f} and {row['high']:.4f}"
-        sure = f"with {100 * row['confidence']:g} % confidence"
-        text += f";<br>the mean of all {row['k']} is {between} {sure}"
+    text += f", ended by its rule ({row['rule']}) after {row['folds']} of {row['k']} folds"
+    if pd.notna(row["low"]):
+        text += (
+            f";<br>the mean of all {row['k']} is between {row['low']:.4f} and {row['high']:.4f} "
+            f"with {100 * row['confidence']:g} % confidence"
+        )
     return text
 
 
-def _cell(row: Mapping[Any, Any]) -> str:
-    text = f"{row['score']:.4f}" + (EARLY if row["folds"] != row["k"] else "")
-    return f"<b>{text}</b>" if row["of_best_percent"] == 100.0 else text
+def _score_cell(row: Mapping[Any, Any]) -> str:
+    """The score, bold for the best, with a mark where the run ended at its stop."""
+    text = f"{row['score']:.4f}"
+    if row["folds"] != row["k"]:
+        text += EARLY
+    if row["of_best_percent"] == 100.0:
+        text = f"<b>{text}</b>"
+    return text

@@ -34,6 +34,10 @@ class Palette:
     moved: tuple[str, ...]
     """Lost, kept, gained."""
 
+    def series_colour(self, number: int) -> str:
+        """The colour of a system in a figure of several, which may be more than there are."""
+        return self.series[number % len(self.series)]
+
 
 LIGHT = Palette(
     ink="#1D2730",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from math import floor, log10
-from typing import Literal, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from ecv_core import dataset as datasets
 from ecv_core.energy.savings import EnergyFacts
@@ -14,7 +13,7 @@ from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
-from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, Reading, RunRecord
+from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import (
@@ -41,24 +40,41 @@ def metric_label(spec: RunSpec) -> str:
 
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
-    known = metric_of(spec)
-    notes = [f"in {known.unit}"] * bool(known.unit)
-    notes += [] if known.higher_is_better else ["lower is better"]
+    metric = metric_of(spec)
+    label = metric.title + spec.metric_name.removeprefix(spec.metric)
+    notes = []
     if spec.negatives is not None:
-        notes.insert(0, f"{spec.negatives:,} sampled negatives")
-    label = known.title + spec.metric_name.removeprefix(spec.metric)
-    return f"{label} ({', '.join(notes)})" if notes else label
+        notes.append(f"{spec.negatives:,} sampled negatives")
+    if metric.unit:
+        notes.append(f"in {metric.unit}")
+    if not metric.higher_is_better:
+        notes.append("lower is better")
+    if notes:
+        label += f" ({', '.join(notes)})"
+    return label
 
 
 def counted(count: int, noun: str) -> str:
     """'1 fold', '2 folds', '1,349 items'."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun}s"
+
+
+def joined(*sentences: str) -> str:
+    """Sentences as one text; empty ones are left out."""
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Datasets or algorithms, each once, in the order in which people see them everywhere."""
+    """Datasets or algorithms, each once, in the order in which people see them everywhere.
+
+    Names that are neither come last, by themselves in the order of the alphabet.
+    """
+    alphabetical = sorted(set(names))
     ids = [*datasets.catalogue(), *ALGORITHMS]
-    return sorted(set(names), key=lambda name: (ids.index(name) if name in ids else len(ids), name))
+    listed = [name for name in ids if name in alphabetical]
+    return listed + [name for name in alphabetical if name not in ids]
 
 
 def dataset_title(dataset: str) -> str:
@@ -71,8 +87,9 @@ def dataset_title(dataset: str) -> str:
 
 def algorithm_title(algorithm: str) -> str:
     """An algorithm's id as people read it: 'ItemKNN'; an id that is not known stays."""
-    algorithm_here = ALGORITHMS.get(algorithm)
-    return algorithm_here.title if algorithm_here else algorithm
+    if algorithm not in ALGORITHMS:
+        return algorithm
+    return ALGORITHMS[algorithm].title
 
 
 def titled(text: str) -> str:
@@ -80,12 +97,16 @@ def titled(text: str) -> str:
 
     'ml-1m, leave-last-item' is 'MovieLens 1M, Last item'.
     """
-    known = {name: split.title for name, split in SPLITS.items()}
-    known |= {name: rule.title for name, rule in RULES.items()}
-    return ", ".join(
-        known.get(one) or dataset_title(algorithm_title(column_title(one)))
-        for one in text.split(", ")
-    )
+    return ", ".join(_title_of_id(part) for part in text.split(", "))
+
+
+def _title_of_id(text: str) -> str:
+    """The title of whatever has this id; the text itself where nothing has it."""
+    if text in RULES:
+        return RULES[text].title
+    if text in SPLITS:
+        return SPLITS[text].title
+    return dataset_title(algorithm_title(column_title(text)))
 
 
 class HasSpec(Protocol):
@@ -109,17 +130,23 @@ def run_name(run: HasSpec) -> str:
 
 def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]:
     """Id -> how a choice among them shows it: its title, with the id where two share one."""
-    every = {one: title(one) for one in ids}
-    shown = list(every.values())
-    return {
-        one: text if shown.count(text) == 1 else f"{text} ({one})" for one, text in every.items()
-    }
+    titles = {name: title(name) for name in ids}
+    uses = Counter(titles.values())
+    for name, text in titles.items():
+        if uses[text] > 1:
+            titles[name] = f"{text} ({name})"
+    return titles
 
 
 def rule_words(spec: RunSpec) -> str:
     """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0%', 'never'."""
-    rule = RULES.get(spec.rule)  # None for one that only an imported run's home knows
-    return rule.words(spec) if rule else spec.rule
+    rule = RULES.get(spec.rule)
+    if rule is None:  # only the installation that an imported run comes from has it
+        return spec.rule
+    return rule.words(spec)
+
+
+# What came out of a run.
 
 
 def verdict(run: RunRecord) -> str:
@@ -128,130 +155,113 @@ def verdict(run: RunRecord) -> str:
     'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0116, wherever
     the rule stops).'
     """
-    k, at = run.k, run.at_stop
-    if at is None:
-        return f"No fold of {k} is finished."
-    half = "" if run.doubt else _spread(run)
-    said = _said(run, at, half)
-    return f"{said} {run.doubt}" if run.doubt else said
-
-
-def _said(run: RunRecord, at: Moment, half: str) -> str:
-    k = run.k
+    at_stop = run.at_stop
+    if at_stop is None:
+        return f"No fold of {run.k} is finished."
     if run.stopped_early:
-        rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
-        meaning = rule.meaning if rule else ""
-        interval, _ = interval_said(run)
-        wide = interval is not None and interval.width > 0.2 * abs(at.mean)  # ± a tenth of it
-        if not meaning or (wide and meaning.startswith("has settled")):
-            meaning = f"satisfies the rule {titled(run.spec.rule)}"
-            meaning += ", yet is uncertain" if wide else ""
-        text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
-        if run.doubt:
-            text = f"Stopped after {at.n} of {k} folds: the mean is {at.mean:.4f}."
-        return text if run.k_fold_mean is None else f"{text} {_check(at.mean, run.k_fold_mean, k)}"
-    if k == 1:
-        return f"The one fold that was asked for has run: its score is {at.mean:.4f}."
-    if not run.complete:
-        return f"After {at.n} of {counted(k, 'fold')}, the mean is {at.mean:.4f}{half}."
-    text = f"All {k} folds have run: their mean is {at.mean:.4f}{half}."
-    if run.spec.rule == NEVER_STOPS:
-        return text
-    only = "only after the last fold" if at.decision.stop else "after none of them"
-    return f"{text} The rule said stop {only}."
+        sentences = _stopped_verdict(run, at_stop)
+    else:
+        sentences = _unstopped_verdict(run, at_stop)
+    return joined(sentences, run.doubt)
 
 
-def reused_words(run: RunRecord) -> str:
-    """How many folds another run had computed before, in a sentence; empty where none."""
-    reused = sum(result.reused for result in run.folds)
-    if not reused:
-        return ""
-    verb, spent = ("was", "it") if reused == 1 else ("were", "them")
+def _stopped_verdict(run: RunRecord, at_stop: Moment) -> str:
+    """What a run says that its rule stopped, and how far it was off where that is known."""
+    stopped = f"Stopped after {at_stop.n} of {run.k} folds: the mean"
+    if run.doubt:
+        stopped += f" is {at_stop.mean:.4f}."
+    else:
+        meaning = _meaning_of_stop(run, at_stop.mean)
+        stopped += f", {at_stop.mean:.4f}, {meaning}{_interval_in_brackets(run)}."
+    if run.k_fold_mean is None:
+        return stopped
+    percent = difference_percent(at_stop.mean, run.k_fold_mean)
     return (
-        f"{reused} of {counted(len(run.folds), 'fold')} {verb} there already: no time or energy "
-        f"was spent on {spent} again."
+        f"{stopped} Checked: the mean of all {run.k} folds is {run.k_fold_mean:.4f}, a difference "
+        f"of {percent:.2f} % from the {at_stop.mean:.4f} at the stop."
     )
 
 
-def node_words(run: RunRecord) -> str:
-    """On what a run was computed, as far as its joules depend on it, and what came after its stop;
-    empty where there is nothing to say."""
-    said = []
-    late = run.folds[run.stopped_at :] if run.stopped_at and not run.spec.full else ()
-    if late:
-        spent = watt_hours(sum(fold.energy.joules for fold in late))
-        said.append(f"{counted(len(late), 'fold')}, {spent}, came after the stop.")
-    kinds = Counter(fold.node.hardware for fold in run.folds if fold.node is not None)
-    if len(kinds) > 1:
-        on = "; ".join(f"{counted(many, 'fold')} on {kind}" for kind, many in kinds.most_common())
-        said.append(
-            f"It ran on {len(kinds)} kinds of machines ({on}), whose joules are not comparable."
-        )
-    own = [fold for fold in run.folds if fold.node and fold.node.slurm_joules is not None]
-    if own:
-        slurm = watt_hours(sum(fold.node.slurm_joules or 0.0 for fold in own if fold.node))
-        ours = watt_hours(sum(fold.energy.joules for fold in own))
-        said.append(f"SLURM measured {slurm} for {counted(len(own), 'fold')}, this meter {ours}.")
-    if gaps := [one for fold in run.folds for one in fold.energy.readings[:1] if one.gap_seconds]:
-        seconds = sum(one.gap_seconds for one in gaps)
-        said.append(
-            f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave nothing for "
-            f"{duration(seconds)} in all; the range says what that time may have taken."
-        )
-    if several := [fold for fold in run.folds if len(fold.energy.readings) > 1]:
-        said.append(f"In {counted(len(several), 'fold')}: {readings_words(several)}.")
-    return " ".join(said)
+def _meaning_of_stop(run: RunRecord, mean: float) -> str:
+    """What it means that the rule stopped, unless the interval belies it: 'has settled'."""
+    meaning = ""
+    if run.spec.rule in RULES:
+        meaning = RULES[run.spec.rule].meaning
+    interval = shown_interval(run).interval
+    # Wider than a tenth of the mean to each side: what the rule says has settled has not.
+    uncertain = interval is not None and interval.width > 0.2 * abs(mean)
+    if meaning and not (uncertain and meaning.startswith("has settled")):
+        return meaning
+    satisfied = f"satisfies the rule {titled(run.spec.rule)}"
+    if uncertain:
+        satisfied += ", yet is uncertain"
+    return satisfied
 
 
-def readings_words(folds: Sequence[FoldResult]) -> str:
-    """'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)', each meter over all of
-    these folds; empty where there are not several."""
-    sums: dict[str, Reading] = {}
-    for one in (one for fold in folds for one in fold.energy.readings):
-        before = sums[one.meter].joules if one.meter in sums else 0.0
-        sums[one.meter] = replace(one, joules=before + one.joules)
-    if len(sums) < 2:
+def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
+    """What a run says that goes on, or whose rule let all folds run."""
+    mean = f"{at_stop.mean:.4f}"
+    if run.k == 1:
+        return f"The one fold that was asked for has run: its score is {mean}."
+    if not run.doubt:
+        mean += _interval_in_brackets(run)
+    if not run.complete:
+        return f"After {at_stop.n} of {counted(run.k, 'fold')}, the mean is {mean}."
+    text = f"All {run.k} folds have run: their mean is {mean}."
+    if run.spec.rule == NEVER_STOPS:
+        return text
+    if at_stop.decision.stop:
+        return f"{text} The rule said stop only after the last fold."
+    return f"{text} The rule said stop after none of them."
+
+
+def arithmetic(run: RunRecord) -> str:
+    """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
+    if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
-    first, *others = sums.values()
-    said = [f"{first.meter} {watt_hours(first.joules)} ({HOW[first.source]})"]
-    for one in others:
-        percent = 100 * (one.joules - first.joules) / first.joules if first.joules else 0.0
-        apart = f"{HOW[one.source]}, {abs(percent):.0f} % {'more' if percent > 0 else 'less'}"
-        said.append(
-            f"{one.meter} " + (f"{watt_hours(one.joules)} ({apart})" if one.joules else "-")
-        )
-    return ", ".join(said)
+    reason = run.at_stop.decision.reason
+    if run.state.active or not reason.endswith(": go on."):
+        return reason
+    return reason.removesuffix(": go on.") + "."  # nothing goes on any more
 
 
-def _spread(run: RunRecord) -> str:
-    """How uncertain the mean is, named by what the interval holds; empty where it is not known."""
-    interval, wherever = interval_said(run)
-    named = half_named(interval, run.k, wherever, of="interval")
-    return f" ({named})" if named else ""
+# Intervals.
 
 
-def interval_said(run: RunRecord) -> tuple[Interval | None, str]:
-    """The interval that stands beside the score, which holds however the rule came to stop, and
-    words that say so where a plain one would not.
+class ShownInterval(NamedTuple):
+    """The interval that stands beside a score, which holds however the rule came to stop."""
+
+    interval: Interval | None
+    wherever: str = ""
+    """Words that say so where the usual interval would not hold."""
+
+
+def shown_interval(run: RunRecord) -> ShownInterval:
+    """The interval beside the score of a run.
 
     Once all folds are in there is no distance to their mean left, only its own uncertainty.
     """
-    at = run.at_stop
-    if at is None or at.interval is None:
-        return None, ""
-    if at.n < run.k and (not run.stopped_early or at.interval.kind is IntervalKind.K_FOLD_MEAN):
-        return at.interval if at.interval.width else None, ""
-    wide = uncertainty_after_stop(run)
-    return (wide, ", wherever the rule stops") if wide else (uncertainty(run), "")
+    at_stop = run.at_stop
+    if at_stop is None or at_stop.interval is None:
+        return ShownInterval(None)
+    holds_k_fold_mean = at_stop.interval.kind is IntervalKind.K_FOLD_MEAN
+    if at_stop.n < run.k and (holds_k_fold_mean or not run.stopped_early):
+        if at_stop.interval.width == 0:
+            return ShownInterval(None)
+        return ShownInterval(at_stop.interval)
+    after_stop = uncertainty_after_stop(run)
+    if after_stop is not None:
+        return ShownInterval(after_stop, ", wherever the rule stops")
+    return ShownInterval(uncertainty(run))
 
 
-def half_named(
+def half_width_words(
     interval: Interval | None, k: int, wherever: str = "", *, of: str = "interval of the mean"
 ) -> str:
     """Half an interval's width with what it is of; empty where there is none.
 
     'interval of the mean ± 0.0517', or with the precision rule 'at most 0.0046 from the 10-fold
-    mean'; with words of `interval_said`.
+    mean'; `wherever` is that of `shown_interval`.
     """
     if interval is None:
         return ""
@@ -261,22 +271,37 @@ def half_named(
     return f"{of} ± {half}{wherever}"
 
 
+def _interval_in_brackets(run: RunRecord) -> str:
+    """' (interval ± 0.0116)': how uncertain the mean is; empty where that is not known."""
+    interval, wherever = shown_interval(run)
+    if interval is None:
+        return ""
+    return f" ({half_width_words(interval, run.k, wherever, of='interval')})"
+
+
+def _scores_used(run: RunRecord) -> list[float]:
+    return [fold.score for fold in run.folds[: run.folds_used]]
+
+
 def uncertainty(run: RunRecord) -> Interval | None:
     """Student's t of the mean of the folds used, whatever the rule goes by: for papers and tables.
 
     None for one fold, and for folds that score alike.
     """
-    used = [result.score for result in run.folds[: run.folds_used]]
-    return uncertainty_of(used, run.spec.confidence) if used else None
+    scores = _scores_used(run)
+    if not scores:
+        return None
+    return uncertainty_of(scores, run.spec.confidence)
 
 
 def uncertainty_after_stop(run: RunRecord) -> Interval | None:
     """The same, allowing for how the rule came to stop there; None where that changes nothing."""
     if not run.stopped_early:
         return None
-    scores = [result.score for result in run.folds[: run.folds_used]]
-    interval = interval_after_stop(run.spec, scores)
-    return None if interval == uncertainty(run) else interval
+    interval = interval_after_stop(run.spec, _scores_used(run))
+    if interval == uncertainty(run):
+        return None
+    return interval
 
 
 def interval_lines(run: RunRecord) -> list[str]:
@@ -284,45 +309,174 @@ def interval_lines(run: RunRecord) -> list[str]:
 
     '95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
     """
-    at, level = run.at_stop, f"{100 * run.spec.confidence:g} %"
-    plain, wide = uncertainty(run), uncertainty_after_stop(run)
+    level = f"{100 * run.spec.confidence:g} %"
     lines = []
+    plain = uncertainty(run)
     if plain:
-        over = f"Student's t over {counted(run.folds_used, 'fold')}"
-        lines.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
+        how = f"Student's t over {counted(run.folds_used, 'fold')}"
+        lines.append(f"{level} interval of the mean: {_ends_words(plain, how)}")
     elif run.folds_used > 1:
         lines.append(
             "no interval of the mean: folds that score alike do not tell how far it is off"
         )
-    if wide:
-        text = f"{level} interval that allows for the stop: {_ends(wide)}"
-        lines.append(f"{text}, holds wherever the rule stops)")
-    near = at.interval if at and at.n < run.k and not run.doubt else None
-    if near and near.kind is IntervalKind.K_FOLD_MEAN:
-        text = f"distance to the {run.k}-fold mean: at most {near.width / 2:.4f}"
-        lines.append(f"{text} ({level} confidence)")
+    after_stop = uncertainty_after_stop(run)
+    if after_stop:
+        ends = _ends_words(after_stop, "holds wherever the rule stops")
+        lines.append(f"{level} interval that allows for the stop: {ends}")
+    at_stop = run.at_stop
+    if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
+        return lines
+    if at_stop.interval.kind is IntervalKind.K_FOLD_MEAN:
+        half = f"at most {at_stop.interval.width / 2:.4f}"
+        lines.append(f"distance to the {run.k}-fold mean: {half} ({level} confidence)")
     return lines
 
 
-def _ends(interval: Interval) -> str:
-    return f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}"
+def _ends_words(interval: Interval, how: str) -> str:
+    half = interval.width / 2
+    return f"{interval.low:.4f} to {interval.high:.4f} (± {half:.4f}, {how})"
 
 
-def arithmetic(run: RunRecord) -> str:
-    """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
-    if run.spec.rule == NEVER_STOPS or run.at_stop is None:
+# What computed a run, and what that means for its energy.
+
+
+def reused_words(run: RunRecord) -> str:
+    """How many folds another run had computed before, in a sentence; empty where none."""
+    reused = sum(fold.reused for fold in run.folds)
+    if not reused:
         return ""
-    reason = run.at_stop.decision.reason
-    said = reason.removesuffix(": go on.")
-    return reason if run.state.active or said == reason else f"{said}."
+    folds = f"{reused} of {counted(len(run.folds), 'fold')}"
+    if reused == 1:
+        return f"{folds} was there already: no time or energy was spent on it again."
+    return f"{folds} were there already: no time or energy was spent on them again."
 
 
-def _check(mean: float, whole: float, k: int) -> str:
-    percent = difference_percent(mean, whole)
-    return (
-        f"Checked: the mean of all {k} folds is {whole:.4f}, a difference of {percent:.2f} % from "
-        f"the {mean:.4f} at the stop."
+def node_words(run: RunRecord) -> str:
+    """On what a run was computed, as far as its joules depend on it, and what came after its stop.
+
+    Empty where there is nothing to say.
+    """
+    return joined(
+        _late_folds_sentence(run),
+        _machines_sentence(run),
+        _slurm_sentence(run.folds),
+        _gaps_sentence(run.folds),
+        _meters_sentence(run.folds),
     )
+
+
+def _late_folds_sentence(run: RunRecord) -> str:
+    """What folds have cost that nobody asked for, as the run was to end at its stop."""
+    if run.stopped_at is None or run.spec.full:
+        return ""
+    late = run.folds[run.stopped_at :]
+    if not late:
+        return ""
+    return f"{counted(len(late), 'fold')}, {_watt_hours_of(late)}, came after the stop."
+
+
+def _machines_sentence(run: RunRecord) -> str:
+    """Which kinds of machines have computed a run; empty for one kind."""
+    kinds = Counter(fold.node.hardware for fold in run.folds if fold.node is not None)
+    if len(kinds) < 2:
+        return ""
+    folds = "; ".join(f"{counted(count, 'fold')} on {kind}" for kind, count in kinds.most_common())
+    return f"It ran on {len(kinds)} kinds of machines ({folds}), whose joules are not comparable."
+
+
+def _slurm_sentence(folds: Sequence[FoldResult]) -> str:
+    """What SLURM measured beside our meter; empty where it measured nothing."""
+    measured = []
+    slurm_joules = 0.0
+    for fold in folds:
+        if fold.node is not None and fold.node.slurm_joules is not None:
+            measured.append(fold)
+            slurm_joules += fold.node.slurm_joules
+    if not measured:
+        return ""
+    return (
+        f"SLURM measured {watt_hours(slurm_joules)} for {counted(len(measured), 'fold')}, this "
+        f"meter {_watt_hours_of(measured)}."
+    )
+
+
+def _gaps_sentence(folds: Sequence[FoldResult]) -> str:
+    """For how long the meter that counts gave nothing; empty where it always did."""
+    gaps = []
+    for fold in folds:
+        for reading in fold.energy.readings[:1]:
+            if reading.gap_seconds:
+                gaps.append(reading)
+    if not gaps:
+        return ""
+    seconds = sum(reading.gap_seconds for reading in gaps)
+    return (
+        f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave nothing for "
+        f"{duration(seconds)} in all; the range says what that time may have taken."
+    )
+
+
+def _meters_sentence(folds: Sequence[FoldResult]) -> str:
+    """What each meter said of the folds that had several; empty where none had."""
+    several = [fold for fold in folds if len(fold.energy.readings) > 1]
+    if not several:
+        return ""
+    return f"In {counted(len(several), 'fold')}: {readings_words(several)}."
+
+
+def _watt_hours_of(folds: Sequence[FoldResult]) -> str:
+    return watt_hours(sum(fold.energy.joules for fold in folds))
+
+
+def readings_words(folds: Sequence[FoldResult]) -> str:
+    """What several meters said of the same folds, each over all of them; empty for one meter.
+
+    'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)'
+    """
+    joules: dict[str, float] = {}
+    source = {}
+    for fold in folds:
+        for reading in fold.energy.readings:
+            joules[reading.meter] = joules.get(reading.meter, 0.0) + reading.joules
+            source[reading.meter] = HOW[reading.source]
+    if len(joules) < 2:
+        return ""
+    first, *others = joules
+    words = [f"{first} {watt_hours(joules[first])} ({source[first]})"]
+    for meter in others:
+        if joules[meter]:
+            compared = _more_or_less(joules[meter], joules[first])
+            words.append(f"{meter} {watt_hours(joules[meter])} ({source[meter]}, {compared})")
+        else:
+            words.append(f"{meter} -")
+    return ", ".join(words)
+
+
+def _more_or_less(amount: float, reference: float) -> str:
+    """'25 % less': an amount against one that it is compared with."""
+    percent = 0.0
+    if reference:
+        percent = 100 * (amount - reference) / reference
+    if percent > 0:
+        return f"{percent:.0f} % more"
+    return f"{-percent:.0f} % less"
+
+
+def shared_words(run: RunRecord) -> str:
+    """What of a run's cost was shared with other configurations; empty where nothing was."""
+    shared = [fold.shared for fold in run.folds if fold.shared is not None]
+    if not shared:
+        return ""
+    others = max(work.configurations for work in shared) - 1
+    alone = sum(fold.joules_alone for fold in run.folds)
+    return (
+        f"{counted(len(shared), 'fold')} shared work with up to {counted(others, 'other')}: it is "
+        "counted once, an equal part for each. On its own this run would have taken about "
+        f"{watt_hours(alone)}."
+    )
+
+
+# Numbers and units.
 
 
 def setting_words(rule_id: str, value: float) -> str:
@@ -335,18 +489,22 @@ def setting_words(rule_id: str, value: float) -> str:
     """
     if not value:
         return "all folds"
-    if (axis := RULES[rule_id].axis) is not None:
+    axis = RULES[rule_id].axis
+    if axis is not None:
         return axis.in_words(value, about=True)
-    return "as registered" if value == 1 else f"in {value:.0%} of the runs, else all folds"
+    if value == 1:
+        return "as registered"
+    return f"in {value:.0%} of the runs, else all folds"
 
 
 def small_number(value: float, significant: int = 3) -> str:
     """So many significant digits, never an exponent: '0.00214', '12.3', '1,230'."""
     if value == 0:
         return "0"
-    digits = max(significant - 1 - floor(log10(abs(value))), 0)
-    text = f"{value:,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if digits else text
+    decimals = significant - 1 - floor(log10(abs(value)))
+    if decimals <= 0:
+        return f"{value:,.0f}"
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
 ESTIMATED_DIGITS = 2
@@ -409,20 +567,25 @@ def processor_words(facts: EnergyFacts) -> str:
     """
     if facts.processor_seconds is None:
         return ""
-    saved, assumed = facts.saved_processor_percent, facts.processor_assumed
-    about = "about " * (facts.forecast or assumed > 0)
-    alike = f" ({counted(assumed, 'fold')} taken to cost as the others)" if assumed else ""
-    return (
-        f"processor time {about}{duration(facts.processor_seconds)}{alike}"
-        + (f", {about}{saved:.0f} % saved" if saved else "")
-        + (f", GPU time {duration(facts.gpu_seconds)}" if facts.gpu_seconds else "")
-    )
+    about = ""
+    if facts.forecast or facts.processor_assumed:
+        about = "about "
+    words = f"processor time {about}{duration(facts.processor_seconds)}"
+    if facts.processor_assumed:
+        words += f" ({counted(facts.processor_assumed, 'fold')} taken to cost as the others)"
+    if facts.saved_processor_percent:
+        words += f", {about}{facts.saved_processor_percent:.0f} % saved"
+    if facts.gpu_seconds:
+        words += f", GPU time {duration(facts.gpu_seconds)}"
+    return words
 
 
 def processor_sentence(facts: EnergyFacts) -> str:
     """The same as a sentence of its own."""
-    said = processor_words(facts)
-    return f"{said[0].upper()}{said[1:]}." if said else ""
+    words = processor_words(facts)
+    if not words:
+        return ""
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def grams(amount: float) -> str:
@@ -431,9 +594,12 @@ def grams(amount: float) -> str:
 
 
 def _scaled(unit: str, *amounts: float) -> str:
-    milli = 0 < max(amounts) < (0.1 if len(amounts) == 1 else 1) and min(amounts) < 0.1
-    shown = [estimate(one * (1000 if milli else 1)) for one in amounts]
-    return f"{' to '.join(dict.fromkeys(shown))} {'m' * milli}{unit}"
+    """One amount, or a range from the least to the most, in a unit or in thousandths of it."""
+    if 0 < max(amounts) < 1 and min(amounts) < 0.1:
+        unit = f"m{unit}"
+        amounts = tuple(1000 * amount for amount in amounts)
+    ends = dict.fromkeys(estimate(amount) for amount in amounts)
+    return f"{' to '.join(ends)} {unit}"
 
 
 def duration(seconds: float) -> str:
@@ -442,30 +608,19 @@ def duration(seconds: float) -> str:
         return f"{max(round(1000 * seconds), 1)} ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    if (whole := round(seconds)) < 60:
+    whole = round(seconds)
+    if whole < 60:
         return f"{whole} s"
-    if whole >= 360_000:
-        return f"{whole // 3600:,} h"
-    large, small, units = (
-        (whole // 60, whole % 60, ("min", "s"))
-        if whole < 3600
-        else (whole // 3600, whole % 3600 // 60, ("h", "min"))
-    )
-    return f"{large} {units[0]}" + (f" {small} {units[1]}" if small else "")
+    if whole < 3600:
+        return _in_two_units(whole, "min", "s")
+    if whole < 360_000:
+        return _in_two_units(whole // 60, "h", "min")
+    return f"{whole // 3600:,} h"
 
 
-# What of a run's cost was shared with other configurations, as a sentence.
-
-
-def shared_words(run: RunRecord) -> str:
-    """What of a run's cost was shared with other configurations; empty where nothing was."""
-    shared = [fold.shared for fold in run.folds if fold.shared is not None]
-    if not shared:
-        return ""
-    most = max(one.configurations for one in shared)
-    alone = sum(fold.joules_alone for fold in run.folds)
-    return (
-        f"{counted(len(shared), 'fold')} shared work with up to {counted(most - 1, 'other')}: "
-        "it is counted once, an equal part for each. On its own this run would have taken about "
-        f"{watt_hours(alone)}."
-    )
+def _in_two_units(amount: int, large_unit: str, small_unit: str) -> str:
+    """An amount of small units, of which a large one has 60: '3 min 20 s', '2 h'."""
+    large, small = divmod(amount, 60)
+    if small == 0:
+        return f"{large} {large_unit}"
+    return f"{large} {large_unit} {small} {small_unit}"

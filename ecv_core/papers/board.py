@@ -17,7 +17,7 @@ from ecv_core import stopping
 from ecv_core.analysis.comparison import compare_runs, fair_key
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.words import dataset_title, interval_said, metric_label, used_words
+from ecv_core.figures.words import dataset_title, metric_label, shown_interval, used_words
 from ecv_core.jobs.fold_tables import Handed
 from ecv_core.jobs.tracking import Measured, finite, known_columns, measure, reported_table
 from ecv_core.records.errors import EcvError, InputError
@@ -203,7 +203,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
     if run.spec.params:
         name += f" ({', '.join(f'{param}={value}' for param, value in run.spec.params)})"
     interval_text = "-"
-    interval = interval_said(run)[0]
+    interval = shown_interval(run).interval
     if interval:
         interval_text = f"{interval.low:.4f} to {interval.high:.4f}"
     energy_text = "-"

@@ -29,13 +29,13 @@ from ecv_core.energy.savings import (
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
     duration,
-    half_named,
-    interval_said,
+    half_width_words,
     metric_label,
     processor_sentence,
     range_words,
     run_title,
     saved_words,
+    shown_interval,
     small_number,
     watt_hours_range,
 )
@@ -198,7 +198,7 @@ def _e_fold_says(run: RunRecord, told: Sequence[Tally], n: int) -> str:
     stop = run.stopped_at
     if stop is not None and n >= stop:
         moment = run.moments[stop - 1]
-        half = half_named(interval_said(run)[0], run.k)
+        half = half_width_words(shown_interval(run).interval, run.k)
         label = metric_label(run.spec)
         how = "stopped" if stop < run.k else "never stopped early, done"
         after = f"{how} after {stop} folds, {duration(told[stop].seconds)}"

@@ -18,14 +18,14 @@ from ecv_core.figures.words import (
     counted,
     duration,
     grams,
-    half_named,
-    interval_said,
+    half_width_words,
     metric_label,
     node_words,
     range_words,
     reused_words,
     saved_words,
     shared_words,
+    shown_interval,
     used_words,
     watt_hours,
     watt_hours_range,
@@ -125,10 +125,10 @@ def _score(run: RunRecord) -> str:
     k, at = run.k, run.at_stop
     mean, named, wherever = "-", "", ""
     if at:
-        shown, wherever = interval_said(run)
+        shown, wherever = shown_interval(run)
         half = f" ± {shown.width / 2:.4f}" if shown else ""
         mean = f"{at.mean:.4f}{half}"
-        named = half_named(shown, k, wherever)
+        named = half_width_words(shown, k, wherever)
     help = explained(
         f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
         f"{named or 'there is no interval yet'}.",

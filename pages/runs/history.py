@@ -16,7 +16,7 @@ from streamlit.typing import UploadedFile
 from ecv_core.access.rights import Action
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.compare import spent_figure, spent_frame
+from ecv_core.figures.spent import spent_figure, spent_frame
 from ecv_core.figures.words import (
     algorithm_title,
     counted,

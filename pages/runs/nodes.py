@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.compare import lanes_figure, lanes_frame, lanes_sentence
+from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
 from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.jobs.cluster.choose import HERE, places
 from pages.shared.charts.plot import plot

@@ -20,7 +20,7 @@ from ecv_core.analysis.rank_swaps import (
     winners,
 )
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.figures.splits import rank_table_figure, rank_table_words, tau_figure, tau_words
+from ecv_core.figures.split_ranks import rank_table_figure, rank_table_words, tau_figure, tau_words
 from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titled, titles_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import EcvError, InputError

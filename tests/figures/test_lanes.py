@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecv_core.figures.compare import AFTER, lanes_figure, lanes_frame, lanes_sentence
+from ecv_core.figures.lanes import AFTER, lanes_figure, lanes_frame, lanes_sentence
 from ecv_core.records.run import Node, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.figures.splits import (
+from ecv_core.figures.split_ranks import (
     arrow,
     rank_table_figure,
     rank_table_words,

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from ecv_core.figures.compare import spent_figure, spent_frame
+from ecv_core.figures.spent import spent_figure, spent_frame
 
 FRAME = pd.DataFrame(
     {

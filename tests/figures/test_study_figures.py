@@ -8,13 +8,13 @@ import pytest
 from ecv_core.figures.heatmap import (
     KEPT,
     RANKS,
-    grid,
     heatmap_figure,
     heatmap_steps,
     ranks_figure,
     ranks_steps,
     scores_figure,
     scores_words,
+    tables_by_alpha,
 )
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 
@@ -54,12 +54,12 @@ def stability():
     )  # fmt: skip
 
 
-def test_a_grid_has_rows_and_columns_as_they_come_and_gaps(cells):
-    datasets, algorithms, values = grid(cells, "value", ALPHAS)
-    assert (datasets, algorithms) == (["one", "two"], ["a", "b"])
-    assert values[0, 0].tolist() == [111, 112]
-    assert values[1, 1, 0] == 221
-    assert math.isnan(values[1, 1, 1])
+def test_tables_have_rows_and_columns_as_they_come_and_gaps(cells):
+    first, second = tables_by_alpha(cells, "value", ALPHAS)
+    assert (list(second.index), list(second.columns)) == (["one", "two"], ["a", "b"])
+    assert first.loc["one"].tolist() == [111, 112]
+    assert second.loc["two", "a"] == 221
+    assert math.isnan(second.loc["two", "b"])
 
 
 def test_the_steps_carry_the_numbers_and_a_sentence(cells):

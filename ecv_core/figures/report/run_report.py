@@ -23,8 +23,7 @@ from ecv_core.figures.words import (
     duration,
     estimate,
     grams,
-    half_named,
-    interval_said,
+    half_width_words,
     metric_label,
     node_words,
     range_words,
@@ -32,6 +31,7 @@ from ecv_core.figures.words import (
     run_title,
     saved_words,
     shared_words,
+    shown_interval,
     used_words,
     verdict,
 )
@@ -102,9 +102,9 @@ def conclusion(run: RunRecord) -> str:
 
 def _numbers(run: RunRecord, energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
-    interval, wherever = interval_said(run)
+    interval, wherever = shown_interval(run)
     level = f"{100 * run.spec.confidence:g} %"
-    half = f"{half_named(interval, k, wherever)} ({level})" if interval else ""
+    half = f"{half_width_words(interval, k, wherever)} ({level})" if interval else ""
     metered = energy.source != "none"
     percent = energy.saved_percent
     return [

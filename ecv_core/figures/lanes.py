@@ -1,0 +1,146 @@
+"""Folds of runs on the nodes of a cluster -> a lane per node, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.palette import base_layout, lay_out, palette
+from ecv_core.figures.words import counted, duration, run_title
+from ecv_core.records.run import RunRecord
+
+LANE_HEIGHT = 34
+"""Pixels of a node."""
+LEGEND_HEIGHT = 130
+"""Pixels of the legend above and the axis below."""
+AFTER = "came after the stop"
+
+
+def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
+    """One row per fold of these runs that was computed and says where.
+
+    Returns:
+        node, run, fold, began (UTC), seconds, joules, kind ('fold', or AFTER), hardware; by node
+        and time.
+    """
+    columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
+    rows = []
+    for run in runs:
+        late_from = _first_late_place(run)
+        for place, fold in enumerate((*run.folds, *run.ahead)):
+            if fold.node is None or fold.reused:
+                continue
+            row = {
+                "node": fold.node.host,
+                "run": run_title(run),
+                "fold": fold.fold,
+                "began": fold.node.began_at,
+                "seconds": fold.total_seconds,
+                "joules": fold.energy.joules,
+                "kind": "fold",
+                "hardware": fold.node.hardware,
+            }
+            if late_from is not None and place >= late_from:
+                row["kind"] = AFTER
+            rows.append(row)
+    return pd.DataFrame(rows, columns=columns).sort_values(["node", "began"], ignore_index=True)
+
+
+def _first_late_place(run: RunRecord) -> int | None:
+    """Where, among a run's folds, those begin that its stop made superfluous; None for nowhere."""
+    if run.spec.full:
+        return None  # they were wanted: they check the stop
+    return run.stopped_at
+
+
+def _ends(frame: pd.DataFrame) -> pd.Series[pd.Timestamp]:
+    """When each fold ended."""
+    return frame["began"] + pd.to_timedelta(frame["seconds"], unit="s")
+
+
+def lanes_sentence(frame: pd.DataFrame) -> str:
+    """How much time several nodes have saved, for whoever does not see the picture."""
+    folds = counted(len(frame), "fold")
+    nodes = counted(frame["node"].nunique(), "node")
+    took = (_ends(frame).max() - frame["began"].min()).total_seconds()
+    work = float(frame["seconds"].sum())
+    text = (
+        f"{folds} on {nodes} took {duration(took)}; one after the other they would have taken "
+        f"{duration(work)}."
+    )
+    late = int((frame["kind"] == AFTER).sum())
+    if late:
+        text += f" {counted(late, 'fold')} of them {AFTER}."
+    return text
+
+
+def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """The lanes below each other on one axis of time, a colour per run, late folds hatched.
+
+    Args:
+        frame: as `lanes_frame` makes it; at least one row.
+        dark: whether the page is dark.
+    """
+    colours = palette(dark)
+    begin = frame["began"].min()
+    if _ends(frame).max() - begin < timedelta(minutes=2):
+        unit = timedelta(seconds=1)
+        unit_name = "seconds"
+        sign = "s"
+    else:
+        unit = timedelta(minutes=1)
+        unit_name = "minutes"
+        sign = "min"
+    frame = frame.assign(
+        base=(frame["began"] - begin) / unit,
+        length=frame["seconds"] / unit.total_seconds(),
+        hatch=frame["kind"].map({AFTER: "/", "fold": ""}),
+    )
+    figure = go.Figure()
+    for number, (run, folds) in enumerate(frame.groupby("run", sort=False)):
+        marker = {
+            "color": colours.series_colour(number),
+            "line": {"color": colours.ground, "width": 1},
+            "pattern": {"shape": folds["hatch"], "solidity": 0.4},
+        }
+        figure.add_bar(
+            name=str(run),
+            orientation="h",
+            y=folds["node"],
+            x=folds["length"],
+            base=folds["base"],
+            text=folds["fold"].astype(str),
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": colours.ground},
+            marker=marker,
+            customdata=folds["kind"],
+            hovertemplate=f"%{{y}}: {run}, fold %{{text}}, %{{x:.3g}} {sign}, %{{customdata}}"
+            "<extra></extra>",
+        )
+    nodes = sorted(frame["node"].unique(), reverse=True)
+    time_axis = {
+        "title": {"text": f"{unit_name} since the first fold began"},
+        "gridcolor": colours.grid,
+        "automargin": True,
+        "rangemode": "tozero",
+    }
+    node_axis = {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": nodes,
+        "automargin": True,
+    }
+    return lay_out(
+        figure,
+        base_layout(colours, LEGEND_HEIGHT + LANE_HEIGHT * max(len(nodes), 2)),
+        barmode="overlay",
+        hovermode="closest",
+        showlegend=True,
+        xaxis=time_axis,
+        yaxis=node_axis,
+    )

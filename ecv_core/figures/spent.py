@@ -1,0 +1,81 @@
+"""Runs with a score and an energy -> their scores, as shares of the best, against their energy."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.palette import axis, base_layout, lay_out, palette
+
+_HEIGHT = 260
+"""Pixels."""
+
+
+def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Each run with a score and metered energy; shares compare where scores themselves do not.
+
+    Args:
+        frame: columns name, of (what scores compare within), score, higher (whether a higher one
+            is better), mwh and picked.
+
+    Returns:
+        Those rows, with share: percent of the best score of its `of`, which has 100.
+    """
+    metered = frame[(frame["score"] > 0) & (frame["mwh"] > 0)]
+    scores = metered["score"]
+    groups = metered.groupby("of")["score"]
+    share = scores / groups.transform("max")
+    share_where_lower_is_better = groups.transform("min") / scores
+    higher_is_better = metered["higher"].astype(bool)
+    return metered.assign(share=100 * share.where(higher_is_better, share_where_lower_is_better))
+
+
+def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """A point per run, in the colour of its dataset and metric; picked ones are filled and ringed.
+
+    Args:
+        frame: from `spent_frame`, at least one row.
+        dark: whether the page is dark.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    opacity = pd.Series(1.0, frame.index)
+    if frame["picked"].any():
+        opacity[~frame["picked"].astype(bool)] = 0.3
+    for number, (group, runs) in enumerate(frame.groupby("of", sort=False)):
+        marker = {
+            "size": 12,
+            "color": colours.series_colour(number),
+            "opacity": opacity[runs.index].tolist(),
+            "line": {"width": 2 * runs["picked"].astype(int), "color": colours.ink},
+        }
+        figure.add_scatter(
+            x=runs["mwh"],
+            y=runs["share"],
+            mode="markers",
+            name=str(group),
+            text=runs["name"],
+            customdata=runs[["score"]],
+            marker=marker,
+            hovertemplate="%{text}: %{customdata[0]:.4f}, %{y:.1f} %, %{x:.2g} mWh<extra></extra>",
+        )
+    top = 48
+    if frame["of"].nunique() == 1:
+        top = 8  # there is no legend
+    return lay_out(
+        figure,
+        base_layout(colours, _HEIGHT),
+        hovermode="closest",
+        margin={"t": top},
+        xaxis=axis("energy of all its folds, mWh", colours, type="log", tickvals=_log_ticks()),
+        yaxis=axis("score, % of the best", colours, ticksuffix=" %"),
+    )
+
+
+def _log_ticks() -> list[float]:
+    """1, 2 and 5 of each power of ten: by itself, Plotly writes 5 where it means 50."""
+    ticks = []
+    for power in range(-3, 9):
+        for step in (1, 2, 5):
+            ticks.append(step * 10.0**power)
+    return ticks

@@ -1,0 +1,146 @@
+"""Ranks of algorithms under several splits -> the table with arrows, and Kendall's tau."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.heatmap import (
+    ABOVE,
+    BELOW,
+    ROW_HEIGHT,
+    cells_layout,
+    cells_trace,
+    legend,
+    table_of,
+)
+from ecv_core.figures.palette import CellScale, lay_out, palette
+
+# The table with arrows: table 3 of Meng et al.
+
+
+_SMALL = 13
+"""Pixels of the type of scores and intervals."""
+_MOVED_SCALE = CellScale(best=-3, worst=3, best_words="", worst_words="")
+"""From three ranks lost to three ranks gained, the colour is the strongest."""
+
+
+def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Algorithms by splits: rank, arrow against the reference, score.
+
+    Args:
+        ranks: as `rank_swaps.ranks_frame` makes it: the reference first.
+        dark: whether the page is dark.
+    """
+    colours = palette(dark)
+    reference = ranks["split"].iloc[0]
+    texts = []
+    for _, row in ranks.iterrows():
+        text = f"<b>{row['rank']:g}</b>"
+        if row["split"] != reference:
+            text += f" {arrow(row['up'])}"
+        score = _small(f"{row['score']:.4f}")
+        texts.append(f"{text}<br>{score}")
+    cells = ranks.assign(text=texts, about=ranks.apply(_score_words, axis="columns"))
+    table = table_of(cells, "algorithm", "split", "up")
+    trace = cells_trace(
+        table,
+        _MOVED_SCALE,
+        colours,
+        text=table_of(cells, "algorithm", "split", "text").to_numpy().tolist(),
+        customdata=table_of(cells, "algorithm", "split", "about").to_numpy().tolist(),
+        colorscale=colours.moved,  # the arrow says it too
+        hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
+    )
+    height = ABOVE + 20 + ROW_HEIGHT * len(table)
+    return lay_out(go.Figure(trace), cells_layout(table, colours, height))
+
+
+def arrow(up: float) -> str:
+    """'↑2' for two ranks gained, '↓1' for one lost, '=' for none."""
+    if up == 0:
+        return "="
+    if up > 0:
+        return f"↑{up:g}"
+    return f"↓{-up:g}"
+
+
+def rank_table_words(ranks: pd.DataFrame) -> str:
+    """What the table shows, in a sentence."""
+    reference = ranks["split"].iloc[0]
+    order = ", ".join(ranks.loc[ranks["split"] == reference, "algorithm"])
+    moved = ranks[ranks["up"] != 0]
+    changes = []
+    for split, rows in moved.groupby("split", sort=False):
+        arrows = rows["algorithm"] + " " + rows["up"].map(arrow)
+        changes.append(f"{split}: {', '.join(arrows)}")
+    conclusion = "No other split changes a rank."
+    if changes:
+        conclusion = f"Against that, {'; '.join(changes)}."
+    metric = ranks["metric"].iloc[0]
+    return f"Ranks by {metric}. Under {reference}, best first: {order}. {conclusion}"
+
+
+def _score_words(row: pd.Series[float]) -> str:
+    score = f"{row['metric']} {row['score']:.4f}"
+    if pd.isna(row["low"]):
+        return f"{score}, users' scores are not known"
+    return f"{score}, interval {row['low']:.4f} to {row['high']:.4f}"
+
+
+def _small(text: str) -> str:
+    return f"<span style='font-size:{_SMALL}px'>{text}</span>"
+
+
+# Kendall's tau between every two splits.
+
+
+def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Kendall's tau between every two splits, with its interval, as a triangle.
+
+    Args:
+        taus: as `rank_swaps.taus_frame` makes it.
+        dark: whether the page is dark.
+    """
+    colours = palette(dark)
+    swaps = taus["swaps"].astype(str) + " of " + taus["pairs"].astype(str) + " pairs swap"
+    cells = taus.assign(text=taus.apply(_tau_cell, axis="columns"), about=swaps)
+    table = table_of(cells, "other", "split", "tau")
+    least = min(0.0, float(taus["tau"].min()))
+    scale = CellScale(best=1.0, worst=least, best_words="same ranks", worst_words=f"{least:.2g}")
+    trace = cells_trace(
+        table,
+        scale,
+        colours,
+        **legend(scale),
+        text=table_of(cells, "other", "split", "text").fillna("").to_numpy().tolist(),
+        customdata=table_of(cells, "other", "split", "about").fillna("").to_numpy().tolist(),
+        hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
+    )
+    height = ABOVE + 20 + ROW_HEIGHT * len(table) + BELOW
+    return lay_out(go.Figure(trace), cells_layout(table, colours, height))
+
+
+def tau_words(taus: pd.DataFrame) -> str:
+    """What the triangle shows, in a sentence."""
+    defined = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
+    if defined.empty:
+        return "Kendall's tau is not defined between any two splits: they rank all alike."
+    low = defined.iloc[0]
+    high = defined.iloc[-1]
+    return (
+        f"Kendall's tau between {len(defined)} pairs of splits: from {low['tau']:.2f} "
+        f"({low['split']} and {low['other']}) to {high['tau']:.2f} ({high['split']} and "
+        f"{high['other']})."
+    )
+
+
+def _tau_cell(row: pd.Series[float]) -> str:
+    """Tau and its interval, as far as they are defined."""
+    if pd.isna(row["tau"]):
+        return "-"
+    text = f"<b>{row['tau']:.2f}</b>"
+    if pd.notna(row["low"]):
+        interval = _small(f"{row['low']:.2f} to {row['high']:.2f}")
+        text += f"<br>{interval}"
+    return text
