@@ -1,12 +1,18 @@
 """The selection's test as a pruner for Optuna, for objectives that know every user's score.
 
-Optuna finishes one trial before it begins the next, so each is compared with the best finished one,
-on the folds that both have run. Nothing of Optuna is imported here.
+A trial is compared with the best finished one, on the folds that both have run. The scores are kept
+in the trials themselves, as user attributes, so that a study goes on in another process, and in
+several at once. Nothing of Optuna is imported here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+import warnings
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,9 +22,13 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import ANY_NOISE, PairedScores, level_of_looks, spread_of
 
+_MOST_USERS = 10_000
+"""More are put into so many groups, so that a fold's scores fit where a storage keeps attributes:
+64 KiB of text in some databases."""
+
 
 class Trial(Protocol):
-    """The part of an `optuna.Trial` that is needed."""
+    """The part of an `optuna.Trial` that is needed to report a fold."""
 
     @property
     def number(self) -> int:
@@ -27,6 +37,9 @@ class Trial(Protocol):
     def report(self, value: float, step: int) -> None:
         """Tell the study an intermediate value."""
 
+    def set_user_attr(self, key: str, value: Any) -> None:  # noqa: ANN401  any JSON
+        """Keep a value with the trial."""
+
 
 class FoldPruner:
     """Prunes a trial as soon as its k-fold mean can no longer be the best.
@@ -34,6 +47,10 @@ class FoldPruner:
         pruner = ecv.FoldPruner(k=10, trials=100)
         study = optuna.create_study(direction="maximize", pruner=pruner)
         # and in the objective, after each fold: pruner.report(trial, fold, scores)
+
+    Trials of earlier sessions and of other processes count as well: their scores are in the
+    study's storage. Where a trial has fold means alone (`trial.report(mean, fold)`) these are
+    compared, which takes more folds.
 
     Args:
         k: folds of every trial.
@@ -51,8 +68,11 @@ class FoldPruner:
             )
         self._k = k
         self._level = level_of_looks((1 - confidence) / (trials - 1), k)
-        self._scores: dict[int, dict[int, NDArray[np.float32]]] = {}
-        self._users: list[Any] | None = None
+        self._column_of: dict[Any, int] = {}
+        """User -> column, of all whom this process has reported."""
+        self._columns: dict[str, NDArray[np.intp]] = {}
+        """Digest of a fold's users -> their columns, in the order in which scores are kept."""
+        self._warned: set[str] = set()
 
     def report(self, trial: Trial, fold: int, scores: Mapping[Any, float] | ArrayLike) -> None:
         """Keep the scores of a fold, and report their mean to the study as step `fold`.
@@ -69,42 +89,188 @@ class FoldPruner:
                 f"there is no fold {fold}; with k = {self._k} they are 0 to {self._k - 1}"
             )
         if isinstance(scores, Mapping):
-            if self._users is None:
-                self._users = sorted(scores)
-            else:
-                self._users += sorted(set(scores) - set(self._users))
-            values = np.array([scores.get(user, np.nan) for user in self._users], np.float32)
+            users = sorted(scores)
+            values = np.array([scores[user] for user in users], np.float32)
         else:
             values = np.asarray(scores, dtype=np.float32).ravel()
+            users = list(range(len(values)))
         if np.isnan(values).all():
             raise InputError(
                 f"fold {fold} of trial {trial.number} has no score of any user or sample"
             )
-        self._scores.setdefault(trial.number, {})[fold] = values
-        trial.report(float(np.nanmean(values)), fold)
+        mean = float(np.nanmean(values, dtype=np.float64))
+        if len(users) > _MOST_USERS:
+            users, values = _in_groups(users, values)
+        kept = _FoldScores(users=_digest(users), values=values)
+        self._add_columns(kept.users, users)
+        trial.set_user_attr(_attribute(fold), kept.packed())
+        trial.report(mean, fold)
 
     def prune(self, study: Any, trial: Any) -> bool:  # noqa: ANN401  Optuna's, which is not imported
         """Optuna's question: whether this trial can be given up."""
-        try:
-            best = study.best_trial.number
-        except ValueError:  # none has finished yet
+        mine = _fold_means(trial, self._k)
+        if not mine:
             return False
-        mine, theirs = self._scores.get(trial.number, {}), self._scores.get(best, {})
-        common = sorted(mine.keys() & theirs.keys())
-        if not common:
+        best = self._best(study)
+        if best is None:
             return False
-        users = max(len(one[fold]) for one in (mine, theirs) for fold in common)
-        both = (("best", theirs), ("trial", mine))
-        pair = [self._contender(name, one, common, users) for name, one in both]
-        found = PairedScores(pair).between(0, 1, (1 << len(common)) - 1)
-        sign = 1.0 if study.direction.name == "MAXIMIZE" else -1.0
-        spread = spread_of([found], [True], ANY_NOISE, sign)
-        return bool((spread.means - spread.half_widths(self._level, self._k) > 0)[0])
+        theirs = _fold_means(best, self._k)
+        folds = sorted(mine.keys() & theirs.keys())
+        if not folds:
+            return False
+        contenders = [
+            Scores(name="best", folds=np.array([theirs[fold] for fold in folds])),
+            Scores(name="trial", folds=np.array([mine[fold] for fold in folds])),
+        ]
+        users = self._users(best, trial, folds)
+        if users is not None:
+            contenders = [
+                Scores(name=contender.name, folds=contender.folds, users=values)
+                for contender, values in zip(contenders, users, strict=True)
+            ]
+        difference = PairedScores(contenders).between(0, 1, (1 << len(folds)) - 1)
+        sign = 1.0
+        if study.direction.name == "MINIMIZE":
+            sign = -1.0
+        spread = spread_of([difference], [True], ANY_NOISE, sign)
+        behind = spread.means - spread.half_widths(self._level, self._k)
+        return bool(behind[0] > 0)
 
-    def _contender(
-        self, name: str, scores: Mapping[int, NDArray[np.float32]], folds: list[int], users: int
-    ) -> Scores:
-        values = np.full((len(folds), users), np.nan, dtype=np.float32)
-        for row, fold in zip(values, folds, strict=True):
-            row[: len(scores[fold])] = scores[fold]
-        return Scores(name=name, folds=np.nanmean(values, axis=1, dtype=np.float64), users=values)
+    def _best(self, study: Any) -> Any:  # noqa: ANN401  a trial of Optuna's
+        """The best finished trial that has fold scores; None without any."""
+        try:
+            best = study.best_trial
+        except ValueError:  # none has finished yet
+            return None
+        if _fold_means(best, self._k):
+            return best
+        comparable = []
+        for finished in study.get_trials(deepcopy=False):
+            if finished.state.name == "COMPLETE" and _fold_means(finished, self._k):
+                comparable.append(finished)
+        comparable.sort(key=_value, reverse=study.direction.name == "MAXIMIZE")
+        if not comparable:
+            self._warn(
+                "no folds",
+                f"no finished trial has reported a score of folds 0 to {self._k - 1}, so no trial "
+                "can be pruned; report each fold by FoldPruner.report, or trial.report(mean, fold)",
+            )
+            return None
+        self._warn(
+            "best without folds",
+            f"trial {best.number}, the best so far, has reported no fold, so trials are compared "
+            f"with trial {comparable[0].number}, the best that has",
+        )
+        return comparable[0]
+
+    def _users(
+        self,
+        best: Any,  # noqa: ANN401  a trial of Optuna's
+        trial: Any,  # noqa: ANN401
+        folds: Sequence[int],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """The scores of the users of both trials; None where they are not there, or of others.
+
+        Returns: of each trial, shape (folds, users); NaN where a user has nothing held out.
+        """
+        pairs = []
+        for fold in folds:
+            key = _attribute(fold)
+            if key not in best.user_attrs or key not in trial.user_attrs:
+                self._warn(
+                    "no users",
+                    "some trials have reported fold means without the scores of users, so the "
+                    "means are compared, which takes more folds; report by FoldPruner.report",
+                )
+                return None
+            theirs = _FoldScores.unpacked(best.user_attrs[key])
+            mine = _FoldScores.unpacked(trial.user_attrs[key])
+            if mine.users != theirs.users:
+                self._warn(
+                    "other users",
+                    f"fold {fold} of trial {trial.number} has other users, or samples, than that "
+                    f"of trial {best.number}, so fold means are compared, which takes more folds; "
+                    "score all trials on the same ones",
+                )
+                return None
+            if mine.users not in self._columns:  # another pruner's report: nobody's names are known
+                self._add_columns(mine.users, [(mine.users, at) for at in range(len(mine.values))])
+            pairs.append((theirs, mine))
+        both = np.full((2, len(folds), len(self._column_of)), np.nan, np.float32)
+        for row, (theirs, mine) in enumerate(pairs):
+            columns = self._columns[mine.users]
+            both[0, row, columns] = theirs.values
+            both[1, row, columns] = mine.values
+        return both[0], both[1]
+
+    def _add_columns(self, digest: str, users: Sequence[Any]) -> None:
+        """Give each user a column, the same in every fold."""
+        for user in users:
+            self._column_of.setdefault(user, len(self._column_of))
+        self._columns[digest] = np.array([self._column_of[user] for user in users], np.intp)
+
+    def _warn(self, kind: str, sentence: str) -> None:
+        """Warn once of each kind of thing that cannot be had."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            warnings.warn(sentence, UserWarning, stacklevel=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _FoldScores:
+    """The scores of a fold's users, as a trial keeps them."""
+
+    users: str
+    """A digest that tells these users from others, in any process."""
+    values: NDArray[np.float32]
+    """In the order of the users."""
+
+    def packed(self) -> dict[str, str]:
+        """As a storage keeps them."""
+        compressed = zlib.compress(self.values.astype("<f4").tobytes())
+        return {"users": self.users, "scores": base64.b85encode(compressed).decode()}
+
+    @classmethod
+    def unpacked(cls, kept: Mapping[str, str]) -> _FoldScores:
+        """What `packed` gave."""
+        compressed = base64.b85decode(kept["scores"])
+        values = np.frombuffer(zlib.decompress(compressed), "<f4")
+        return cls(users=kept["users"], values=values)
+
+
+def _digest(users: Sequence[Any]) -> str:
+    """What tells users from others by their names."""
+    text = "\n".join(str(user) for user in users)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _attribute(fold: int) -> str:
+    """Where a trial keeps the scores of a fold."""
+    return f"ecv_fold_{fold}"
+
+
+def _value(trial: Any) -> float:  # noqa: ANN401  of Optuna's
+    return float(trial.value)
+
+
+def _fold_means(trial: Any, k: int) -> dict[int, float]:  # noqa: ANN401
+    """Fold -> its mean, of those that a trial has reported."""
+    means = {}
+    for step, value in trial.intermediate_values.items():
+        if 0 <= step < k and np.isfinite(value):
+            means[step] = float(value)
+    return means
+
+
+def _in_groups(
+    users: Sequence[Any], values: NDArray[np.float32]
+) -> tuple[list[Any], NDArray[np.float32]]:
+    """The means of groups of users, drawn by their names, in the place of too many users."""
+    names = np.array([zlib.crc32(str(user).encode()) for user in users])
+    group_of = names % _MOST_USERS
+    there = ~np.isnan(values)
+    people = np.bincount(group_of[there], minlength=_MOST_USERS)
+    sums = np.bincount(group_of[there], weights=values[there], minlength=_MOST_USERS)
+    groups = np.flatnonzero(people)
+    means = (sums[groups] / people[groups]).astype(np.float32)
+    return [f"group {group}" for group in groups], means
