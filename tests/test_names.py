@@ -42,7 +42,6 @@ ELSEWHERE = {
         "ecv_core/store/older_versions.py",
     },
     "e-fold": {
-        "ecv_core/cli/manual.py",  # the program
         "ecv_core/figures/report/pictures.py",
         "ecv_core/bridges/bridge.py",
         "ecv_core/jobs/cluster/executor.py",

@@ -20,7 +20,10 @@ from ecv_core.records import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 from ecv_core.untrusted.files import replacing
 
-OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+OK = 0
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
 
 COMMANDS = {
     "datasets": ("data_commands", "list the datasets, and which are on disk"),
@@ -51,9 +54,8 @@ COMMANDS = {
     "figure": ("runs_commands", "a picture for a paper, in a column's width"),
     "reproduce": ("runs_commands", "tables and figures of five papers, cell by cell, beside ours"),
     "board": ("runs_commands", "whether a result that somebody hands in holds"),
-    "dashboard": ("manual", "the pages, in a browser"),
-    "completion": ("manual", "a script with which a shell completes commands and options"),
-    "man": ("manual", "the manual page, for man -l"),
+    "dashboard": ("shell_commands", "the pages, in a browser"),
+    "completion": ("shell_commands", "a script with which a shell completes commands and options"),
     "backup": ("runs_commands", "all runs as one file, while in use"),
 }
 """Every command, in the order in which `--help` lists them: its module in this package, which loads
@@ -66,14 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Else it looks for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        with _told_to_end(), _warnings_shown():
-            options = parse(arguments)
-            if isinstance(target := getattr(options, "json", None), str):
-                check_target(target)
-            if getattr(options, "meter", None):
-                import_module("ecv_core.cli.options").use_meters(options)
-            with _quiet(options.quiet):
-                options.command(options)
+        with _ended_by_signals(), _warnings_shown():
+            _carry_out(parse(arguments))
         return OK
     except RunError as error:
         return _complain(error, FAILED)
@@ -93,88 +89,117 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{str(error.filename)[:100]}... is too long for a file name", BAD_INPUT)
 
 
-@contextmanager
-def _quiet(asked: bool) -> Iterator[None]:
-    """Nothing on the way: no progress, no notes; the result and errors alone."""
-    if not asked:
-        yield
+def _carry_out(options: argparse.Namespace) -> None:
+    """Run the command that the options name, with what options of all commands ask for."""
+    if isinstance(getattr(options, "json", None), str):
+        check_target(options.json)
+    if getattr(options, "meter", None):
+        import_module("ecv_core.cli.options").use_meters(options)
+    if not options.quiet:
+        options.command(options)
         return
-    with open(os.devnull, "w", encoding="utf-8") as nothing, redirect_stderr(nothing):
-        yield
+    # Progress and notes go to stderr, and so do errors, which are printed after this.
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+        options.command(options)
 
 
-class _Line(logging.Handler):
+class _WarningLine(logging.Handler):
     """A warning as a line of its own, above a progress bar where there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        tqdm = sys.modules.get("tqdm")
-        write = print if tqdm is None else tqdm.tqdm.write
-        write(self.format(record), file=sys.stderr)
+        line = self.format(record)
+        if "tqdm" in sys.modules:
+            sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr)
 
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
     """What the library warns of, such as for whom a fold waits, goes to stderr."""
-    line, log = _Line(logging.WARNING), logging.getLogger("ecv_core")
-    log.addHandler(line)
+    handler = _WarningLine(logging.WARNING)
+    log = logging.getLogger("ecv_core")
+    log.addHandler(handler)
     try:
         yield
     finally:
-        log.removeHandler(line)
+        log.removeHandler(handler)
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
+def _ended_by_signals() -> Iterator[None]:
     """SIGTERM and SIGHUP end a command in good order: its run can be resumed."""
 
     def end(_number: int, _frame: object) -> NoReturn:
         raise Terminated
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    handlers_before = {}
     try:
-        before = [signal.signal(number, end) for number in numbers]
-    except ValueError:  # not in the main thread: the program has ways of its own
-        numbers, before = [], []
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                number = getattr(signal, name)
+                handlers_before[number] = signal.signal(number, end)
+    except ValueError:
+        pass  # not in the main thread: the program has ways of its own
     try:
         yield
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in handlers_before.items():
             signal.signal(number, handler)
 
 
 def program() -> str:
     """What is typed to get here."""
     name = os.path.basename(sys.argv[0])
-    return "ecv" if name in ("ecv", "ecv.exe") else "python -m ecv_core"
+    if name in ("ecv", "ecv.exe"):
+        return "ecv"
+    return "python -m ecv_core"
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of these arguments, with the function that carries them out as `command`.
 
-    Raises: InputError for arguments that make no command.
+    Raises:
+        InputError: for arguments that make no command.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+    if arguments is None:
+        arguments = sys.argv[1:]
+    words = list(arguments)
+    names: Iterable[str] = COMMANDS
+    if words and words[0] in COMMANDS:
+        names = words[:1]
+    elif words and not words[0].startswith("-"):
         raise UnknownName("command", words[0], COMMANDS)
-    parser, _ = parsers([word for word in words[:1] if word in COMMANDS] or COMMANDS)
+    parser, _ = command_line(names)
     options = parser.parse_args(words)
-    number = re.fullmatch("[0-9]{1,6}", str(getattr(options, "folds", None)))
-    if number and not os.path.exists(options.folds):
-        if options.k not in (None, int(options.folds)):
-            raise InputError(f"-k {options.k} and --folds {options.folds} differ; leave one out")
-        options.k, options.folds = int(options.folds), None  # a number of them is no file
+    if hasattr(options, "folds"):
+        _read_number_of_folds(options)
     return options
 
 
-def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, _Lazy]]:
-    """The parser of a command line with these commands, and that of each, which knows its options
-    later."""
+def _read_number_of_folds(options: argparse.Namespace) -> None:
+    """Take `--folds 5` as `-k 5`, where there is no file of that name."""
+    is_number = re.fullmatch("[0-9]{1,6}", str(options.folds))
+    if not is_number or os.path.exists(options.folds):
+        return
+    if options.k not in (None, int(options.folds)):
+        raise InputError(f"-k {options.k} and --folds {options.folds} differ; leave one out")
+    options.k = int(options.folds)
+    options.folds = None
+
+
+def command_line(
+    names: Iterable[str] = COMMANDS,
+) -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
+    """The parser of a command line with some commands, and the parser of each command."""
     parser = _Parser(prog=program(), description="e-fold cross-validation", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
-    return parser, {
-        name: commands.add_parser(name, help=COMMANDS[name][1], command=name) for name in names
-    }
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
+    parsers = {}
+    for name in names:
+        _, summary = COMMANDS[name]
+        parsers[name] = commands.add_parser(name, help=summary, command=name)
+    return parser, parsers
 
 
 class _Parser(argparse.ArgumentParser):
@@ -183,29 +208,33 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; see '{self.prog} --help'")
 
 
-class _Lazy(_Parser):
+class CommandParser(_Parser):
     """The parser of one command, which learns its options when it is first asked to parse."""
 
     def __init__(self, *, command: str, **options: Any) -> None:  # noqa: ANN401
         super().__init__(allow_abbrev=False, **options)
-        self._command, self._declared = command, False
+        self._command = command
+        self._declared = False
 
     def declare(self) -> None:
-        if not self._declared:
-            self._declared = True
-            home = import_module(f"{__name__}.{COMMANDS[self._command][0]}")
-            getattr(home, f"{self._command}_options")(self)
-            self.set_defaults(command=getattr(home, f"{self._command}_command"))
-            self.add_argument(
-                "-q", "--quiet", action="store_true", help="no progress and no notes; errors alone"
-            )
+        """Load the command's module, and add its options."""
+        if self._declared:
+            return
+        self._declared = True
+        module_name, _ = COMMANDS[self._command]
+        module = import_module(f"{__name__}.{module_name}")
+        getattr(module, f"{self._command}_options")(self)
+        self.set_defaults(command=getattr(module, f"{self._command}_command"))
+        self.add_argument(
+            "-q", "--quiet", action="store_true", help="no progress and no notes; errors alone"
+        )
 
-    def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+    def parse_known_args(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401
         self.declare()
-        found, unknown = super().parse_known_args(*given, **named)
-        if unknown:  # said here, where the command and its help are known
+        namespace, unknown = super().parse_known_args(*args, **options)
+        if unknown:  # refused here, where the command and its help are at hand
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found, unknown
+        return namespace, unknown
 
 
 def _complain(error: EcvError | str, code: int) -> int:
@@ -223,11 +252,11 @@ def check_target(target: str) -> None:
         raise InputError(f"--json {target} is a folder; give a file in it")
 
 
-def answer(options: argparse.Namespace, document: dict[str, Any], said: str) -> None:
+def answer(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
     """Write the document where --json says, and print what it says in words beside it."""
     write_json(document, options.json)
     if options.json != "-":
-        print(said)
+        print(text)
 
 
 def write_json(document: dict[str, Any], target: str | None) -> None:

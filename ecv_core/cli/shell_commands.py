@@ -1,0 +1,43 @@
+"""`completion`, for a shell; `dashboard`, the pages for a browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+from ecv_core.cli import command_line
+from ecv_core.records.places import DASHBOARD
+
+
+def completion_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    parser.epilog = 'in ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)"'
+
+
+def completion_command(options: argparse.Namespace) -> None:
+    """Print a script with which a shell completes commands and their options."""
+    import shtab
+
+    parser, commands = command_line()
+    parser.prog = "ecv"
+    for command in commands.values():
+        command.declare()
+    print(shtab.complete(parser, options.shell))
+
+
+def dashboard_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, help="where it listens; by default 8501 or the next")
+    parser.add_argument("--headless", action="store_true", help="do not open a browser")
+
+
+def dashboard_command(options: argparse.Namespace) -> None:
+    """Become Streamlit's server; it ends with Ctrl-C."""
+    import_module("streamlit")  # its absence is a sentence
+    command = [sys.executable, "-m", "streamlit", "run", str(DASHBOARD / "app.py")]
+    if options.port:
+        command.append(f"--server.port={options.port}")
+    if options.headless:
+        command.append("--server.headless=true")
+    os.execv(sys.executable, command)
