@@ -21,12 +21,12 @@ from ecv_core.evaluation.metrics import Metric as Metric
 from ecv_core.evaluation.metrics import check_computed_here as check_computed_here
 from ecv_core.evaluation.metrics import check_metric as check_metric
 from ecv_core.evaluation.metrics import column_title as column_title
-from ecv_core.evaluation.metrics import comes_along
 from ecv_core.evaluation.metrics import id_and_length as id_and_length
+from ecv_core.evaluation.metrics import is_computed_by_default
 from ecv_core.evaluation.metrics import metric as metric
+from ecv_core.evaluation.metrics import metric_described_by as metric_described_by
 from ecv_core.evaluation.metrics import metric_of as metric_of
 from ecv_core.evaluation.metrics import register_metric as register_metric
-from ecv_core.evaluation.metrics import told as told
 from ecv_core.evaluation.sampled import sampled_ranking
 from ecv_core.evaluation.task import SAMPLED_WARNING as SAMPLED_WARNING
 from ecv_core.evaluation.task import EvaluatedFold
@@ -138,7 +138,7 @@ def evaluate(
             name
             for name, known in METRICS.items()
             if name in also
-            or (name in metrics if metrics is not None else comes_along(known, **scope))
+            or (name in metrics if metrics is not None else is_computed_by_default(known, **scope))
         ),
         progress=progress,
     )

@@ -6,6 +6,7 @@ hit at each of its first min(n, held-out items) ranks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -217,7 +218,12 @@ def errors_by_user(
     for name, losses in {"rmse": error**2, "mae": np.abs(error), **own}.items():
         sums = np.bincount(codes, weights=losses)
         mean = float(losses.mean())
-        pooled[name] = float(np.sqrt(mean)) if name == "rmse" else mean
-        slope = 1.0 if name != "rmse" else 0.5 / pooled[name] if mean > 0 else 0.0
-        parts[name] = pooled[name] + slope * (sums - counts * mean) / per_user
+        value = mean
+        slope = 1.0
+        if name == "rmse":
+            value = math.sqrt(mean)
+            # Where all errors are 0 the root has no slope, and every user adds the same: 0.
+            slope = 0.5 / value if mean > 0 else 0.0
+        pooled[name] = value
+        parts[name] = value + slope * (sums - counts * mean) / per_user
     return whose.astype(np.int32), parts, pooled

@@ -54,11 +54,12 @@ class Metric:
     id: str
     """Small letters, digits and hyphens; what it is called in runs, options and tables."""
     compute: Callable[..., Any] | None = None
-    """Of one's own. Of the kind 'hits': (hits, held_out) -> a number for each user, shape (users,);
+    """Of the kind 'hits': (hits, held_out) -> a number for each user, shape (users,);
     hits has shape (users, n), True where the item at that rank is held out, for any n; held_out
     counts each user's held-out items, shape (users,). Of the kind 'ratings': (predicted, given),
     both of shape (ratings,), -> a number for each rating, whose mean counts, or one for the fold.
-    None: only other code computes it, and `track` reports it."""
+    None: of the project's, `formulas` and `full` have it; of one's own, other code computes it,
+    and `track` reports it."""
     _: KW_ONLY
     kind: Kind = Kind.HITS
     title: str = ""
@@ -85,72 +86,92 @@ class Metric:
     """Whether `compute` gives one number for the fold, and so none per user."""
 
     def __post_init__(self) -> None:
-        def say(name: str, value: object) -> None:
-            object.__setattr__(self, name, value)
-
         check_id(self.id, "a metric")
-        for name in ("title", "unit", "help", "formula", "source", "elsewhere"):
-            text = getattr(self, name)
-            if not isinstance(text, str) or not (text.isprintable() or name == "help"):
-                raise InputError(f"the {name} of a metric is a line of text, but is {text!r}")
-        say("title", self.title or self.id.replace("-", " ").capitalize())
+        self._check_texts()
+        if not self.title:
+            self._set("title", self.id.replace("-", " ").capitalize())
         if self.kind not in tuple(Kind) or not isinstance(self.higher_is_better, bool):
             raise InputError(
                 f"a metric of one's own is of the kind 'hits' or 'ratings', and higher_is_better "
                 f"True or False, but '{self.id}' has {self.kind!r} and {self.higher_is_better!r}"
             )
-        say("kind", Kind(self.kind))
+        self._set("kind", Kind(self.kind))
         if not self.low < self.high:
             raise InputError(
                 f"the metric '{self.id}' is from {self.low} to {self.high}; its low is a number "
                 "below its high"
             )
-        if self.compute is None:
-            return
+        if self.compute is not None:
+            self._try_function()
+
+    def _set(self, name: str, value: object) -> None:
+        """Complete a field while the metric is made; it is frozen afterwards."""
+        object.__setattr__(self, name, value)
+
+    def _check_texts(self) -> None:
+        for name in ("title", "unit", "help", "formula", "source", "elsewhere"):
+            text = getattr(self, name)
+            if not isinstance(text, str) or not (text.isprintable() or name == "help"):
+                raise InputError(f"the {name} of a metric is a line of text, but is {text!r}")
+
+    def _try_function(self) -> None:
+        """Call the function on small arrays, so that a wrong one is refused before any run."""
         if not callable(self.compute) or self.kind not in (Kind.HITS, Kind.RATINGS):
             raise InputError(
                 f"the metric '{self.id}' is computed by {self.compute!r} of the kind "
                 f"'{self.kind}'; give a function of ranked hits (hits, held_out), or one of "
                 "predictions (predicted, given) with kind='ratings'"
             )
-        say("code", code_of(self.compute))
+        self._set("code", code_of(self.compute))
         if self.kind is Kind.HITS:
             self.of_hits(np.eye(3, 4, dtype=np.bool_), np.arange(1, 4))
         else:
-            say("whole", not self.of_ratings(np.array([1.0, 2.5, 4.0]), np.array([2, 3, 4])).ndim)
+            values = self.of_ratings(np.array([1.0, 2.5, 4.0]), np.array([2, 3, 4]))
+            self._set("whole", values.ndim == 0)
 
     def of_hits(self, hits: NDArray[np.bool_], held_out: NDArray[np.intp]) -> Floats:
         """`compute` for users' lists, checked; shape (users,)."""
-        return self._called("user", [held_out.shape], hits, held_out)
+        return self._computed("user", [held_out.shape], hits, held_out)
 
     def of_ratings(self, predicted: Floats, given: NDArray[np.floating]) -> Floats:
         """`compute` for predicted ratings, checked; shape (ratings,), or () for one number."""
-        return self._called("rating", [predicted.shape, ()], predicted, given)
+        return self._computed("rating", [predicted.shape, ()], predicted, given)
 
-    def _called(self, what: str, shapes: list[tuple[int, ...]], *arrays: NDArray[Any]) -> Floats:
+    def _computed(self, unit: str, shapes: list[tuple[int, ...]], *arrays: NDArray[Any]) -> Floats:
+        """What `compute` gives for some arrays.
+
+        Args:
+            unit: what there is one number for: 'user' or 'rating'.
+            shapes: which the numbers may have.
+            arrays: the arguments of the function.
+        Raises: InputError where it fails, or gives anything but finite numbers of such a shape.
+        """
         assert self.compute is not None
+        name = f"the metric '{self.id}'"
         try:
-            given = self.compute(*arrays)
+            result = self.compute(*arrays)
         except Exception as error:
-            on = " and ".join(str(array.shape) for array in arrays)
-            said = f"failed on arrays of shape {on}, with {type(error).__name__}: {error}"
-            raise InputError(f"the metric '{self.id}' {said}") from error
-        found = np.asarray(given)
-        if found.dtype.kind not in "buif":
-            raise InputError(f"the metric '{self.id}' gave {given!r:.80}; it has to give numbers")
-        numbers: Floats = found.astype(np.float64)
-        if len(wrong := numbers[~(np.abs(numbers) <= AMOUNT)]):
-            said = f"gave {wrong[0]}; it has to give finite numbers"
-            raise InputError(f"the metric '{self.id}' {said}")
-        if found.shape not in shapes:
-            said = f"gave numbers of shape {found.shape} for {len(arrays[1]):,} {what}s"
-            raise InputError(f"the metric '{self.id}' {said}; give one number for each {what}")
+            sizes = " and ".join(str(array.shape) for array in arrays)
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"{name} failed on arrays of shape {sizes}, with {reason}") from error
+        values = np.asarray(result)
+        if values.dtype.kind not in "buif":
+            raise InputError(f"{name} gave {result!r:.80}; it has to give numbers")
+        numbers: Floats = values.astype(np.float64)
+        not_finite = numbers[~(np.abs(numbers) <= AMOUNT)]
+        if len(not_finite):
+            raise InputError(f"{name} gave {not_finite[0]}; it has to give finite numbers")
+        if values.shape not in shapes:
+            raise InputError(
+                f"{name} gave numbers of shape {values.shape} for {len(arrays[1]):,} {unit}s; "
+                f"give one number for each {unit}"
+            )
         return numbers
 
     @property
     def task(self) -> Task:
-        """What a model does that it is of."""
-        return Task.of_metric(self.id, self.kind.value)
+        """What a model does whose results it scores."""
+        return Task.of_metric(self.id, self.kind)
 
     @property
     def has_cutoff(self) -> bool:
@@ -166,10 +187,21 @@ class Metric:
 
     @property
     def about(self) -> Params:
-        """As of `RunSpec.own_metric`."""
-        names = ("code", "higher_is_better", "title", "unit", "whole")
-        facts = {name: getattr(self, name) for name in names} | {"kind": self.kind.value}
-        return tuple(sorted(facts.items())) if self.is_own else ()
+        """What a run keeps of a metric of one's own, as `RunSpec.own_metric`; () of the project's.
+
+        So a run can be read where the code of its metric is not.
+        """
+        if not self.is_own:
+            return ()
+        facts: dict[str, Any] = {
+            "code": self.code,
+            "higher_is_better": self.higher_is_better,
+            "kind": self.kind.value,
+            "title": self.title,
+            "unit": self.unit,
+            "whole": self.whole,
+        }
+        return tuple(facts.items())
 
     @property
     def per_user(self) -> bool:
@@ -189,10 +221,26 @@ _PROJECTS: dict[str, Metric] = {}
 def _define(metric: Metric) -> None:
     """Make a metric one of the project's own."""
     _PROJECTS[metric.id] = metric
+    _add_kernel(metric)
 
 
-# A metric of the kind 'hits' may have its function here, as one of a user's own has: it is then
-# computed at every cut-off. The kernels of those without one are in `formulas` and `full`.
+def _add_kernel(metric: Metric) -> None:
+    """Have a metric's own function of hits, if it has one, computed at every cut-off."""
+    if metric.compute is None or metric.kind is not Kind.HITS:
+        return
+
+    def at_cutoffs(ranked: Ranked) -> Floats:
+        columns = []
+        for n in ranked.cutoffs:
+            columns.append(metric.of_hits(ranked.hits[:, :n], ranked.held_out))
+        return np.stack(columns, axis=1)
+
+    HIT_METRICS[metric.id] = at_cutoffs
+
+
+# A new metric of hits is an entry here, with its function as `compute`: (hits, held_out) -> a
+# number for each user, 0 where there is no hit. The kernels of the metrics below, which need
+# more or are computed at all cut-offs at once, are in `formulas` and `full`.
 
 _define(
     Metric(
@@ -491,87 +539,44 @@ _define(
 )
 
 
-def _offered(found: object, name: str) -> tuple[str, Metric]:
-    """What an entry point gave, as an entry of the registry."""
-    known = _metric_of(found, name)
-    return known.id, known
+def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
+    """What a package offers under a name, as an entry of the registry."""
+    if callable(offered) and not isinstance(offered, Metric | type):
+        offered = Metric(name, offered)
+    metric = _checked(offered)
+    return metric.id, metric
 
 
-METRICS = Registry(_PROJECTS, group="ecv_core.metrics", accept=_offered)
+METRICS = Registry(_PROJECTS, group="ecv_core.metrics", accept=_from_entry_point)
 """Every metric by its id, in the order in which pages list them: the project's own, and those of
 installed packages; `register_metric` adds to it."""
 
 
-def register_metric(found: Metric) -> Metric:
+def register_metric(own: Metric) -> Metric:
     """Make a metric of one's own known to runs, pages and commands of this process.
 
-    The dashboard and the command line are told of it by ECV_PLUGINS, which names the modules, with
-    commas, that register what they have as they are imported. A Metric that is given to `evaluate`,
-    `track`, ... as `metric` is registered by that.
+    The dashboard and the command line learn of it by ECV_PLUGINS, which names modules, with commas
+    between them, that register what they have as they are imported. A Metric that is given to
+    `evaluate`, `track`, ... as `metric` is registered by that.
 
-    Raises: InputError for what is none, or an id of the project's.
+    Raises: InputError for what is no metric, or has an id of the project's.
     """
-    known = _metric_of(found, "")
-    METRICS[known.id] = known
-    return known
+    metric = _checked(own)
+    METRICS[metric.id] = metric
+    return metric
 
 
-def _metric_of(found: object, name: str) -> Metric:
-    if callable(found) and not isinstance(found, Metric | type) and name:
-        found = Metric(name, found)
-    if not isinstance(found, Metric):
+def _checked(offered: object) -> Metric:
+    """Refuse what is no metric, or would take the place of one of the project's."""
+    if not isinstance(offered, Metric):
         raise InputError(
             f"a metric is an id ({', '.join(_PROJECTS)}) or an ecv.Metric(id, function), but is "
-            f"{found!r:.80}"
+            f"{offered!r:.80}"
         )
-    if not found.is_own and _PROJECTS[found.id] is not found:
-        raise InputError(f"there is a metric '{found.id}' already; give yours another id")
-    if found.compute is not None and found.kind is Kind.HITS:
-        HIT_METRICS[found.id] = _kernel(found)
-    return found
-
-
-def _kernel(of: Metric) -> Callable[[Ranked], Floats]:
-    def at_cutoffs(ranked: Ranked) -> Floats:
-        columns = [of.of_hits(ranked.hits[:, :n], ranked.held_out) for n in ranked.cutoffs]
-        return np.stack(columns, axis=1)
-
-    return at_cutoffs
-
-
-def metric_of(spec: RunSpec) -> Metric:
-    """The metric of a run, whether its code is here or not. Raises: as `told`."""
-    return told(spec.metric, spec.own_metric)
-
-
-def told(metric_id: str, about: Params = ()) -> Metric:
-    """A metric by its id, and by what a run knows of one that is not the project's.
-
-    Raises: UnknownName; InputError for what no metric can be.
-    """
-    known = METRICS.get(metric_id)
-    if not about or (known is not None and about == known.about):
-        return metric(metric_id)
-    facts: dict[str, Any] = dict(about)
-    if metric_id in _PROJECTS or {type(facts.get(name)) for name in _TRUE_OR_FALSE} != {bool}:
-        raise InputError(f"what is said of the metric '{metric_id}' cannot be: {facts!r:.80}")
-    try:
-        return Metric(metric_id, **facts)
-    except TypeError as error:
-        raise InputError(f"what is said of the metric '{metric_id}' cannot be: {error}") from error
-
-
-_TRUE_OR_FALSE = ("higher_is_better", "whole")
-
-
-def check_computed_here(metric: Metric) -> None:
-    """Refuse a metric whose code is not here. Raises: InputError."""
-    if metric.is_own and metric.compute is None:
-        raise InputError(
-            f"the code of the metric '{metric.id}' is not here, or not what it was; register it "
-            "(ecv.register_metric, ECV_PLUGINS), or report its values with track: user -> score, "
-            "or one number"
-        )
+    if not offered.is_own and _PROJECTS[offered.id] is not offered:
+        raise InputError(f"there is a metric '{offered.id}' already; give yours another id")
+    _add_kernel(offered)
+    return offered
 
 
 def metric(metric_id: str) -> Metric:
@@ -581,28 +586,67 @@ def metric(metric_id: str) -> Metric:
     return METRICS[metric_id]
 
 
+def metric_of(spec: RunSpec) -> Metric:
+    """The metric of a run, whether its code is here or not. Raises: as `metric_described_by`."""
+    return metric_described_by(spec.metric, spec.own_metric)
+
+
+def metric_described_by(metric_id: str, about: Params = ()) -> Metric:
+    """A metric by its id, and by what a run keeps of one that is not the project's.
+
+    Raises: UnknownName; InputError for what no metric can be.
+    """
+    if not about:
+        return metric(metric_id)
+    if metric_id in METRICS and METRICS[metric_id].about == about:
+        return METRICS[metric_id]
+    facts: dict[str, Any] = dict(about)
+    flags = (facts.get("higher_is_better"), facts.get("whole"))
+    if metric_id in _PROJECTS or not all(isinstance(flag, bool) for flag in flags):
+        raise InputError(f"what is said of the metric '{metric_id}' cannot be: {facts!r:.80}")
+    try:
+        return Metric(metric_id, **facts)
+    except TypeError as error:
+        raise InputError(f"what is said of the metric '{metric_id}' cannot be: {error}") from error
+
+
+def check_computed_here(entry: Metric) -> None:
+    """Refuse a metric whose code is not here. Raises: InputError."""
+    if entry.is_own and entry.compute is None:
+        raise InputError(
+            f"the code of the metric '{entry.id}' is not here, or not what it was; register it "
+            "(ecv.register_metric, ECV_PLUGINS), or report its values with track: user -> score, "
+            "or one number"
+        )
+
+
 def id_and_length(name: str) -> tuple[str, int | None]:
     """'ndcg@10' as the metric's id and its list length; None where it names none.
 
     Raises: UnknownName for the metric; InputError for a length that is none.
     """
     metric_id, at, length = name.partition("@")
-    known = metric(metric_id)
-    if at and not (known.has_cutoff and length.isdecimal() and int(length)):
+    entry = metric(metric_id)
+    if not at:
+        return metric_id, None
+    if not entry.has_cutoff or not length.isdecimal() or int(length) == 0:
         raise InputError(f"'{name}' is no metric with its list length; write it as ndcg@10")
-    return metric_id, int(length) if at else None
+    return metric_id, int(length)
 
 
 def column_title(name: str) -> str:
     """A column's name as papers write it: 'ndcg@10' is 'nDCG@10'; unknown names stay."""
     metric_id, at, n = name.partition("@")
-    return f"{METRICS[metric_id].title}{at}{n}" if metric_id in METRICS else name
+    if metric_id not in METRICS:
+        return name
+    return f"{METRICS[metric_id].title}{at}{n}"
 
 
-def comes_along(known: Metric, *, sampled: bool, log_odds: bool) -> bool:
-    """Whether a run computes a metric without being asked: it applies, and costs little."""
-    applies = not known.is_own and _obstacle(known, sampled=sampled, log_odds=log_odds) is None
-    return applies and (sampled or known.kind is not Kind.RANKS)
+def is_computed_by_default(entry: Metric, *, sampled: bool, log_odds: bool) -> bool:
+    """Whether a run computes a metric that nobody asks for: it applies, and costs little."""
+    if entry.is_own or _obstacle(entry, sampled=sampled, log_odds=log_odds) is not None:
+        return False
+    return sampled or entry.kind is not Kind.RANKS
 
 
 def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
@@ -614,29 +658,30 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
         log_odds: the model's scores are log-odds of an interaction.
     Raises: UnknownName; InputError that says what the metric needs.
     """
-    known = metric(metric_id)
-    if known.is_own and known.compute is None:
+    entry = metric(metric_id)
+    if entry.is_own and entry.compute is None:
         raise InputError(
-            f"the metric '{known.id}' has no function, so only other code can report it: "
+            f"the metric '{entry.id}' has no function, so only other code can report it: "
             "ecv.track(..., metric=...)"
         )
-    if needed := _obstacle(known, sampled=sampled, log_odds=log_odds):
-        raise InputError(f"{known.title} {needed}")
+    obstacle = _obstacle(entry, sampled=sampled, log_odds=log_odds)
+    if obstacle is not None:
+        raise InputError(f"{entry.title} {obstacle}")
 
 
-def _obstacle(known: Metric, *, sampled: bool, log_odds: bool) -> str | None:
+def _obstacle(entry: Metric, *, sampled: bool, log_odds: bool) -> str | None:
     """Why a run has no value of a metric, and the way out; None if it has."""
-    if not known.task.ranks:
+    if not entry.task.ranks:
         return (
-            f"is of {known.task.of}, but this algorithm {Task.TOP_N.words}; choose a metric such "
-            f"as {Task.TOP_N.usual_metric}, or an algorithm such as {known.task.usual_algorithm}"
+            f"is of {entry.task.of}, but this algorithm {Task.TOP_N.words}; choose a metric such "
+            f"as {Task.TOP_N.usual_metric}, or an algorithm such as {entry.task.usual_algorithm}"
         )
-    if known.kind is Kind.PROBABILITIES and not log_odds:
+    if entry.kind is Kind.PROBABILITIES and not log_odds:
         return (
             "needs probabilities of an interaction, which only neu-mf predicts; choose that "
             "algorithm, or a ranking metric such as ndcg"
         )
-    if sampled and not known.in_samples:
+    if sampled and not entry.in_samples:
         return (
             "looks at the lists that users would get, and ranking against sampled negatives makes "
             "no such lists; leave the number of negatives out, or choose a metric such as ndcg"

@@ -171,7 +171,7 @@ def _asked_metric(metric_id: str | None, own_metric: Params) -> Metric | None:
     """The metric that is asked for; None where it is the task's usual one."""
     if metric_id is None:
         return None
-    return evaluation.told(metric_id, own_metric)
+    return evaluation.metric_described_by(metric_id, own_metric)
 
 
 def _model(name: str, metric: Metric | None, *, tracked: bool) -> Algorithm:

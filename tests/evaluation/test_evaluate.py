@@ -20,9 +20,6 @@ class Fixed:
         return self.scores[torch.from_numpy(users)]
 
 
-PER_LENGTH = ("ndcg", "recall", "precision", "mrr", "hit", "map", "epc", "efd")
-
-
 def matrix(*rows):
     return csr_array(np.array(rows, dtype=np.float32))
 
@@ -80,7 +77,7 @@ def test_an_item_that_only_another_user_has_held_out_is_no_hit():
 def test_only_users_with_something_held_out_count():
     result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
     assert result.users.tolist() == [0, 1]
-    assert result.values.shape == (2, 2 * len(PER_LENGTH))
+    assert result.values.shape == (2, len(result.metrics))
 
 
 def test_user_without_training_items_counts():
@@ -100,7 +97,7 @@ def test_means_are_over_users():
 def test_repeated_cutoffs_in_any_order_count_once():
     result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [3, 1, 3])
     assert {name.split("@")[1] for name in result.metrics} == {"1", "3"}
-    assert len(result.metrics) == 2 * len(PER_LENGTH)
+    assert len(result.metrics) == len(set(result.metrics))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7))

@@ -71,6 +71,17 @@ def test_folds_that_other_code_scored_are_computed_anew():
     assert changed.scores == pytest.approx([1 - score for score in first.scores])
 
 
+def test_a_reported_score_outside_the_range_of_the_metric_is_refused():
+    clicks = ecv.Metric("clicks", low=0, high=30)
+    cv = ecv.track("shop", dataset="synthetic", k=5, metric=clicks, rule=TWO)
+    for _ in cv:
+        for score in (-1, 31):
+            with pytest.raises(InputError, match=f"is {score}, but Clicks is at"):
+                cv.report(score)
+        cv.report(30)
+    assert cv.run.scores == (30, 30)
+
+
 BAD = [
     (lambda hits, held: "high", "gave 'high'; it has to give numbers"),
     (lambda hits, held: [["a"]] * len(hits), "it has to give numbers"),
@@ -101,6 +112,7 @@ def test_what_is_no_metric_is_refused_before_anything_is_stored(function, said):
         (lambda: ecv.Metric("My metric", share_of_list), "hyphens, but is 'My metric'"),
         (lambda: ecv.Metric("x", share_of_list, kind="clicks"), "'hits' or 'ratings'"),
         (lambda: ecv.Metric("x", share_of_list, kind="lists"), "with kind='ratings'"),
+        (lambda: ecv.Metric("x", low=1, high=1), "low is a number below its high"),
         (lambda: ecv.Metric("x", unit=3), "unit of a metric is a line of text, but is 3"),
         (lambda: ecv.register_metric(ecv.Metric("ndcg", share_of_list)), "'ndcg' already"),
         (lambda: ecv.register_metric(share_of_list), "or an ecv.Metric"),
