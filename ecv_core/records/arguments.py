@@ -34,6 +34,8 @@ _WORDS: dict[object, str] = {
     Callable: "a function",
     NoneType: "None",
 }
+_NUMBERS: dict[object, type] = {int: Integral, float: Real}
+"""Numbers of NumPy serve as well."""
 
 
 def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -43,64 +45,90 @@ def kinds_checked(function: Callable[P, T]) -> Callable[P, T]:
     protocol or `object` stands for is left to the function, and so is text or None for a setting.
     Raises: InputError.
     """
-    known = signature(function)
-
-    @cache
-    def hints() -> tuple[dict[str, Any], dict[str, Any]]:
-        """Of its own arguments, and of the settings of a run that it takes."""
-        told = {name: one.annotation for name, one in known.parameters.items()}
-        names = getattr(function, "__globals__", {})
-        found = get_type_hints(SimpleNamespace(__annotations__=told), names)
-        kinds = [get_args(one)[0] for one in found.values() if get_origin(one) is Unpack]
-        return found, get_type_hints(kinds[0]) if kinds else {}
+    names = list(signature(function).parameters)
 
     @wraps(function)
-    def checked(*given: P.args, **named: P.kwargs) -> T:
-        own, settings = hints()
-        for name, value in (*zip(known.parameters, given, strict=False), *named.items()):
-            if name in settings and isinstance(value, str | None):
+    def checked(*positional: P.args, **named: P.kwargs) -> T:
+        own_hints, setting_hints = _hints_of(function)  # read late: they may name classes below
+        arguments = dict(zip(names, positional, strict=False)) | named
+        for name, value in arguments.items():
+            if name in setting_hints and isinstance(value, str | None):
                 continue
-            hint = (settings | own).get(name, object)
+            hint = (setting_hints | own_hints).get(name, object)
             if not _fits(value, hint):
-                who = getattr(function, "__name__", "")
-                raise InputError(f"{name} of {who} is {_words(hint)}, but is {value!r:.80}")
-        return function(*given, **named)
+                called = getattr(function, "__name__", "")
+                raise InputError(f"{name} of {called} is {_words(hint)}, but is {value!r:.80}")
+        return function(*positional, **named)
 
     return checked
 
 
+@cache
+def _hints_of(function: Callable[..., object]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The types of a function's own arguments, and of the settings of a run that it takes."""
+    parameters = signature(function).parameters.values()
+    annotations = {parameter.name: parameter.annotation for parameter in parameters}
+    own_names = getattr(function, "__globals__", {})
+    own_hints = get_type_hints(SimpleNamespace(__annotations__=annotations), own_names)
+    for hint in own_hints.values():
+        if get_origin(hint) is Unpack:
+            return own_hints, get_type_hints(get_args(hint)[0])
+    return own_hints, {}
+
+
 def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any object and annotation
-    kind, parts = get_origin(hint) or hint, get_args(hint)
+    kind = get_origin(hint) or hint
+    parts = get_args(hint)
     if kind in (Union, UnionType):
-        return any(_fits(value, one) for one in parts)
+        return any(_fits(value, part) for part in parts)
     if kind is Literal:
         return value in parts
-    if kind in (int, float, bool):
-        number = {int: Integral, float: Real, bool: bool}[kind]
-        return isinstance(value, number) and (kind is bool or not isinstance(value, bool))
     if kind in (Sequence, tuple):
-        several = all(hasattr(value, name) for name in ("__len__", "__getitem__", "__iter__"))
-        if not several or isinstance(value, str | bytes | Mapping):
-            return False
-        return all(_fits(one, parts[0]) for one in value)
+        return _is_list(value, parts[0])
     if kind is Mapping:
-        lists = get_origin(parts[1]) is Sequence  # a single value is the function's to judge
-        fits = isinstance(value, Mapping)
-        return fits and not (lists and not all(_fits(one, parts[1]) for one in value.values()))
+        return _is_dict(value, parts[1])
     if kind is Callable:
         return callable(value) and not isinstance(value, type)
+    return _is_instance(value, kind)
+
+
+def _is_list(value: Any, part_hint: Any) -> bool:  # noqa: ANN401  any object and annotation
+    if isinstance(value, str | bytes | Mapping):
+        return False
+    if not all(hasattr(value, name) for name in ("__len__", "__getitem__", "__iter__")):
+        return False
+    return all(_fits(part, part_hint) for part in value)
+
+
+def _is_dict(value: object, value_hint: Any) -> bool:  # noqa: ANN401  any annotation
+    if not isinstance(value, Mapping):
+        return False
+    if get_origin(value_hint) is not Sequence:  # single values are the function's to judge
+        return True
+    return all(_fits(part, value_hint) for part in value.values())
+
+
+def _is_instance(value: object, kind: Any) -> bool:  # noqa: ANN401  any annotation
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return True
     return isinstance(value, kind)
 
 
 def _words(hint: Any) -> str:  # noqa: ANN401  any annotation
-    kind, parts = get_origin(hint) or hint, get_args(hint)
+    """What an annotation accepts: 'text, a dict or None'."""
+    kind = get_origin(hint) or hint
+    parts = get_args(hint)
     if kind in (Union, UnionType):
-        said = list(dict.fromkeys(map(_words, parts)))
-        return " or ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
+        words = list(dict.fromkeys(map(_words, parts)))
+        before_last = ", ".join(words[:-1])
+        return f"{before_last} or {words[-1]}" if before_last else words[-1]
     if kind is Literal:
         return f"one of {', '.join(map(repr, parts))}"
     if kind in (Sequence, tuple) and parts[0] in _WORDS:
         return f"a list (each {_WORDS[parts[0]]})"
-    return _WORDS.get(kind) or f"{'an' if kind.__name__[0] in 'AEIOUn' else 'a'} {kind.__name__}"
+    if kind in _WORDS:
+        return _WORDS[kind]
+    article = "an" if kind.__name__[0] in "AEIOUn" else "a"  # an ndarray
+    return f"{article} {kind.__name__}"

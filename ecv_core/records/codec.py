@@ -1,13 +1,14 @@
 """Records <-> JSON: what is written of a run, in the database and in files, by its own fields.
 
 pydantic reads the format off the dataclasses; it loads when something is first written or read.
-Reading is strict about types (a text is no number, and no number
-is a truth value), and lenient about fields that a later version added: they are left out.
+Reading is strict about types (a text is no number, and no number is a truth value), and lenient
+about fields that a later version added: they are left out.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ecv_core.records.errors import InputError
@@ -35,7 +36,6 @@ _MUST_BE = {
     "tuple": "a list",
 }
 """What a value must be, by the first part of pydantic's name for the error."""
-_BOUNDS = {"less_than_equal": ("at most", "le"), "greater_than_equal": ("at least", "ge")}
 
 
 def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON values
@@ -47,12 +47,16 @@ def written(record: object, kind: object = None, *, canonical: bool = False) -> 
     """A record as JSON text: see `to_json`.
 
     Args:
-        record, kind: as of `to_json`.
+        record: as of `to_json`.
+        kind: as of `to_json`.
         canonical: with sorted keys and no spaces, so that equal records have equal texts.
     Raises: InputError for a record that `read` would refuse.
     """
-    how: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")} if canonical else {}
-    text = json.dumps(to_json(record, kind), **how)
+    values = to_json(record, kind)
+    if canonical:
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    else:
+        text = json.dumps(values)
     try:
         _adapter(kind or type(record)).validate_json(text, strict=True)
     except ValueError as error:
@@ -74,25 +78,40 @@ def sentence(error: ValueError) -> str:
 
     if not isinstance(error, ValidationError):
         return shown(error)
-    first = error.errors(include_url=False)[0]
-    kind, place = first["type"], list(first["loc"])
+    details = error.errors(include_url=False)[0]
+    kind = details["type"]
     if kind == "json_invalid":
         return "it is not JSON"
+    place = list(details["loc"])
+    must_be = _MUST_BE.get(kind.split("_")[0])
     if place and place[-1] in ("int", "float", "str", "bool"):  # which of a parameter's types
-        place, wanted = place[:-1], "a number, text, or true or false"
-    else:
-        wanted = _MUST_BE.get(kind.split("_")[0], "")
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in place]
-    what = f"its {shown(''.join(parts)[1:])}" if parts else "it"
+        del place[-1]
+        must_be = "a number, text, or true or false"
+    what = _place_words(place)
     if kind == "missing":
         return f"{what} is missing"
     if kind == "timezone_aware":
         return f"{what} has no time zone"
-    value = shown(first["input"])
-    if kind in _BOUNDS:
-        words, bound = _BOUNDS[kind]
-        return f"{what} must be {words} {first['ctx'][bound]:g}, but is {value}"
-    return f"{what} must be {wanted}, but is {value}" if wanted else f"{what} cannot be {value}"
+    if kind == "too_long":
+        return f"{what} has more than {details['ctx']['max_length']:,} values"
+    value = shown(details["input"])
+    if kind == "less_than_equal":
+        return f"{what} must be at most {details['ctx']['le']:g}, but is {value}"
+    if kind == "greater_than_equal":
+        return f"{what} must be at least {details['ctx']['ge']:g}, but is {value}"
+    if must_be is None:
+        return f"{what} cannot be {value}"
+    return f"{what} must be {must_be}, but is {value}"
+
+
+def _place_words(place: Sequence[int | str]) -> str:
+    """'its folds[1].score', or 'it' for all of a document."""
+    if not place:
+        return "it"
+    words = ""
+    for part in place:
+        words += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return f"its {shown(words[1:])}"
 
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}

@@ -18,17 +18,18 @@ def with_columns(
 ) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
     """A function's frame keeps what its columns mean; `column_texts` gives it.
 
-    Args: texts: column -> what it means.
+    Args:
+        texts: column -> what it means.
     """
 
     def decorated(make: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:
         @wraps(make)
-        def frame(*given: P.args, **named: P.kwargs) -> pd.DataFrame:
-            made = make(*given, **named)
-            made.attrs[_KEY] = dict(texts)
-            return made
+        def make_with_texts(*args: P.args, **kwargs: P.kwargs) -> pd.DataFrame:
+            frame = make(*args, **kwargs)
+            frame.attrs[_KEY] = dict(texts)
+            return frame
 
-        return frame
+        return make_with_texts
 
     return decorated
 

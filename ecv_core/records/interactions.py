@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +63,21 @@ class Interactions:
 
         Only timestamps compare between users too.
         """
-        known = (self.timestamps, self.baskets, self.sequence)
-        return next((array for array in known if array is not None), None)
+        for array in (self.timestamps, self.baskets, self.sequence):
+            if array is not None:
+                return array
+        return None
 
     @property
     def cluster_of(self) -> NDArray[np.int32] | None:
         """Of each user; None where no clusters are named, or everybody is one."""
         if self.clusters is None:
             return None
-        found = np.zeros(self.n_users, dtype=np.int32)
-        found[self.users] = self.clusters
-        return found if len(np.unique(found)) < self.n_users else None
+        cluster_of = np.zeros(self.n_users, dtype=np.int32)
+        cluster_of[self.users] = self.clusters
+        if len(np.unique(cluster_of)) == self.n_users:
+            return None
+        return cluster_of
 
     @property
     def density(self) -> float:
@@ -83,11 +87,12 @@ class Interactions:
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """These interactions, in this order; users and items keep their codes and ids."""
-        arrays: dict[str, Any] = {
-            name: None if (array := getattr(self, name)) is None else array[rows]
-            for name in ("users", "items", *SOMETIMES)
-        }
-        return replace(self, **arrays)
+        taken = {}
+        for name in ("users", "items", *SOMETIMES):
+            array = getattr(self, name)
+            if array is not None:
+                taken[name] = array[rows]
+        return replace(self, **taken)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -119,7 +124,7 @@ class Table(Interactions):
         classes: NDArray[np.str_] | None,
         target: str,
     ) -> Self:
-        """The samples, named by their number from 0. Args: target: what is to be told."""
+        """The samples, named by their number from 0; `target` is the name of what is to be told."""
         count = len(targets)
         return cls(
             dataset=dataset,
@@ -197,13 +202,16 @@ class History:
     def of(cls, interactions: Interactions, chosen: NDArray[np.bool_]) -> Self:
         """What is known of these interactions, in the order of users and then items.
 
-        Args: chosen: which; shape (interactions,), no user and item twice among them.
+        Args:
+            interactions: of a dataset.
+            chosen: which of them; shape (interactions,), no user and item twice among them.
         """
         places = np.flatnonzero(chosen)
-        places = places[np.lexsort((interactions.items[places], interactions.users[places]))]
-        return cls(
-            order=_taken(interactions.history, places), baskets=_taken(interactions.baskets, places)
-        )
+        users = interactions.users[places]
+        items = interactions.items[places]
+        places = places[np.lexsort((items, users))]
+        history = _taken(interactions.history, places)
+        return cls(order=history, baskets=_taken(interactions.baskets, places))
 
     def take(self, kept: NDArray[np.bool_]) -> Self:
         """Of the entries that are kept alone; shape (entries,)."""

@@ -103,73 +103,108 @@ class Parameter:
 
         Raises: InputError if it is of the wrong type, out of range, or not among the choices.
         """
-        said = self.said or f"parameter '{self.name}'"
+        called = self.said or f"parameter '{self.name}'"
         if self.ids:
-            parts = given.split(",") if isinstance(given, str) else given
-            if not isinstance(parts, Iterable):
-                raise InputError(f"{said} must be ids with commas between them, but is '{given}'")
-            return ",".join(word for part in parts if (word := str(part).strip()))
-        value = converted(type(self.default), given, said)
+            return _joined_ids(given, called)
+        value = converted(type(self.default), given, called)
         if self.choices and value not in self.choices:
-            raise InputError(f"{said} must be one of {', '.join(self.choices)}, not '{given}'")
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            low, high = self.low, self.high
-            if not self.open:
-                low = -_LARGEST if low is None else low
-                high = _LARGEST if high is None else high
-            self.check_range(value, low, high, said, value if self.open else given)
+            raise InputError(f"{called} must be one of {', '.join(self.choices)}, not '{given}'")
+        if isinstance(value, bool | str):
+            return value
+        if self.open:
+            self.check_range(value, self.low, self.high, called, value)
+        else:
+            low = -_LARGEST if self.low is None else self.low
+            high = _LARGEST if self.high is None else self.high
+            self.check_range(value, low, high, called, given)
         return value
 
     def check_range(
-        self, value: float, low: float | None, high: float | None, said: str, shown: object
+        self, value: float, low: float | None, high: float | None, called: str, shown: object
     ) -> None:
         """Refuse a number that is not between both ends. Raises: InputError."""
         if not in_range(value, low, high, open=self.open):
             words = range_words(low, high, open=self.open)
-            end = f"; {self.way_out}" if self.way_out else ""
-            raise InputError(f"{said} must be {words}, but is {shown}{end}")
+            way_out = f"; {self.way_out}" if self.way_out else ""
+            raise InputError(f"{called} must be {words}, but is {shown}{way_out}")
 
     def text(self, value: ParamValue) -> str:
         """A value by itself, as sliders and links have it: '1e-4', '3%', '4'."""
-        if isinstance(value, str | bool) or self.scale == "linear":
-            return f"{value:g}" if isinstance(value, float) else str(value)
+        if isinstance(value, str | bool):
+            return str(value)
         if self.scale == "logarithmic":
             return scientific(value)
-        return f"{100 * value:.3g}%" if self.scale == "percent" else f"{value:g}"
+        if self.scale == "percent":
+            return f"{100 * value:.3g}%"
+        if self.scale == "linear" and isinstance(value, int):
+            return str(value)
+        return f"{value:g}"
 
     def in_words(self, value: ParamValue, *, about: bool = False) -> str:
         """A value with what it is: 'alpha 1e-4', 'tolerance 2.13 %', 'at least 4 folds'.
 
-        Args: about: to two digits, for one that lies between two that were tried.
+        Args:
+            value: of this parameter.
+            about: to two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):
             text = str(value)
-        elif self.scale == "logarithmic":
-            text = scientific(float(f"{value:.1e}") if about else value)
+        elif about:
+            text = self._rounded_text(value)
         elif self.scale == "percent":
-            text = f"{100 * value:.1f} %" if about else f"{100 * value:.3g} %"
+            text = f"{100 * value:.3g} %"
         elif self.scale == "folds":
-            mixed = about and self.phrase == "{}"  # a number of folds, and no bound of it
-            text = f"{value:.{int(mixed)}f}"
-            text += " fold" if text == "1" else " folds"
+            text = _folds_text(f"{value:.0f}")
         else:
-            text = f"{value:.3g}" if about else self.text(value)
-        return (self.phrase or f"{self.words} {{}}").format(text)
+            text = self.text(value)
+        phrase = self.phrase or f"{self.words} {{}}"
+        return phrase.format(text)
+
+    def _rounded_text(self, value: float) -> str:
+        if self.scale == "logarithmic":
+            return scientific(float(f"{value:.1e}"))
+        if self.scale == "percent":
+            return f"{100 * value:.1f} %"
+        if self.scale == "folds":
+            is_mean = self.phrase == "{}"  # a mean number of folds, and no bound of it
+            return _folds_text(f"{value:.1f}" if is_mean else f"{value:.0f}")
+        return f"{value:.3g}"
 
     def values(self) -> list[float]:
         """Values at which to compare what it does, ascending; of a number."""
         if self.tried or self.steps:
             return list(self.tried or self.steps)
+        values = {value for value in self._spread() if self._allows(value)}
+        return sorted(values)
+
+    def _spread(self) -> list[float]:
+        """Values over its range, or around its default where that has no end."""
         middle = float(self.default)
-        low = -math.inf if self.low is None else self.low
-        high = math.inf if self.high is None else self.high
-        if self.scale == "logarithmic" or math.isinf(high - low):
-            found = {middle * 2.0**power for power in range(-2, 3)}
+        if self.scale == "logarithmic" or self.low is None or self.high is None:
+            values = [middle * 2.0**power for power in range(-2, 3)]
         else:
-            found = {low + (high - low) * part / 4 for part in range(5)} | {middle}
+            width = self.high - self.low
+            values = [self.low + width * part / 4 for part in range(5)]
+            values.append(middle)
         if self.whole:
-            found = {float(round(value)) for value in found}
-        return sorted(value for value in found if in_range(value, low, high, open=self.open))
+            values = [float(round(value)) for value in values]
+        return values
+
+    def _allows(self, number: float) -> bool:
+        return in_range(number, self.low, self.high, open=self.open)
+
+
+def _joined_ids(given: object, called: str) -> str:
+    """Ids with commas between them, from such a text or from several ids."""
+    parts = given.split(",") if isinstance(given, str) else given
+    if not isinstance(parts, Iterable):
+        raise InputError(f"{called} must be ids with commas between them, but is '{given}'")
+    words = [str(part).strip() for part in parts]
+    return ",".join(word for word in words if word)
+
+
+def _folds_text(number: str) -> str:
+    return f"{number} fold" if number == "1" else f"{number} folds"
 
 
 def scientific(value: float) -> str:
@@ -182,24 +217,31 @@ def scientific(value: float) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def in_range(value: float, low: float | None, high: float | None, *, open: bool) -> bool:
     """Whether a number is between both ends; never for NaN."""
-    low = -math.inf if low is None else low
-    high = math.inf if high is None else high
-    return low < value < high if open else low <= value <= high
+    if low is None:
+        low = -math.inf
+    if high is None:
+        high = math.inf
+    if open:
+        return low < value < high
+    return low <= value <= high
 
 
 def range_words(low: float | None, high: float | None, *, open: bool) -> str:
     """'from 1 to 3', 'between 0 and 1', 'a positive number', 'at least 2'."""
-    first, last = (None if end is None else f"{end:.15g}" for end in (low, high))
-    if first and last:
-        return f"between {first} and {last}" if open else f"from {first} to {last}"
-    if open and first == "0":
-        return "a positive number"
-    return f"at least {first}" if first else f"at most {last}"
+    if low is None:
+        return f"at most {high:.15g}"
+    if high is None:
+        return "a positive number" if open and low == 0 else f"at least {low:.15g}"
+    if open:
+        return f"between {low:.15g} and {high:.15g}"
+    return f"from {low:.15g} to {high:.15g}"
 
 
 def converted(kind: type, given: object, what: str) -> ParamValue:
@@ -214,16 +256,23 @@ def converted(kind: type, given: object, what: str) -> ParamValue:
     try:
         if kind is bool:
             return {"true": True, "false": False}[str(given).lower()]
-        if kind is int:
-            value = int(given) if isinstance(given, str) else int(given + 0)  # type: ignore[operator]
-            if not isinstance(given, str) and value != given:
-                raise ValueError
-            return value
-        value_of: ParamValue = kind(given)
+        if kind is int and not isinstance(given, str):
+            return _whole_number(given)
+        value: ParamValue = kind(given)
+        return value
     except (KeyError, ValueError, TypeError, OverflowError):
-        wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-        raise InputError(f"{what} must be {wanted[kind]}, but is '{given}'") from None
-    return value_of
+        raise InputError(f"{what} must be {_KIND_WORDS[kind]}, but is '{given}'") from None
+
+
+_KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def _whole_number(number: Any) -> int:  # noqa: ANN401  whatever somebody took for one
+    """Raises: ValueError or TypeError for what is no whole number."""
+    value = int(number + 0)  # no object that only converts to a number
+    if value != number:
+        raise ValueError
+    return value
 
 
 def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: str) -> Params:
@@ -237,16 +286,15 @@ def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: st
         of: whose parameters they are, for errors: an id.
     Raises: InputError for an unknown name or a bad value.
     """
-    known = {parameter.name: parameter for parameter in parameters}
+    names = {parameter.name for parameter in parameters}
     for name in given:
-        if name not in known:
-            raise UnknownName(f"parameter of {of}", name, known)
-    values = {
-        name: known[name].parse(given[name]) if name in given else known[name].default
-        for name in sorted(known)
-    }
-    return tuple(
-        (name, value)
-        for name, value in values.items()
-        if not known[name].later or value != known[name].default
-    )
+        if name not in names:
+            raise UnknownName(f"parameter of {of}", name, names)
+    values = {}
+    for parameter in parameters:
+        value = parameter.default
+        if parameter.name in given:
+            value = parameter.parse(given[parameter.name])
+        if not parameter.later or value != parameter.default:
+            values[parameter.name] = value
+    return tuple(sorted(values.items()))

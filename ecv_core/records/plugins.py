@@ -17,7 +17,7 @@ from ecv_core.records.errors import InputError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-_asking: ContextVar[bool] = ContextVar("asking", default=False)
+_loading: ContextVar[bool] = ContextVar("loading", default=False)
 """Whether this thread loads plug-ins right now."""
 
 
@@ -40,14 +40,17 @@ class Registry(MutableMapping[str, T]):
             accept: what an entry point gave, and its name -> id and entry. Raises: ValueError,
                 TypeError or InputError with what is wrong with it.
         """
-        self._known = dict(known)
-        self._group, self._accept = group, accept
-        self._asked = False
+        self._entries = dict(known)
+        self._group = group
+        self._accept = accept
+        self._is_loaded = False
         self.added: dict[str, str] = {}
         """Id -> the package that it is of, of those that packages added."""
 
     def __getitem__(self, name: str) -> T:
-        return self._known[name] if name in self._known else self._all()[name]
+        if name in self._entries:
+            return self._entries[name]
+        return self._all()[name]
 
     def __setitem__(self, name: str, entry: T) -> None:
         self._all()[name] = entry
@@ -62,36 +65,40 @@ class Registry(MutableMapping[str, T]):
         return len(self._all())
 
     def _all(self) -> dict[str, T]:
-        if not self._asked and not _asking.get():  # a plug-in that looks here finds what is there
-            before = _asking.set(True)
-            try:
-                offered = [self._loaded(point) for point in entry_points(group=self._group)]
-                # At once, so that another thread sees none of it or all.
-                self._known = self._known | {one[0]: one[1] for one in offered if one is not None}
-                load_modules()
-                self._asked = True
-            finally:
-                _asking.reset(before)
-        return self._known
+        if self._is_loaded or _loading.get():  # a plug-in that looks here finds what is there
+            return self._entries
+        before = _loading.set(True)
+        try:
+            offered: dict[str, T] = {}
+            for point in entry_points(group=self._group):
+                offered |= self._load(point)
+            # At once, so that another thread sees none of it or all.
+            self._entries = self._entries | offered
+            load_modules()
+            self._is_loaded = True
+        finally:
+            _loading.reset(before)
+        return self._entries
 
-    def _loaded(self, point: EntryPoint) -> tuple[str, T] | None:
+    def _load(self, point: EntryPoint) -> dict[str, T]:
+        """The entry of a package, by its id; empty where it cannot be loaded."""
         package = point.dist.name if point.dist else "a package"
         try:
             name, entry = self._accept(point.load(), point.name)
-            if name in self._known or name in self.added:
+            if name in self._entries or name in self.added:
                 raise ValueError(f"there is a '{name}' already")
         except (Exception, SystemExit) as error:  # noqa: BLE001  a stranger's code raises anything
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            cause = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             log.warning(
                 "the plug-in '%s' (%s) of %s cannot be loaded and is left out: %s",
                 point.name,
                 self._group,
                 package,
-                said,
+                cause,
             )
-            return None
+            return {}
         self.added[name] = package
-        return name, entry
+        return {name: entry}
 
 
 def load_modules() -> None:
@@ -100,7 +107,7 @@ def load_modules() -> None:
     Raises: InputError for one that cannot be imported.
     """
     for variable in ("ECV_PLUGINS", "ECV_RULES"):
-        for name in filter(None, map(str.strip, os.environ.get(variable, "").split(","))):
+        for name in os.environ.get(variable, "").replace(",", " ").split():
             try:
                 import_module(name)
             except ImportError as error:
@@ -131,19 +138,22 @@ def code_of(function: object) -> str:
     Of its own code alone, as this version of Python compiles it; of an object, of its class's name.
     """
     code = getattr(function, "__code__", None)
-    named = f"{type(function).__module__}.{type(function).__qualname__}"
-    return _of_code(code) if isinstance(code, CodeType) else sha256(named.encode()).hexdigest()[:16]
+    if isinstance(code, CodeType):
+        return _digits_of_code(code)
+    return _digits(f"{type(function).__module__}.{type(function).__qualname__}")
 
 
-def _of_code(code: CodeType) -> str:
-    constants = [
-        _of_code(one)
-        if isinstance(one, CodeType)
-        # The order of a set is another in each process.
-        else sorted(map(repr, one))
-        if isinstance(one, frozenset)
-        else one
-        for one in code.co_consts
-    ]
-    parts = (code.co_code.hex(), code.co_names, constants)
-    return sha256(repr(parts).encode()).hexdigest()[:16]
+def _digits_of_code(code: CodeType) -> str:
+    constants: list[object] = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(_digits_of_code(constant))
+        elif isinstance(constant, frozenset):  # its order is another in each process
+            constants.append(sorted(map(repr, constant)))
+        else:
+            constants.append(constant)
+    return _digits(repr((code.co_code.hex(), code.co_names, constants)))
+
+
+def _digits(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]

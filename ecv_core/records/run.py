@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, MaxLen
 from numpy.typing import NDArray
 
 from ecv_core.records.spec import RunSpec
@@ -45,8 +45,12 @@ HOW = {
 
 def one_source(sources: Collection[str]) -> str:
     """Of a sum over folds: 'none' where one of them is not metered, 'mixed' where they differ."""
-    known = set(sources)
-    return "none" if "none" in known or not known else known.pop() if len(known) == 1 else "mixed"
+    different = set(sources)
+    if not different or "none" in different:
+        return "none"
+    if len(different) > 1:
+        return "mixed"
+    return different.pop()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +100,15 @@ class Energy:
     memory_basis: str = ""
     """How memory's wattage was got: 'given', 'modules' that the firmware lists, or its 'size';
     empty where that was not written yet."""
-    readings: tuple[Reading, ...] = ()
+    readings: Annotated[tuple[Reading, ...], MaxLen(99)] = ()
     """Of every meter, where one was named; the first is the one whose joules these are."""
 
     @property
     def above_idle_joules(self) -> float | None:
         """What the fold added to an idle machine; None where that is not known."""
-        return None if self.idle_joules is None else max(self.joules - self.idle_joules, 0.0)
+        if self.idle_joules is None:
+            return None
+        return max(self.joules - self.idle_joules, 0.0)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -112,13 +118,15 @@ class Energy:
         where that is not known, all but memory, which draws its flat wattage anyway. Told and
         measured energy is what it is, but for the time without a reading.
         """
-        if HOW.get(self.source) != "estimated":
-            ends = [self.joules]
-            if self.readings and self.readings[0].source == self.source:
-                ends += [self.readings[0].low_joules, self.readings[0].high_joules]
-            return min(ends), max(ends)
-        above = self.above_idle_joules
-        return (self.joules - self.ram_joules if above is None else above), self.joules
+        if HOW.get(self.source) == "estimated":
+            least = self.above_idle_joules
+            if least is None:
+                least = self.joules - self.ram_joules
+            return least, self.joules
+        ends = [self.joules]
+        if self.readings and self.readings[0].source == self.source:
+            ends += [self.readings[0].low_joules, self.readings[0].high_joules]
+        return min(ends), max(ends)
 
     @property
     def own(self) -> bool:
@@ -204,18 +212,21 @@ def user_table(
         these take the place of users: see `by_cluster`.
     """
     # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
-    users = np.sort(np.concatenate([one.users for one in scores]), kind="stable")
-    users = users[np.diff(users, prepend=users[:1] - 1) > 0]
+    users = np.sort(np.concatenate([fold.users for fold in scores]), kind="stable")
+    is_new = np.diff(users, prepend=users[:1] - 1) > 0
+    users = users[is_new]
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
-    for row, one in zip(values, scores, strict=True):
-        same = np.array_equal(one.users, users)  # as with most folds of user-k-fold
-        row[slice(None) if same else np.searchsorted(users, one.users)] = one.of(metric)
-    whose = np.empty(len(users), dtype=np.int32)
-    for one in scores:
-        if one.clusters is None:
+    for row, fold in zip(values, scores, strict=True):
+        if np.array_equal(fold.users, users):  # as with most folds of user-k-fold
+            row[:] = fold.of(metric)
+        else:
+            row[np.searchsorted(users, fold.users)] = fold.of(metric)
+    cluster_of_user = np.empty(len(users), dtype=np.int32)
+    for fold in scores:
+        if fold.clusters is None:
             return users, values
-        whose[np.searchsorted(users, one.users)] = one.clusters
-    return by_cluster(values, whose)
+        cluster_of_user[np.searchsorted(users, fold.users)] = fold.clusters
+    return by_cluster(values, cluster_of_user)
 
 
 def by_cluster(
@@ -232,16 +243,20 @@ def by_cluster(
     Returns: the clusters, ascending, and their scores, shape (folds, clusters).
     Source: Liang, Zeger (1986).
     """
-    names, which = np.unique(clusters, return_inverse=True)
-    found = np.full((len(values), len(names)), np.nan)
-    for row, scores in zip(found, values.astype(np.float64), strict=True):
-        known = ~np.isnan(scores)
-        people = np.bincount(which[known], minlength=len(names))
-        mean = scores[known].sum() / max(people.sum(), 1)
-        apart = np.bincount(which[known], scores[known] - mean, minlength=len(names))
-        there = people > 0
-        row[there] = mean + np.count_nonzero(there) / people.sum() * apart[there]
-    return names, found
+    names, cluster_of_user = np.unique(clusters, return_inverse=True)
+    by_name = np.full((len(values), len(names)), np.nan)
+    for row, scores in zip(by_name, values.astype(np.float64), strict=True):
+        is_scored = ~np.isnan(scores)
+        cluster = cluster_of_user[is_scored]
+        scores = scores[is_scored]
+        sizes = np.bincount(cluster, minlength=len(names))
+        user_count = max(sizes.sum(), 1)
+        mean = scores.sum() / user_count
+        deviations = np.bincount(cluster, scores - mean, minlength=len(names))
+        is_there = sizes > 0
+        factor = np.count_nonzero(is_there) / user_count
+        row[is_there] = mean + factor * deviations[is_there]
+    return names, by_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,40 +296,49 @@ class FoldResult:
     shared: Shared | None = None
     """Where its work was shared with other configurations; None for a fold on its own."""
     node: Node | None = None
-    """Where it was computed; None where that was not written yet, or other code computed it."""
+    """Where it was computed; None where that is not known, or other code computed it."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
 
     @property
     def seconds_alone(self) -> float:
         """On its own, also where its work was shared with others; likewise the joules."""
-        return self.total_seconds if self.shared is None else self.shared.alone_seconds
+        if self.shared is not None:
+            return self.shared.alone_seconds
+        return self.total_seconds
 
     @property
     def joules_alone(self) -> float:
         """See `seconds_alone`."""
-        return self.energy.joules if self.shared is None else self.shared.alone_joules
+        if self.shared is not None:
+            return self.shared.alone_joules
+        return self.energy.joules
 
     @property
     def host(self) -> str | None:
         """The machine that computed it, where that is known."""
-        return None if self.node is None else self.node.host
+        if self.node is None:
+            return None
+        return self.node.host
 
 
 def other_work_words(folds: Sequence[FoldResult]) -> str:
     """Why the joules of these folds are not theirs alone; empty where they are."""
-    said = []
-    if shared := [fold for fold in folds if fold.energy.machine_shared]:
-        said.append(f"{_of(shared, folds)} shared the machine with folds of other programs")
-    if beside := [fold.energy.other_work or 0.0 for fold in folds if not fold.energy.own]:
-        low, high = (f"{100 * end(beside):.0f}" for end in (min, max))
+    reasons = []
+    shared_count = sum(fold.energy.machine_shared for fold in folds)
+    if shared_count:
+        reasons.append(
+            f"{shared_count} of {len(folds)} folds shared the machine with folds of other programs"
+        )
+    shares = [fold.energy.other_work or 0.0 for fold in folds if not fold.energy.own]
+    if shares:
+        low = f"{100 * min(shares):.0f}"
+        high = f"{100 * max(shares):.0f}"
+        percent = low if low == high else f"{low} to {high}"
         if float(high) > 100 * QUIET:
-            percent = low if low == high else f"{low} to {high}"
-            said.append(f"others used {percent} % of the machine during {_of(beside, folds)}")
-    return "; ".join(said)
-
-
-def _of(some: Sequence[object], folds: Sequence[FoldResult]) -> str:
-    return f"{len(some)} of {len(folds)} folds"
+            reasons.append(
+                f"others used {percent} % of the machine during {len(shares)} of {len(folds)} folds"
+            )
+    return "; ".join(reasons)
 
 
 # Where a run stood after a fold, and what its rule made of it.
@@ -438,20 +462,27 @@ class Scores:
     @property
     def content(self) -> str:
         """A hash of all that a curve depends on."""
-        costs = b"" if self.costs is None else self.costs.tobytes()
         about = (self.name, self.dataset, self.metric, self.source, self.run_id)
-        head = "\0".join(str(part) for part in (*about, self.higher_is_better, ""))
-        return sha256(head.encode() + self.folds.tobytes() + costs).hexdigest()
+        words = [str(part) for part in (*about, self.higher_is_better, "")]
+        content = sha256("\0".join(words).encode())
+        content.update(self.folds.tobytes())
+        if self.costs is not None:
+            content.update(self.costs.tobytes())
+        return content.hexdigest()
 
     @property
     def fold_joules(self) -> NDArray[np.float64]:
         """The joules, NaN where they are not known; shape (k,)."""
-        return np.full(self.k, np.nan) if self.joules is None else self.joules
+        if self.joules is None:
+            return np.full(self.k, np.nan)
+        return self.joules
 
     @property
     def costs(self) -> NDArray[np.float64] | None:
         """The joules, where every fold has some; None where folds are to be counted instead."""
-        return self.joules if self.joules is not None and (self.joules > 0).all() else None
+        if self.joules is None or not (self.joules > 0).all():
+            return None
+        return self.joules
 
 
 class RunState(StrEnum):
@@ -502,7 +533,7 @@ class RunRecord:
     """Folds that are kept but cannot be read -> a sentence. They are in no sum, and computed again
     where the run goes on."""
     moments: Sequence[Moment] = ()
-    """Where the run stood after each fold, as recorded then; of old runs worked out again."""
+    """Where the run stood after each fold, as recorded then, or else worked out again."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None

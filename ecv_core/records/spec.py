@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from hashlib import sha256
@@ -378,12 +378,6 @@ class RunSpec:
         help="Measure no energy: only time. Spares the look at the hardware, about a second.",
     )
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, kind: object, schema_of: Callable[..., Any]) -> object:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(as_today, schema_of(kind))
-
     @property
     def task(self) -> Task:
         """What the model is asked for, which the metric tells."""
@@ -419,10 +413,10 @@ class RunSpec:
     def score_key(self) -> str:
         """Names what decides the scores of a fold: equal exactly where `same_scores` is True.
 
-        32 hexadecimal digits, the same on every machine and for a spec read from an older file: it
-        hashes canonical JSON of the settings that `same_scores` compares, without those at their
-        default. So a setting that is added later changes no key while it is left at its default;
-        and the default of a setting must never change, which files without it forbid as well.
+        32 hexadecimal digits, the same on every machine and in every version: it hashes canonical
+        JSON of the settings that `same_scores` compares, without those at their default. So a
+        setting that is added later changes no key while it is left at its default; and the default
+        of a setting must never change, which files without it forbid as well.
         """
         told = replace(self, only_folds=()).told(*SCORES)
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
@@ -467,43 +461,6 @@ def _without_kinds(value: object) -> object:
         return [_without_kinds(part) for part in value]
     whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole else value  # type: ignore[call-overload]
-
-
-OLDER = ("alpha", "tolerance", "adjust_by")
-"""Parameters of rules that specs of before rules had parameters held as settings of their own."""
-_OLDER_OF: dict[str, tuple[str, ...]] = {
-    "e-fold": ("alpha",),
-    "precision": ("adjust_by", "tolerance"),
-    "std-stagnation": (),
-    "fixed": (),
-    "never": (),
-}
-"""Of the rules that came with those versions."""
-_OLDER_USUAL = {"alpha": 1e-4, "tolerance": None, "adjust_by": ""}
-
-
-def as_today(written: Any) -> Any:  # noqa: ANN401 - JSON values
-    """The JSON of a spec of any version as this one writes it, lists as tuples.
-
-    Of an older one the parameters of its rule are kept. Of a rule that is not known here these are
-    what is not as it was where nobody asked.
-    """
-    if not isinstance(written, dict):
-        return written
-    spec = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in written.items()
-    }
-    older = {name: spec.pop(name) for name in OLDER if name in spec}
-    if older and "rule_params" not in spec:
-        ids = older.get("adjust_by", ())
-        older["adjust_by"] = ",".join(map(str, ids)) if isinstance(ids, tuple) else ids
-        own = _OLDER_OF.get(str(spec.get("rule", SETTINGS["rule"].default)))
-        spec["rule_params"] = {
-            name: float(value) if type(value) is int else value
-            for name, value in older.items()
-            if value is not None and (value != _OLDER_USUAL[name] if own is None else name in own)
-        }
-    return spec
 
 
 SETTINGS: dict[str, Setting] = settings_of(RunSpec)

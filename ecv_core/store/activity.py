@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from ecv_core.records.run import FoldProgress, RunState
-from ecv_core.store.rows import progress_record
+from ecv_core.records import codec
+from ecv_core.records.run import FoldProgress, FoldResult, RunState
+from ecv_core.store.rows import ACTIVE, progress_record
 from ecv_core.store.schema import folds, progress, removed, runs
 from ecv_core.store.store import Store
 
@@ -56,19 +57,17 @@ class Going:
 
         Differs once one has gone on. Nothing else that is known of a run changes without it.
         """
-        return tuple(
-            (run.run_id, run.state, run.folds, (run.stopped_at, run.owner, run.queued_at))
-            for run in self.runs
-        )
+        stages = []
+        for run in self.runs:
+            others = (run.stopped_at, run.owner, run.queued_at)
+            stages.append((run.run_id, run.state, run.folds, others))
+        return tuple(stages)
 
     @property
     def steps(self) -> tuple[Hashable, ...]:
         """Of every active run how far the fold is that is computed."""
-        return tuple(
-            (at.fold, at.phase, at.step, at.steps)
-            for run in self.runs
-            if (at := run.progress) is not None
-        )
+        reported = [run.progress for run in self.runs if run.progress is not None]
+        return tuple((at.fold, at.phase, at.step, at.steps) for at in reported)
 
     def of(self, run_ids: Collection[str]) -> tuple[tuple[str, RunState, int], ...]:
         """Of some runs, those that are active: id, state, number of folds."""
@@ -77,60 +76,52 @@ class Going:
         )
 
 
-_ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
-_OF_GROUP = runs.alias()
-_COUNTED = sa.select(
+# The queries are written once: to put them together takes as long as to run them.
+
+_COUNTS = sa.select(
     sa.select(sa.func.count()).select_from(removed).scalar_subquery().label("removed"),
     sa.select(sa.func.max(folds.c.sequence)).scalar_subquery().label("newest_fold"),
 )
-_RUNS = (
-    sa.select(
-        runs.c.run_id.label("active_id"),
-        runs.c.state,
-        sa.select(sa.func.count())
-        .where(folds.c.run_id == runs.c.run_id)
-        .scalar_subquery()
-        .label("folds"),
-        runs.c.owner,
-        runs.c.queued_at,
-        runs.c.stopped_at,
-        runs.c.group_id,
-        sa.select(sa.func.count())
-        .select_from(_OF_GROUP)
-        .where(_OF_GROUP.c.group_id == runs.c.group_id)
-        .scalar_subquery()
-        .label("of_group"),
-        progress,
-    )
-    .select_from(runs.outerjoin(progress, progress.c.run_id == runs.c.run_id))
-    .where(_ACTIVE)
-    .order_by(runs.c.sequence)
-)
-# Written once: to put them together takes as long as to run them.
+
+_folds_of_run = sa.select(sa.func.count()).where(folds.c.run_id == runs.c.run_id)
+_group_member = runs.alias()
+_runs_of_group = sa.select(sa.func.count()).select_from(_group_member)
+_runs_of_group = _runs_of_group.where(_group_member.c.group_id == runs.c.group_id)
+
+_ACTIVE_RUNS = sa.select(
+    runs,
+    _folds_of_run.scalar_subquery().label("folds"),
+    _runs_of_group.scalar_subquery().label("of_group"),
+).where(ACTIVE)
+_ACTIVE_RUNS = _ACTIVE_RUNS.order_by(runs.c.sequence)
+_PROGRESS = progress.select().join(runs, runs.c.run_id == progress.c.run_id).where(ACTIVE)
 
 
 def going_on(store: Store) -> Going:
-    """What is queued or running now: two indexed queries. Raises: StoreError."""
+    """What is queued or running now: three indexed queries. Raises: StoreError."""
     with store.transaction("read") as connection:
-        counted = connection.execute(_COUNTED).one()
-        found = connection.execute(_RUNS).all()
+        counts = connection.execute(_COUNTS).one()
+        run_rows = connection.execute(_ACTIVE_RUNS).all()
+        progress_rows = connection.execute(_PROGRESS).all()
+    progress_of = {row.run_id: progress_record(row) for row in progress_rows}
+    active_runs = []
+    for row in run_rows:
+        run = GoingRun(
+            run_id=row.run_id,
+            state=RunState(row.state),
+            folds=row.folds,
+            progress=progress_of.get(row.run_id),
+            owner=row.owner or "",
+            queued_at=row.queued_at,
+            stopped_at=row.stopped_at,
+            group=row.group_id,
+            of_group=row.of_group,
+        )
+        active_runs.append(run)
     return Going(
-        runs=tuple(
-            GoingRun(
-                run_id=row.active_id,
-                state=RunState(row.state),
-                folds=row.folds,
-                progress=None if row.run_id is None else progress_record(row),
-                owner=row.owner or "",
-                queued_at=row.queued_at,
-                stopped_at=row.stopped_at,
-                group=row.group_id,
-                of_group=row.of_group,
-            )
-            for row in found
-        ),
-        removed=counted.removed,
-        newest_fold=counted.newest_fold or 0,
+        runs=tuple(active_runs),
+        removed=counts.removed,
+        newest_fold=counts.newest_fold or 0,
     )
 
 
@@ -154,25 +145,32 @@ class Totals:
 
     def __init__(self) -> None:
         """Nothing is read yet."""
-        self._read: tuple[int, int, float] = (0, 0, 0.0)
-        """The last fold, how many, and their seconds."""
+        self._read = _ReadFolds(newest=0, number=0, seconds=0.0)
 
     def of(self, store: Store) -> Total:
         """The totals now; a fold that cannot be read counts with no seconds. Raises: StoreError."""
-        last, count, seconds = self._read
+        read = self._read
         by_state = sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state)
-        newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > last)
+        newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > read.newest)
         with store.transaction("read") as connection:
-            states = {str(state): int(number) for state, number in connection.execute(by_state)}
-            for sequence, result in connection.execute(newer.order_by(folds.c.sequence)):
-                last, count, seconds = sequence, count + 1, seconds + _seconds(result)
-        self._read = last, count, seconds
-        return Total(runs=states, folds=count, seconds=seconds)
+            states = {state: number for state, number in connection.execute(by_state)}
+            for row in connection.execute(newer.order_by(folds.c.sequence)):
+                seconds = read.seconds + _seconds(row.result)
+                read = _ReadFolds(newest=row.sequence, number=read.number + 1, seconds=seconds)
+        self._read = read  # as a whole, so that other threads see all of it or nothing
+        return Total(runs=states, folds=read.number, seconds=read.seconds)
+
+
+class _ReadFolds(NamedTuple):
+    newest: int
+    """Place of the last one in the table."""
+    number: int
+    seconds: float
 
 
 def _seconds(result: str) -> float:
+    """What a fold took on its own; 0 where it cannot be read."""
     try:
-        fold = json.loads(result)
-        return float((fold.get("shared") or {}).get("alone_seconds", fold["total_seconds"]))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return codec.read(FoldResult, result).seconds_alone
+    except ValueError:
         return 0.0

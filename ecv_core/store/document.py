@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, MaxLen
 from pydantic import (
     AwareDatetime,
     BaseModel,
@@ -39,7 +39,7 @@ from ecv_core.records.run import (
     Shared,
 )
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
-from ecv_core.stopping import MomentsAgain, usual_kind
+from ecv_core.untrusted import limits
 
 FORMAT: Final = "e-fold run"
 VERSION = 1
@@ -48,14 +48,14 @@ VERSION = 1
 Time = Annotated[AwareDatetime, PlainSerializer(datetime.isoformat)]
 Ends = tuple[FiniteFloat, FiniteFloat]
 """Low and high of an interval."""
+Count = Annotated[int, Ge(0), Le(10**12)]
+Metrics = Annotated[dict[str, FiniteFloat], MaxLen(limits.MAX_RUN_METRICS)]
+Curve = Annotated[tuple[FiniteFloat, ...], MaxLen(limits.MAX_CURVE)]
 
 
 def ends(interval: Interval | None) -> Ends | None:
     """An interval as documents hold it."""
-    return (interval.low, interval.high) if interval else None
-
-
-Count = Annotated[int, Ge(0), Le(10**12)]
+    return None if interval is None else (interval.low, interval.high)
 
 
 class _Part(BaseModel):
@@ -71,7 +71,7 @@ class Seconds(_Part):
     evaluate: Amount
     total: Amount
     processor: Amount | None = None
-    """Of all cores; None in documents of before it was written."""
+    """Of all cores; None where that is not known."""
 
 
 class FoldDocument(_Part):
@@ -79,13 +79,13 @@ class FoldDocument(_Part):
 
     fold: Count
     score: Number
-    metrics: dict[str, FiniteFloat]
+    metrics: Metrics
     users: Count = 0
-    inner_curve: tuple[FiniteFloat, ...] = ()
+    inner_curve: Curve = ()
     seconds: Seconds
     energy: Energy
     reused: bool = False
-    """Whether another run had computed it; False in documents of before it was written."""
+    """Whether another run had computed it."""
     shared: Shared | None = None
     host: str | None = None
     """Where it was computed; `node` has more of it."""
@@ -95,16 +95,25 @@ class FoldDocument(_Part):
     def of(cls, result: FoldResult) -> Self:
         """What is written of a fold: all but the scores of its users."""
         seconds = Seconds.model_construct(
-            **{name: getattr(result, f"{name}_seconds") for name in Seconds.model_fields}
+            fit=result.fit_seconds,
+            evaluate=result.evaluate_seconds,
+            total=result.total_seconds,
+            processor=result.processor_seconds,
         )
-        plain = {name: getattr(result, name) for name in cls.model_fields if name != "seconds"}
-        return cls.model_construct(seconds=seconds, **plain)  # checked once, as a whole
+        names = cls.model_fields.keys() - {"seconds"}
+        others = {name: getattr(result, name) for name in names}
+        return cls.model_construct(seconds=seconds, **others)  # checked once, as a whole
 
     def record(self) -> FoldResult:
         """The fold that was written."""
-        seconds = {f"{name}_seconds": getattr(self.seconds, name) for name in Seconds.model_fields}
-        others = type(self).model_fields.keys() - {"seconds", "host"}  # `node` has the host
-        return FoldResult(**seconds, **{name: getattr(self, name) for name in others})
+        names = type(self).model_fields.keys() - {"seconds", "host"}  # `node` has the host
+        return FoldResult(
+            fit_seconds=self.seconds.fit,
+            evaluate_seconds=self.seconds.evaluate,
+            total_seconds=self.seconds.total,
+            processor_seconds=self.seconds.processor,
+            **{name: getattr(self, name) for name in names},
+        )
 
 
 class MomentDocument(_Part):
@@ -113,7 +122,7 @@ class MomentDocument(_Part):
     mean: FiniteFloat
     interval: Ends | None
     interval_kind: IntervalKind | None = None
-    """None without an interval, and in documents of before it was written."""
+    """None without an interval."""
     stop: bool
     reason: str
     doubt: str = ""
@@ -124,24 +133,31 @@ class MomentDocument(_Part):
         return cls(
             mean=moment.mean,
             interval=ends(moment.interval),
-            interval_kind=moment.interval.kind if moment.interval else None,
+            interval_kind=None if moment.interval is None else moment.interval.kind,
             stop=moment.decision.stop,
             reason=moment.decision.reason,
             doubt=moment.doubt,
         )
 
-    def record(self, n: int, fold: FoldResult, usual: IntervalKind) -> Moment:
-        """The moment that was written, after the n-th fold; its intervals are of the usual kind."""
-        low_high, kind = self.interval, self.interval_kind or usual
+    def record(self, n: int, fold: FoldResult) -> Moment:
+        """The moment that was written, after the n-th fold."""
         return Moment(
             n=n,
             fold=fold.fold,
             score=fold.score,
             mean=self.mean,
-            interval=low_high and Interval(low=low_high[0], high=low_high[1], kind=kind),
+            interval=self._interval(n),
             decision=Decision(stop=self.stop, reason=self.reason),
             doubt=self.doubt,
         )
+
+    def _interval(self, n: int) -> Interval | None:
+        if self.interval is None:
+            return None
+        if self.interval_kind is None:
+            raise ValueError(f"moment {n} lacks its interval_kind")
+        low, high = self.interval
+        return Interval(low=low, high=high, kind=self.interval_kind)
 
 
 class RunDocument(_Part):
@@ -159,35 +175,39 @@ class RunDocument(_Part):
     error: str | None = None
     other_work: str = ""
     """As in RunRecord: such runs are left out where joules of runs are added up."""
-    folds: list[FoldDocument]
-    moments: list[MomentDocument] = []
+    folds: Annotated[list[FoldDocument], MaxLen(limits.MAX_RUN_FOLDS)]
+    moments: list[MomentDocument]
+    """One for each fold, in the same order."""
     made_with: Any = None
     """Machine and versions, see `environment`; not part of what `run --json` writes."""
 
     def record(self, written: datetime) -> RunRecord:
         """The run, without per-user scores.
 
-        Args: written: when it began and ended, where the document does not say.
+        Args:
+            written: when it began and ended, where the document does not say.
+        Raises: ValueError if it has not as many moments as folds, or an interval of no kind.
         """
-        folds = tuple(fold.record() for fold in self.folds)
+        if len(self.moments) != len(self.folds):
+            raise ValueError(f"it has {len(self.folds)} folds, {len(self.moments)} moments")
+        folds = []
+        moments = []
+        for n, (fold, moment) in enumerate(zip(self.folds, self.moments, strict=True), start=1):
+            result = fold.record()
+            folds.append(result)
+            moments.append(moment.record(n, result))
         return RunRecord(
-            folds=folds,
-            moments=self._moments(folds),
+            run_id=self.run_id,
+            spec=self.spec,
+            state=self.state,
+            folds=tuple(folds),
+            moments=tuple(moments),
             created_at=self.created_at or written,
             finished_at=self.finished_at or written,
-            **{name: getattr(self, name) for name in _PLAIN},
+            stopped_at=self.stopped_at,
+            error=self.error,
+            other_work=self.other_work,
         )
-
-    def _moments(self, folds: Sequence[FoldResult]) -> Sequence[Moment]:
-        if len(self.moments) != len(folds):
-            return MomentsAgain(self.spec, folds, self.stopped_at)
-        pairs = enumerate(zip(self.moments, folds, strict=True), start=1)
-        usual = usual_kind(self.spec)
-        return tuple(said.record(n, fold, usual) for n, (said, fold) in pairs)
-
-
-_PLAIN = ("run_id", "spec", "state", "stopped_at", "error", "other_work")
-"""Fields of a run that its document has as they are."""
 
 
 def run_document(run: RunRecord) -> dict[str, Any]:
@@ -201,37 +221,72 @@ def run_document(run: RunRecord) -> dict[str, Any]:
     folds no base for a promise, `hardware` on which they were computed.
     Raises: InputError for a run with a value that `imports.read_run` would refuse.
     """
-    at, whole = run.at_stop, run.k_fold_mean
-    scores, confidence = [result.score for result in run.folds], run.spec.confidence
-    used = scores[: run.folds_used]
+    hardware = {result.node.hardware for result in run.folds if result.node}
+    return {
+        **_plain_document(run),
+        **_at_stop(run),
+        **_of_all_folds(run),
+        "doubt": run.doubt,
+        "energy": codec.to_json(energy_of(run)),
+        "hardware": sorted(hardware),
+    }
+
+
+def _plain_document(run: RunRecord) -> dict[str, Any]:
+    """What `RunDocument` says of a run, as JSON values that it can read again."""
+    at_stop = run.at_stop
     try:
         document = RunDocument(
-            **{name: getattr(run, name) for name in (*_PLAIN, "created_at", "finished_at")},
-            mean=at.mean if at else None,
+            run_id=run.run_id,
+            spec=run.spec,
+            state=run.state,
+            stopped_at=run.stopped_at,
+            mean=None if at_stop is None else at_stop.mean,
+            created_at=run.created_at,
+            finished_at=run.finished_at,
+            error=run.error,
+            other_work=run.other_work,
             folds=[FoldDocument.of(result) for result in run.folds],
             moments=[MomentDocument.of(moment) for moment in run.moments],
-        ).model_dump(mode="json", exclude={"made_with"})
-        codec.read(RunDocument, json.dumps(document))
+        )
+        plain = document.model_dump(mode="json", exclude={"made_with"})
+        codec.read(RunDocument, json.dumps(plain))
     except ValidationError as error:
         raise InputError(
             f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
         ) from error
-    return document | {
-        "interval": ends(at.interval) if at else None,
-        "interval_kind": at.interval.kind.value if at and at.interval else None,
-        "mean_interval": ends(stopping.uncertainty_of(used, confidence)) if used else None,
-        "stop_interval": ends(stopping.interval_after_stop(run.spec, used)) if used else None,
-        "k_fold_mean": whole,
-        "k_fold_mean_interval": None
-        if whole is None
-        else ends(stopping.uncertainty_of(scores, confidence)),
-        "difference_percent": None
-        if at is None or whole is None
-        else stopping.difference_percent(at.mean, whole),
-        "doubt": run.doubt,
-        "energy": codec.to_json(energy_of(run)),
-        "hardware": sorted({result.node.hardware for result in run.folds if result.node}),
-    }
+    return plain
+
+
+def _at_stop(run: RunRecord) -> dict[str, Any]:
+    """The intervals at the stop, or after the newest fold; None before the first."""
+    scores = [result.score for result in run.folds[: run.folds_used]]
+    intervals: dict[str, Any] = dict.fromkeys(
+        ("interval", "interval_kind", "mean_interval", "stop_interval")
+    )
+    at_stop = run.at_stop
+    if at_stop is not None and at_stop.interval is not None:
+        intervals["interval"] = ends(at_stop.interval)
+        intervals["interval_kind"] = at_stop.interval.kind.value
+    if scores:
+        mean_interval = stopping.uncertainty_of(scores, run.spec.confidence)
+        intervals["mean_interval"] = ends(mean_interval)
+        intervals["stop_interval"] = ends(stopping.interval_after_stop(run.spec, scores))
+    return intervals
+
+
+def _of_all_folds(run: RunRecord) -> dict[str, Any]:
+    """The mean of all k folds, and how far that at the stop is from it; None until all are in."""
+    k_fold_mean = run.k_fold_mean
+    facts: dict[str, Any] = dict.fromkeys(("k_fold_mean_interval", "difference_percent"))
+    if k_fold_mean is not None:
+        scores = [result.score for result in run.folds]
+        interval = stopping.uncertainty_of(scores, run.spec.confidence)
+        facts["k_fold_mean_interval"] = ends(interval)
+        if run.at_stop is not None:
+            difference = stopping.difference_percent(run.at_stop.mean, k_fold_mean)
+            facts["difference_percent"] = difference
+    return {"k_fold_mean": k_fold_mean, **facts}
 
 
 # The command line that repeats a run.
@@ -243,82 +298,109 @@ def command_for(spec: RunSpec) -> str:
     Imported folds are named by the hash under which a copy is kept on this machine.
     """
     words = ["python", "-m", "ecv_core"]
-    words += (
-        ["track", spec.algorithm, spec.dataset]
-        if spec.tracked
-        else ["run", spec.dataset, spec.algorithm]
-    )
-    told = _told(spec)
-    for name, value in (spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)).items():
-        known = SETTINGS[name]
-        if name == "folds_sha256" and value:
-            words += ["--folds", str(value)]
-        elif name == "own_metric" and _reported(spec):
-            words += _own_metric(spec)
-        elif name == "params":
-            words += _named("--param", spec.params, models.of(spec).resolve({}))
-        elif name == "split_params" and not spec.folds_sha256:
-            defaults = splits.strategy(spec.split).resolve({})
-            words += _named("--split-param", spec.split_params, defaults)
-        elif name == "rule_params":
-            words += _of_rule(spec)
-        if name == "metric" and _reported(spec):
-            continue
-        if name in told or (known.always_told and _asked(spec, name)):
-            words += [str(known.option)]
-            words += [] if known.kind is bool else [known.text(value)]
+    if spec.tracked:
+        words += ["track", spec.algorithm, spec.dataset]
+    else:
+        words += ["run", spec.dataset, spec.algorithm]
+    usual = _usual_settings(spec)
+    for name in spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT):
+        if name in _SPECIAL_OPTIONS:
+            words += _SPECIAL_OPTIONS[name](spec)
+        elif name != "metric" or not _is_reported(spec):
+            words += _setting_option(spec, name, usual)
     return shlex.join(words)
 
 
-def _reported(spec: RunSpec) -> bool:
+def _setting_option(spec: RunSpec, name: str, usual: Mapping[str, object]) -> list[str]:
+    """The option of a setting; none where it has none, means nothing, or is as usual."""
+    setting = SETTINGS[name]
+    if setting.option is None:
+        return []
+    if setting.of_rule and name not in stopping.rule(spec.rule).told:
+        return []
+    value = getattr(spec, name)
+    if value == usual[name] and not setting.always_told:
+        return []
+    if setting.kind is bool:
+        return [setting.option]
+    return [setting.option, setting.text(value)]
+
+
+def _usual_settings(spec: RunSpec) -> dict[str, object]:
+    """The value that each setting of a run like this has where nobody asks."""
+    usual = {name: setting.default for name, setting in SETTINGS.items()}
+    usual["metric"] = None if spec.tracked else spec.task.usual_metric
+    usual["split"] = spec.task.usual_split
+    usual["k"] = usual_k(spec.split, imported=spec.folds_sha256 is not None)
+    usual["rule"] = usual_rule(spec.split, spec.k)
+    usual["min_folds"] = usual_min_folds(spec.rule, spec.k)
+    if spec.folds_sha256:  # the file says both
+        usual["split"] = spec.split
+        usual["k"] = spec.k
+    return usual
+
+
+def _folds_option(spec: RunSpec) -> list[str]:
+    return ["--folds", spec.folds_sha256] if spec.folds_sha256 else []
+
+
+def _is_reported(spec: RunSpec) -> bool:
     """Whether the run is scored by a metric that only other code computes."""
     return bool(spec.own_metric) and not dict(spec.own_metric)["code"]
 
 
-def _own_metric(spec: RunSpec) -> list[str]:
+def _own_metric_options(spec: RunSpec) -> list[str]:
+    if not _is_reported(spec):
+        return []
     about = dict(spec.own_metric)
     words = ["--own-metric", spec.metric]
-    words += [] if about["higher_is_better"] else ["--lower-is-better"]
-    return words + (["--unit", str(about["unit"])] if about["unit"] else [])
-
-
-def _told(spec: RunSpec) -> dict[str, object]:
-    """The settings with an option that are not as they are where nobody asks."""
-    usual = {name: one.default for name, one in SETTINGS.items()} | {
-        "metric": None if spec.tracked else spec.task.usual_metric,
-        "split": spec.task.usual_split,
-        "k": usual_k(spec.split, imported=spec.folds_sha256 is not None),
-        "rule": usual_rule(spec.split, spec.k),
-        "min_folds": usual_min_folds(spec.rule, spec.k),
-    }
-    if spec.folds_sha256:
-        usual |= {"split": spec.split, "k": spec.k}  # the file says both
-    parts = spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)
-    return {
-        name: value for name, value in parts.items() if value != usual[name] and _asked(spec, name)
-    }
-
-
-def _of_rule(spec: RunSpec) -> list[str]:
-    """The options of the rule's parameters that are not as usual, or always told."""
-    words = []
-    for one in stopping.rule(spec.rule).parameters:
-        value = dict(spec.rule_params).get(one.name, one.default)
-        if one.required or one.always_told or value != one.default:
-            option = [one.flag, str(value)] if one.flag else ["--rule-param", f"{one.name}={value}"]
-            words += option
+    if not about["higher_is_better"]:
+        words.append("--lower-is-better")
+    if about["unit"]:
+        words += ["--unit", str(about["unit"])]
     return words
 
 
-def _asked(spec: RunSpec, name: str) -> bool:
-    """Whether a setting has an option, and means something with the run's rule."""
-    known = SETTINGS[name]
-    return known.option is not None and not (
-        known.of_rule and name not in stopping.rule(spec.rule).told
-    )
+def _param_options(spec: RunSpec) -> list[str]:
+    return _unusual_values("--param", spec.params, models.of(spec).resolve({}))
 
 
-def _named(option: str, values: Params, usual: Params) -> list[str]:
+def _split_param_options(spec: RunSpec) -> list[str]:
+    if spec.folds_sha256:
+        return []
+    usual = splits.strategy(spec.split).resolve({})
+    return _unusual_values("--split-param", spec.split_params, usual)
+
+
+def _rule_param_options(spec: RunSpec) -> list[str]:
+    """The options of the rule's parameters that are not as usual, or always told."""
+    values = dict(spec.rule_params)
+    words = []
+    for parameter in stopping.rule(spec.rule).parameters:
+        value = values.get(parameter.name, parameter.default)
+        if value == parameter.default and not (parameter.required or parameter.always_told):
+            continue
+        if parameter.flag:
+            words += [parameter.flag, str(value)]
+        else:
+            words += ["--rule-param", f"{parameter.name}={value}"]
+    return words
+
+
+def _unusual_values(option: str, values: Params, usual: Params) -> list[str]:
     """What is not as usual, each as 'OPTION NAME=VALUE'."""
-    told = [one for one in values if one not in usual]
-    return [word for name, value in told for word in (option, f"{name}={value}")]
+    words = []
+    for name, value in values:
+        if (name, value) not in usual:
+            words += [option, f"{name}={value}"]
+    return words
+
+
+_SPECIAL_OPTIONS = {
+    "folds_sha256": _folds_option,
+    "own_metric": _own_metric_options,
+    "params": _param_options,
+    "split_params": _split_param_options,
+    "rule_params": _rule_param_options,
+}
+"""Settings whose options are not their name and their value."""

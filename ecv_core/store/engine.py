@@ -1,4 +1,4 @@
-"""A database engine whose errors say what to do; its tables made, or those of before taken over."""
+"""The address of a database -> an engine with its tables, whose errors say what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 import sqlalchemy as sa
@@ -19,11 +19,24 @@ from ecv_core.records.places import OWN
 from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 
 _SCHEME = re.compile(r"[\w+]+://")
-_PASSWORD_OF_QUERY = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
-_ASKED = "ecv-address"
+_PASSWORD_OPTION = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
+"""All that follows a word such as `password=` in an address."""
+_URL = "ecv-address"
 """The address as it was given, in an engine's options: SQLAlchemy writes it in another order."""
-_LEAST = 4
+_SHORTEST_PIECE = 4
 """Characters of a piece of a password that is looked for in what a driver says."""
+_WAIT_SECONDS = 15.0
+"""How long another process may take to make the tables."""
+_RETRY_SECONDS = 0.05
+_FILE = "ecv-file"
+"""Which file a connection has open, in its info."""
+
+
+class _Address(NamedTuple):
+    """The address of a database, fit to be shown, and the passwords that were cut out of it."""
+
+    shown: str
+    passwords: list[str]
 
 
 def without_password(text: str, url: str) -> str:
@@ -33,34 +46,59 @@ def without_password(text: str, url: str) -> str:
     something else, such as a host. So more than the password may go: all up to the last at-sign,
     and all after `password=`.
     """
-    begin = _SCHEME.match(url)
-    scheme = begin[0] if begin else ""
-    rest = url[len(scheme) :]
-    if scheme == "sqlite://":  # a path may have every sign, and there is no password
+    if not url or url.startswith("sqlite://"):  # a path may have every sign, and has no password
         return text
-    before, _, host = rest.rpartition("@")
-    user, colon, secret = before.partition(":")
-    secrets = [secret] if colon else []
-    shown = f"{user}:***@{host}" if colon else rest
-    if query := _PASSWORD_OF_QUERY.search(rest):
-        secrets.append(query[2])
-        if colon and query.start() < len(before):  # the at-sign may be one of the password
+    address = _cut_out_passwords(url)
+    between_urls = text.split(url)
+    pieces = _pieces(address.passwords)
+    if pieces:
+        hidden = re.compile("|".join(map(re.escape, pieces)))
+        between_urls = [hidden.sub("***", part) for part in between_urls]
+    return address.shown.join(between_urls)
+
+
+def _cut_out_passwords(url: str) -> _Address:
+    scheme = _SCHEME.match(url)
+    begin = scheme.end() if scheme else 0
+    before, _, host = url[begin:].rpartition("@")
+    user, colon, password = before.partition(":")
+    passwords = []
+    shown = url[begin:]
+    if colon:
+        passwords.append(password)
+        shown = f"{user}:***@{host}"
+    option = _PASSWORD_OPTION.search(url[begin:])
+    if option:
+        passwords.append(option[2])
+        if colon and option.start() < len(before):  # the at-sign may be one of the password
             shown = f"{user}:***"
-        shown = _PASSWORD_OF_QUERY.sub(r"\1***", shown)
-    spellings = {spelling for one in secrets for spelling in (one, unquote(one), unquote_plus(one))}
-    pieces = spellings | {piece for one in spellings for piece in re.split(r"[\W_]+", one)}
-    hidden = sorted((piece for piece in pieces if len(piece) >= _LEAST), key=len, reverse=True)
-    around = text.split(url) if url else [text]
-    if hidden:
-        looked_for = re.compile("|".join(map(re.escape, hidden)))
-        around = [looked_for.sub("***", part) for part in around]
-    return f"{scheme}{shown}".join(around)
+        shown = _PASSWORD_OPTION.sub(r"\1***", shown)
+    return _Address(url[:begin] + shown, passwords)
 
 
-def _shown(engine: sa.Engine, text: str | None = None) -> str:
-    """What a driver says, or else the address itself, without its password."""
-    url = engine.get_execution_options()[_ASKED]
-    return without_password(url if text is None else text, url)
+def _pieces(passwords: list[str]) -> list[str]:
+    """The passwords in every spelling, and their parts between signs, the longest first."""
+    pieces = set()
+    for password in passwords:
+        for spelling in (password, unquote(password), unquote_plus(password)):
+            pieces.add(spelling)
+            pieces.update(re.split(r"[\W_]+", spelling))
+    long_enough = [piece for piece in pieces if len(piece) >= _SHORTEST_PIECE]
+    return sorted(long_enough, key=len, reverse=True)
+
+
+def _fit_to_show(engine: sa.Engine, text: str) -> str:
+    """What a driver says, or the address of the database, without its password."""
+    return without_password(text, _url_of(engine))
+
+
+def _url_of(engine: sa.Engine) -> str:
+    url: str = engine.get_execution_options()[_URL]
+    return url
+
+
+def _shown_url(engine: sa.Engine) -> str:
+    return _fit_to_show(engine, _url_of(engine))
 
 
 def first_line(error: BaseException) -> str:
@@ -82,12 +120,6 @@ def way_out(error: BaseException | str) -> str:
     return "set ECV_DATABASE_URL to a database that works"
 
 
-_PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
-"""How long another process may take to make the tables."""
-_FILE = "ecv-file"
-"""Which file a connection has open, in its info."""
-
-
 def database_url() -> str:
     """Where runs live: `ECV_DATABASE_URL`, else a SQLite file in `records.places.OWN`."""
     return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{OWN / 'runs.sqlite'}"
@@ -96,8 +128,9 @@ def database_url() -> str:
 def sqlite_file(url: str) -> Path | None:
     """The file of a SQLite database; None for any other."""
     address = sa.make_url(url)
-    named = address.get_backend_name() == "sqlite" and address.database not in (None, ":memory:")
-    return Path(str(address.database)) if named else None
+    if address.get_backend_name() != "sqlite" or address.database in (None, ":memory:"):
+        return None
+    return Path(str(address.database))
 
 
 def connect(url: str) -> sa.Engine:
@@ -105,7 +138,7 @@ def connect(url: str) -> sa.Engine:
 
     Several processes may do so at once: whoever comes second waits, and finds the tables made.
 
-    Raises: StoreError if there is no usable database, or a newer version's.
+    Raises: StoreError if there is no usable database, or one of another version.
     """
     try:
         engine = fresh(url)
@@ -119,17 +152,16 @@ def connect(url: str) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
         _make_folder(engine.url.database)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _WAIT_SECONDS
     while True:
         try:
             _make_tables(engine)
+            return engine
         except StoreError as error:
-            if not _somebody_else_makes_them(error) or time.monotonic() > deadline:
+            if not _is_made_meanwhile(error) or time.monotonic() > deadline:
                 engine.dispose()
                 raise
-            time.sleep(_RETRY_SECONDS)
-        else:
-            return engine
+        time.sleep(_RETRY_SECONDS)
 
 
 def fresh(url: str) -> sa.Engine:
@@ -140,42 +172,36 @@ def fresh(url: str) -> sa.Engine:
     if address.drivername in ("postgresql", "postgres"):  # as most people write it
         address = address.set(drivername="postgresql+psycopg")
     if address.get_backend_name() == "sqlite":
-        return sa.create_engine(
-            address, connect_args={"timeout": 15}, execution_options={_ASKED: url}
-        )
-    return sa.create_engine(
-        address,
-        execution_options={_ASKED: url},
-        pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
-    )
+        options: dict[str, Any] = {"connect_args": {"timeout": 15}}
+    else:
+        options = {"pool_pre_ping": True}  # a server that was restarted meanwhile is asked anew
+    return sa.create_engine(address, execution_options={_URL: url}, **options)
 
 
 def _make_tables(engine: sa.Engine) -> None:
+    """Make the tables of a new database; refuse a database of another version as it is."""
     with transaction(engine, "opened") as connection:
         schema.create(connection, checkfirst=True)
-        newest = sa.select(sa.func.max(schema.c.version))
-        version = connection.scalar(newest)
-        if version is not None and version < SCHEMA_VERSION:
-            # Writing, though nothing changes, makes whoever opens it at the same moment wait.
-            connection.execute(schema.update().values(version=schema.c.version))
-            version = connection.scalar(newest)
-            if version < SCHEMA_VERSION:
-                from ecv_core.store.older_versions import take_over
-
-                take_over(connection, version)
-        metadata.create_all(connection)
-        if version is None or version < SCHEMA_VERSION:
+        version = connection.scalar(sa.select(sa.func.max(schema.c.version)))
+        if version is None:
+            metadata.create_all(connection)
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+        elif version < SCHEMA_VERSION:
+            raise StoreError(
+                f"the database {_shown_url(engine)} was made by a version of e-fold before 0.2.0 "
+                f"(schema {version}, this one reads {SCHEMA_VERSION}); move it away, or set "
+                "ECV_DATABASE_URL to another, and a new one is made"
+            )
         elif version > SCHEMA_VERSION:
             raise StoreError(
-                f"the database {_shown(engine)} was written by a newer version "
-                f"(schema {version}, this one knows {SCHEMA_VERSION}); update e-fold, or set "
-                "ECV_DATABASE_URL to another file"
+                f"the database {_shown_url(engine)} was written by a newer version "
+                f"(schema {version}, this one reads {SCHEMA_VERSION}); update e-fold, or set "
+                "ECV_DATABASE_URL to another"
             )
 
 
-def _somebody_else_makes_them(error: StoreError) -> bool:
-    """Whether a table, its version or the lock was there first."""
+def _is_made_meanwhile(error: StoreError) -> bool:
+    """Whether another process makes the tables: a table, its version or the lock was there."""
     cause = str(error.__cause__).lower()
     return any(word in cause for word in ("already exists", "locked", "unique", "duplicate"))
 
@@ -184,7 +210,9 @@ def _somebody_else_makes_them(error: StoreError) -> bool:
 def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
 
-    Args: doing: what could not be done, as in "the database ... cannot be written".
+    Args:
+        engine: of the database.
+        doing: what could not be done, as in "the database ... cannot be written".
     Raises: StoreError.
     """
     try:
@@ -195,9 +223,11 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
             raise _other_file(engine) from error
         raise StoreError(
-            f"the database {_shown(engine)} cannot be {doing}: "
-            f"{_shown(engine, first_line(error))}; {way_out(error)}"
-        ) from RuntimeError(_shown(engine, str(error)))  # logged with it; a driver's own says more
+            f"the database {_shown_url(engine)} cannot be {doing}: "
+            f"{_fit_to_show(engine, first_line(error))}; {way_out(error)}"
+        ) from RuntimeError(  # logged with it; a driver's own may hold the password
+            _fit_to_show(engine, str(error))
+        )
 
 
 def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
@@ -222,11 +252,12 @@ def _other_file(engine: sa.Engine) -> StoreError:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
+    """Device and number of a file, which no other file has; None where it is gone."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _make_folder(path: str | None) -> None:
@@ -235,7 +266,8 @@ def _make_folder(path: str | None) -> None:
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError, PermissionError):  # SQLite says what else is wrong
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # of its owner alone
+            new_file = os.open(path, os.O_CREAT | os.O_EXCL, 0o600)  # of its owner alone
+            os.close(new_file)
     except OSError as error:
         raise StoreError(
             f"the folder of the database {path} cannot be made: {error.strerror}; "

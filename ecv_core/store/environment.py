@@ -40,15 +40,19 @@ def host() -> str:
 def hardware() -> str:
     """'AMD EPYC 7763, 64 cores, 256 GiB': what joules depend on, in words."""
     memory = round(psutil.virtual_memory().total / 2**30)
-    words = [_processor(), f"{os.cpu_count()} cores", f"{memory} GiB", _gpu()]
-    return ", ".join(word for word in words if word)
+    words = [_processor(), f"{os.cpu_count()} cores", f"{memory} GiB"]
+    gpu = _gpu()
+    if gpu:
+        words.append(gpu)
+    return ", ".join(words)
 
 
 def _processor() -> str:
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return " ".join(line.split(":", 1)[1].split())
+            field, _, value = line.partition(":")
+            if field.startswith("model name"):
+                return " ".join(value.split())
     return platform.processor() or platform.machine()
 
 

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from ecv_core.records import codec
-from ecv_core.records.errors import DamagedRun, InputError
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.rows import AHEAD, damage, read_folds, stop_of_row
+from ecv_core.store.rows import Rows, checked_stop, damaged_run, read_folds
 from ecv_core.store.schema import folds, imports, kept, labels, runs
 from ecv_core.store.store import Store
 
 # What people write on their runs: a name, tags and a note.
 
 
-MOST_TAGS, TAG_LENGTH, NAME_LENGTH, NOTE_LENGTH = 12, 30, 80, 2000
+MOST_TAGS = 12
+TAG_LENGTH = 30
+NAME_LENGTH = 80
+NOTE_LENGTH = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +45,32 @@ def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> L
 
     Raises: InputError for a text that is too long, or too many tags.
     """
+    one_line_tags = [_one_line(tag) for tag in tags]
+    note_lines = [_printable(line) for line in note.strip().splitlines()]
     label = Label(
-        name=" ".join(_printable(name).split()),
-        tags=tuple(
-            dict.fromkeys(tag for one in tags if (tag := " ".join(_printable(one).split())))
-        ),
-        note="\n".join(map(_printable, note.strip().splitlines())),
+        name=_one_line(name),
+        tags=tuple(dict.fromkeys(tag for tag in one_line_tags if tag)),
+        note="\n".join(note_lines),
     )
-    texts = [("name", label.name, NAME_LENGTH), ("note", label.note, NOTE_LENGTH)]
-    for what, text, most in [*texts, *(("tag", tag, TAG_LENGTH) for tag in label.tags)]:
-        if len(text) > most:
-            raise InputError(
-                f"the {what} '{text[:20]}...' has {len(text)} characters; at most {most} are kept"
-            )
+    _check_length("name", label.name, NAME_LENGTH)
+    _check_length("note", label.note, NOTE_LENGTH)
+    for tag in label.tags:
+        _check_length("tag", tag, TAG_LENGTH)
     if len(label.tags) > MOST_TAGS:
         raise InputError(f"a run has at most {MOST_TAGS} tags, but these are {len(label.tags)}")
     return label
+
+
+def _check_length(what: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise InputError(
+            f"the {what} '{text[:20]}...' has {len(text)} characters; at most {most} are kept"
+        )
+
+
+def _one_line(text: str) -> str:
+    """A text without line breaks, and with single blanks between its words."""
+    return " ".join(_printable(text).split())
 
 
 def _printable(text: str) -> str:
@@ -71,25 +83,25 @@ def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
 
     Raises: StoreError.
     """
-    rows = [
-        {"run_id": run_id, "name": one.name, "tags": json.dumps(one.tags), "note": one.note}
-        for run_id, one in labelled.items()
-        if one != Label()
-    ]
     with store.transaction("written") as connection:
         connection.execute(labels.delete().where(labels.c.run_id.in_(list(labelled))))
-        if rows:
-            connection.execute(labels.insert(), rows)
+        for run_id, label in labelled.items():
+            if label != Label():
+                tags = json.dumps(label.tags)
+                row = labels.insert().values(
+                    run_id=run_id, name=label.name, tags=tags, note=label.note
+                )
+                connection.execute(row)
 
 
-def labels_in(connection: sa.Connection) -> dict[str, Label]:
+def _labels(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
-    found = {}
+    label_of = {}
     for row in connection.execute(labels.select()).all():
         with suppress(ValueError, TypeError):  # a damaged label is as none
             tags = codec.read(tuple[str, ...], row.tags)
-            found[row.run_id] = Label(name=row.name, tags=tags, note=row.note)
-    return found
+            label_of[row.run_id] = Label(name=row.name, tags=tags, note=row.note)
+    return label_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,138 +157,128 @@ class ListedRun:
         return len(self.scores) == self.spec.k
 
 
+class _Source(NamedTuple):
+    """All that a row of the list is made of, but for the folds themselves."""
+
+    row: Any
+    """Of the runs table."""
+    fold_count: int
+    newest_fold: int
+    """Place of the newest fold in its table; 0 where there is none."""
+    label: Label
+    imported: bool
+
+
 class RunList:
-    """All runs of a database; folds that were read once are not read again."""
+    """All runs of a database; those that are as at the last look are not read again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._folds: dict[str, _Folds] = {}
+        self._sources: dict[str, _Source] = {}
+        self._runs: dict[str, ListedRun] = {}
         self.damaged: dict[str, str] = {}
         """Run id -> a sentence, for those that `rows` could not read and left out the last time."""
 
     def rows(self) -> list[ListedRun]:
         """One row per run that can be read, newest first. Raises: StoreError."""
         with self._store.transaction("read") as connection:
-            rows = connection.execute(
-                sa.select(
-                    runs.c.run_id,
-                    runs.c.group_id,
-                    runs.c.spec,
-                    runs.c.state,
-                    runs.c.created_at,
-                    runs.c.stopped_at,
-                    runs.c.started_by,
-                )
-                .where(kept())
-                .order_by(runs.c.sequence.desc())
-            ).all()
-            self._folds = done = _read_folds(connection, self._folds)
-            written = labels_in(connection)
-            imported = set(connection.scalars(sa.select(imports.c.run_id)))
-        specs: dict[str, RunSpec] = {}
+            sources = _sources(connection)
+            unchanged = {
+                run_id: run
+                for run_id, run in self._runs.items()
+                if sources.get(run_id) == self._sources[run_id]
+            }
+            fold_rows = _fold_rows(connection, sources.keys() - unchanged.keys())
+        self._sources = sources
+        self._runs = {}
         self.damaged = {}
-        found = []
-        for row in rows:
+        for run_id, source in sources.items():
+            if run_id in unchanged:
+                self._runs[run_id] = unchanged[run_id]
+                continue
             try:
-                found.append(_listed(row, specs, done, written, imported))
-            except DamagedRun as error:
-                self.damaged[row.run_id] = str(error)
-        return found
+                self._runs[run_id] = _listed_run(source, fold_rows.get(run_id, []))
+            except (ValueError, TypeError, KeyError) as error:
+                self.damaged[run_id] = str(damaged_run(run_id, error))
+        return list(self._runs.values())
 
 
-def _listed(
-    row: Any,  # noqa: ANN401  a row
-    specs: dict[str, RunSpec],
-    done: Mapping[str, _Folds],
-    written: Mapping[str, Label],
-    imported: Collection[str],
-) -> ListedRun:
-    columns = done.get(row.run_id, _NO_FOLDS).columns
-    try:
-        if row.spec not in specs:  # each different one once
-            specs[row.spec] = RunSpec.from_json(row.spec)
-        return ListedRun(
-            run_id=row.run_id,
-            group=row.group_id,
-            spec=specs[row.spec],
-            state=RunState(row.state),
-            created_at=datetime.fromisoformat(row.created_at),
-            stopped_at=stop_of_row(row, specs[row.spec], columns["damaged"]),
-            label=written.get(row.run_id, Label()),
-            imported=row.run_id in imported,
-            started_by=row.started_by or "",
-            **columns,
-        )
-    except (ValueError, TypeError, KeyError) as error:
-        raise damage(row.run_id, error) from error
+def _sources(connection: sa.Connection) -> dict[str, _Source]:
+    """What each run is made of, newest first; deleted runs are left out."""
+    run_rows = connection.execute(runs.select().where(kept()).order_by(runs.c.sequence.desc()))
+    count = sa.func.count().label("fold_count")
+    newest = sa.func.max(folds.c.sequence).label("newest")
+    by_run = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
+    counts = {row.run_id: (row.fold_count, row.newest) for row in connection.execute(by_run)}
+    label_of = _labels(connection)
+    imported = set(connection.scalars(sa.select(imports.c.run_id)))
+    sources = {}
+    for row in run_rows:
+        fold_count, newest_fold = counts.get(row.run_id, (0, 0))
+        label = label_of.get(row.run_id, Label())
+        is_imported = row.run_id in imported
+        sources[row.run_id] = _Source(row, fold_count, newest_fold, label, is_imported)
+    return sources
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Folds:
-    """The folds of one run, as they are in the table."""
-
-    version: tuple[int, int]
-    """How many there are, and the newest row."""
-    columns: Mapping[str, Any]
-    """What a row says of them, by the field of ListedRun."""
+_MOST_NAMED = 1000
+"""So many run ids are named in a query; databases take only so many values at once."""
 
 
-def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[str, _Folds]:
-    """The folds of every run that has some; those that are as `known` are taken from there."""
-    count, newest = sa.func.count(), sa.func.max(folds.c.sequence)
-    counted = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
-    versions = {run_id: (many, last) for run_id, many, last in connection.execute(counted)}
-    found = {
-        run_id: same
-        for run_id, version in versions.items()
-        if (same := known.get(run_id)) and same.version == version
-    }
-    missing = versions.keys() - found.keys()
-    query = sa.select(folds.c.run_id, folds.c.fold, folds.c.result, folds.c.moment)
-    query = query.order_by(folds.c.sequence)
-    if found:
-        query = query.where(folds.c.run_id.in_(missing))
+def _fold_rows(connection: sa.Connection, run_ids: Collection[str]) -> dict[str, list[Any]]:
+    """The rows of the folds of these runs, by run id."""
+    if not run_ids:
+        return {}
+    query = folds.select().order_by(folds.c.sequence)
+    if len(run_ids) <= _MOST_NAMED:
+        query = query.where(folds.c.run_id.in_(run_ids))
     rows: defaultdict[str, list[Any]] = defaultdict(list)
-    for row in connection.execute(query) if missing else ():
+    for row in connection.execute(query):
         rows[row.run_id].append(row)
-    for run_id in missing:
-        good, damaged = read_folds(rows[run_id])
-        turn = {row.fold: _turn(row.moment) for row in rows[run_id]}
-        results = [good[fold] for fold in sorted(good, key=lambda fold: turn[fold])]
-        seen = sum(turn[fold] < _AHEAD for fold in good)
-        columns = _columns(results, seen, damaged)
-        found[run_id] = _Folds(version=versions[run_id], columns=columns)
-    return found
+    return rows
 
 
-_AHEAD = sys.maxsize
+def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
+    """A row of the list.
+
+    Raises: ValueError or TypeError for a value that cannot be.
+    """
+    row = source.row
+    spec = RunSpec.from_json(row.spec)
+    read = read_folds(fold_rows)
+    results = read.seen + read.ahead  # what is ahead of its turn has no score yet, but was spent
+    return ListedRun(
+        run_id=row.run_id,
+        group=row.group_id,
+        spec=spec,
+        state=RunState(row.state),
+        created_at=datetime.fromisoformat(row.created_at),
+        scores=tuple(result.score for result in read.seen),
+        joules=_joules(results),
+        processor_seconds=_processor_seconds(results),
+        fold_seconds=tuple(result.seconds_alone for result in results),
+        fold_joules=tuple(result.joules_alone for result in results),
+        spent=_spent(results),
+        other_work=any(not result.energy.own for result in results),
+        stopped_at=checked_stop(row.stopped_at, spec, read.damaged),
+        label=source.label,
+        imported=source.imported,
+        started_by=row.started_by,
+        damaged=read.damaged,
+    )
 
 
-def _turn(moment: str | None) -> int:
-    """Whose fold the rule sees first: 0 where it is not known, and they are in their order."""
-    if moment == AHEAD:
-        return _AHEAD
-    with suppress(ValueError, TypeError, KeyError, RecursionError):
-        found = json.loads(moment or "{}")
-        return int(found["n"]) if isinstance(found, dict) else 0
-    return 0
+def _joules(results: Sequence[FoldResult]) -> float | None:
+    if not results or any(result.energy.source == "none" for result in results):
+        return None
+    return sum(result.energy.joules for result in results)
 
 
-def _columns(
-    results: Sequence[FoldResult], seen: int, damaged: Mapping[int, str]
-) -> dict[str, Any]:
-    metered = bool(results) and all(one.energy.source != "none" for one in results)
-    processor = [one.processor_seconds for one in results if one.processor_seconds is not None]
-    return {
-        "scores": tuple(one.score for one in results[:seen]),  # what is ahead of them is spent only
-        "joules": sum(one.energy.joules for one in results) if metered else None,
-        "processor_seconds": sum(processor) if len(processor) == len(results) > 0 else None,
-        "fold_seconds": tuple(one.seconds_alone for one in results),
-        "fold_joules": tuple(one.joules_alone for one in results),
-        "spent": _spent(results),
-        "other_work": any(not one.energy.own for one in results),
-        "damaged": damaged,
-    }
+def _processor_seconds(results: Sequence[FoldResult]) -> float | None:
+    seconds = [result.processor_seconds for result in results]
+    if not seconds or None in seconds:
+        return None
+    return sum(filter(None, seconds))
 
 
 def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
@@ -285,13 +287,15 @@ def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
     for result in results:
         if not result.reused:
             of_source[result.energy.source].append(result)
-    found = []
-    for source, mine in of_source.items():
-        sums = {name: sum(getattr(one.energy, name) for one in mine) for name in _AMOUNTS}
-        seconds = sum(one.seconds_alone for one in mine)
-        found.append(Spent(energy=Energy(source=source, **sums), total_seconds=seconds))
-    return tuple(found)
+    spent = []
+    for source, computed in of_source.items():
+        amounts = {
+            name: sum(getattr(result.energy, name) for result in computed) for name in _AMOUNTS
+        }
+        energy = Energy(source=source, **amounts)
+        seconds = sum(result.seconds_alone for result in computed)
+        spent.append(Spent(energy=energy, total_seconds=seconds))
+    return tuple(spent)
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
-_NO_FOLDS = _Folds(version=(0, 0), columns=_columns((), 0, {}))

@@ -18,10 +18,21 @@ import sqlalchemy as sa
 from filelock import FileLock
 
 from ecv_core.records.run import RunState
-from ecv_core.store.schema import asked, folds, now, owners, progress, runs, under_way
+from ecv_core.store.rows import ACTIVE
+from ecv_core.store.schema import (
+    asked,
+    folds,
+    now,
+    owners,
+    progress,
+    runs,
+    under_way,
+    wait_for_others,
+)
 from ecv_core.store.store import Store
 
-_ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+_LOCK_NUMBER = 0x65667464
+"""Of the lock of `one_at_a_time`; any number that nobody else uses."""
 GONE = "the program that ran it ended before it was done"
 
 
@@ -30,10 +41,10 @@ def active_owners(store: Store) -> dict[str, datetime | None]:
     query = (
         sa.select(runs.c.owner, owners.c.beat_at)
         .join(owners, owners.c.owner == runs.c.owner, isouter=True)
-        .where(_ACTIVE)
+        .where(ACTIVE, runs.c.owner.is_not(None))
         .distinct()
     )
-    return {owner: _moment(beat_at) for owner, beat_at in store.rows(query) if owner}
+    return {row.owner: _moment(row.beat_at) for row in store.rows(query)}
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -50,15 +61,18 @@ def owner_of(store: Store, run_id: str) -> str | None:
 def beat(store: Store, owner: str, *, serves: bool) -> None:
     """A sign of life; those of owners without active runs are forgotten.
 
-    Args: serves: whether the next dashboard takes its queue over.
+    Args:
+        store: of its runs.
+        owner: who gives it.
+        serves: whether the next dashboard takes its queue over.
     """
-    here = {"serves": serves, "beat_at": now()}
-    same = owners.update().where(owners.c.owner == owner).values(**here)
+    values = {"serves": serves, "beat_at": now()}
+    change = owners.update().where(owners.c.owner == owner).values(**values)
     with store.transaction("written") as connection:
-        if not connection.execute(same).rowcount:
-            active = sa.select(runs.c.owner).where(_ACTIVE, runs.c.owner.is_not(None))
+        if not connection.execute(change).rowcount:
+            active = sa.select(runs.c.owner).where(ACTIVE, runs.c.owner.is_not(None))
             connection.execute(owners.delete().where(owners.c.owner.not_in(active)))
-            connection.execute(owners.insert().values(owner=owner, **here))
+            connection.execute(owners.insert().values(owner=owner, **values))
 
 
 def take_over(store: Store, gone: Collection[str], *, owner: str) -> int:
@@ -70,16 +84,13 @@ def take_over(store: Store, gone: Collection[str], *, owner: str) -> int:
 
 def interrupt(store: Store, gone: Collection[str]) -> None:
     """Mark the active runs of owners that are gone as interrupted."""
-    theirs = (_ACTIVE, runs.c.owner.in_(gone))
+    left_behind = (ACTIVE, runs.c.owner.in_(gone))
     with store.transaction("written") as connection:
-        gone_runs = sa.select(runs.c.run_id).where(*theirs)
+        run_ids = sa.select(runs.c.run_id).where(*left_behind)
         for table in (progress, under_way):
-            connection.execute(table.delete().where(table.c.run_id.in_(gone_runs)))
-        connection.execute(
-            runs.update()
-            .where(*theirs)
-            .values(state=RunState.INTERRUPTED, finished_at=now(), error=GONE)
-        )
+            connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
+        change = runs.update().where(*left_behind)
+        connection.execute(change.values(state=RunState.INTERRUPTED, finished_at=now(), error=GONE))
 
 
 # Processes, by names that stay theirs.
@@ -98,8 +109,9 @@ def this_process() -> str:
 @lru_cache(maxsize=1)
 def _machine() -> str:
     """Where process ids mean the same: this host since it was started, or this container."""
-    space = "".join(map(_text, ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")))
-    return f"{socket.gethostname()}/{hashlib.sha256(space.encode()).hexdigest()[:8]}"
+    space = _text("/proc/sys/kernel/random/boot_id") + _text("/proc/self/ns/pid")
+    digest = hashlib.sha256(space.encode()).hexdigest()
+    return f"{socket.gethostname()}/{digest[:8]}"
 
 
 def is_gone(owner: str) -> bool:
@@ -108,8 +120,11 @@ def is_gone(owner: str) -> bool:
 
 
 def _text(path: str) -> str:
+    """What a file says, or where a link points; empty where there is neither."""
     try:
-        return os.readlink(path) if Path(path).is_symlink() else Path(path).read_text()
+        if Path(path).is_symlink():
+            return os.readlink(path)
+        return Path(path).read_text()
     except OSError:
         return ""
 
@@ -117,18 +132,20 @@ def _text(path: str) -> str:
 def is_alive(owner: str, last: datetime | None) -> bool:
     """Whether the process that `this_process` named is still there; of another name who knows.
 
-    Args: last: its last sign of life, by its own clock; None if it never gave one.
+    Args:
+        owner: the name of the process.
+        last: its last sign of life, by its own clock; None if it never gave one.
     """
-    named = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
-    if named is None:
+    parts = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
+    if parts is None:
         return True
-    machine, pid, started = named.groups()
+    machine, pid, started = parts.groups()
     if machine != _machine():
         return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
     try:
         process = psutil.Process(int(pid))
-        same = abs(process.create_time() - float(started)) < 2
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        began_then = abs(process.create_time() - float(started)) < 2
+        return began_then and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -147,7 +164,7 @@ class Lease:
     long as it is missing."""
 
 
-def lease(
+def take_fold(
     store: Store, run_id: str, wanted: Sequence[int], *, seconds: float, anew: bool = False
 ) -> int | None:
     """Take the first of these folds that is missing and that nobody else has asked for.
@@ -155,36 +172,38 @@ def lease(
     Of several who do so at once each gets another one.
 
     Args:
+        store: of the run.
+        run_id: of the run.
         wanted: fold indices, the most urgent first.
         seconds: until it may be asked for again.
         anew: take it though somebody has it.
     Returns: its index; None where there is none.
     """
-    now = datetime.now(UTC)
-    values = {"asked_at": now.isoformat(), "until": (now + timedelta(seconds=seconds)).isoformat()}
     with store.transaction("written") as connection:
-        # Writing, though nothing changes, makes whoever asks at the same moment wait.
-        mine = runs.update().where(runs.c.run_id == run_id)
-        connection.execute(mine.values(run_id=runs.c.run_id))
-        done = set(connection.scalars(sa.select(folds.c.fold).where(folds.c.run_id == run_id)))
-        given = _leases(connection, run_id)
+        wait_for_others(connection)
+        moment = datetime.now(UTC)
+        until = moment + timedelta(seconds=seconds)
+        taken = set(connection.scalars(sa.select(folds.c.fold).where(folds.c.run_id == run_id)))
+        if not anew:
+            for lease in _leases(connection, run_id).values():
+                if lease.until > moment:
+                    taken.add(lease.fold)
         for fold in wanted:
-            if fold in done or (fold in given and given[fold].until > now and not anew):
-                continue
-            of_fold = (asked.c.run_id == run_id, asked.c.fold == fold)
-            connection.execute(asked.delete().where(*of_fold))
-            connection.execute(asked.insert().values(run_id=run_id, fold=fold, **values))
-            return fold
+            if fold not in taken:
+                of_fold = (asked.c.run_id == run_id, asked.c.fold == fold)
+                connection.execute(asked.delete().where(*of_fold))
+                row = {"asked_at": moment.isoformat(), "until": until.isoformat()}
+                connection.execute(asked.insert().values(run_id=run_id, fold=fold, **row))
+                return fold
     return None
 
 
-def begins(store: Store, run_id: str, fold: int) -> datetime:
+def start_clock(store: Store, run_id: str, fold: int) -> datetime:
     """The clock of a fold starts now, that was asked for; gives until when it is its asker's."""
-    mine = (asked.c.run_id == run_id, asked.c.fold == fold)
+    of_fold = (asked.c.run_id == run_id, asked.c.fold == fold)
     with store.transaction("written") as connection:
-        now = datetime.now(UTC).isoformat()
-        connection.execute(asked.update().where(*mine).values(asked_at=now))
-        until: str = connection.execute(sa.select(asked.c.until).where(*mine)).scalar_one()
+        connection.execute(asked.update().where(*of_fold).values(asked_at=now()))
+        until: str = connection.execute(sa.select(asked.c.until).where(*of_fold)).scalar_one()
     return datetime.fromisoformat(until)
 
 
@@ -196,22 +215,23 @@ def leases(store: Store, run_id: str) -> Mapping[int, Lease]:
 
 def expire(store: Store, run_id: str, fold: int | None = None) -> None:
     """Let a fold of a run, or every one, be asked for again."""
-    one = sa.true() if fold is None else asked.c.fold == fold
-    mine = asked.update().where(asked.c.run_id == run_id, one)
-    store.write(mine.values(until=datetime.now(UTC).isoformat()))
+    change = asked.update().where(asked.c.run_id == run_id)
+    if fold is not None:
+        change = change.where(asked.c.fold == fold)
+    store.write(change.values(until=now()))
 
 
 def _leases(connection: sa.Connection, run_id: str) -> dict[int, Lease]:
-    there = sa.select(folds.c.fold).where(folds.c.run_id == run_id)
-    query = asked.select().where(asked.c.run_id == run_id, asked.c.fold.not_in(there))
-    return {
-        row.fold: Lease(
+    finished = sa.select(folds.c.fold).where(folds.c.run_id == run_id)
+    query = asked.select().where(asked.c.run_id == run_id, asked.c.fold.not_in(finished))
+    lease_of = {}
+    for row in connection.execute(query.order_by(asked.c.asked_at)):
+        lease_of[row.fold] = Lease(
             fold=row.fold,
             asked_at=datetime.fromisoformat(row.asked_at),
             until=datetime.fromisoformat(row.until),
         )
-        for row in connection.execute(query.order_by(asked.c.asked_at)).all()
-    }
+    return lease_of
 
 
 @contextmanager
@@ -226,9 +246,5 @@ def one_at_a_time(store: Store) -> Iterator[None]:
             yield
         return
     with store.transaction("locked") as connection:
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_NAME)))
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK_NUMBER)))
         yield
-
-
-_NAME = 0x65667464
-"""Of the lock; any number that nobody else uses."""

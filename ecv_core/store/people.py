@@ -25,8 +25,10 @@ def lost_seconds(store: Store, run_ids: Collection[str]) -> Mapping[str, float]:
     """What folds of each of these runs took that did not come to their end. Raises: StoreError."""
     total = sa.func.sum(spent.c.lost_seconds)
     query = sa.select(spent.c.run_id, total).where(spent.c.run_id.in_(run_ids))
-    found = store.rows(query.group_by(spent.c.run_id))
-    return dict.fromkeys(run_ids, 0.0) | {run_id: seconds for run_id, seconds in found}
+    seconds_of = dict.fromkeys(run_ids, 0.0)
+    for run_id, seconds in store.rows(query.group_by(spent.c.run_id)):
+        seconds_of[run_id] = seconds
+    return seconds_of
 
 
 def starters(store: Store, run_ids: Collection[str]) -> dict[str, str]:
@@ -35,14 +37,15 @@ def starters(store: Store, run_ids: Collection[str]) -> dict[str, str]:
     Raises: StoreError.
     """
     query = sa.select(runs.c.run_id, runs.c.started_by).where(runs.c.run_id.in_(list(run_ids)))
-    return {run_id: person or "" for run_id, person in store.rows(query)}
+    return {row.run_id: row.started_by for row in store.rows(query)}
 
 
 def introduce(store: Store, person: str, name: str) -> None:
     """Keep how somebody is called now. Raises: StoreError."""
-    mine = people.c.person == person
-    if store.scalar(sa.select(people.c.name).where(mine)) != name:
-        store.write(people.delete().where(mine), people.insert().values(person=person, name=name))
+    is_person = people.c.person == person
+    if store.scalar(sa.select(people.c.name).where(is_person)) != name:
+        named = people.insert().values(person=person, name=name)
+        store.write(people.delete().where(is_person), named)
 
 
 def people_names(store: Store) -> dict[str, str]:

@@ -22,8 +22,8 @@ from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 
-STUDY, SELECTION = "study", "selection"
-"""Kinds."""
+STUDY = "study"
+SELECTION = "selection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def keep_plan(
         "kind": kind,
         "created_at": now(),
         "content": codec.written(PlanContent(runs=tuple(runs), terms=terms or {})),
-        "started_by": started_by or None,
+        "started_by": started_by,
     }
     store.write(plans.insert().values(**row))
     return plan_id
@@ -90,7 +90,8 @@ def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
 
 def plan_behind(store: Store, group: str | None) -> PlanRecord | None:
     """The plan that runs of this group compute for; None for runs on their own."""
-    return next(iter(_records(store, plans.select().where(plans.c.plan_id == group))), None)
+    records = _records(store, plans.select().where(plans.c.plan_id == group))
+    return records[0] if records else None
 
 
 def stored_plans(store: Store, kind: str) -> list[PlanRecord]:
@@ -105,8 +106,8 @@ def forget_plan(store: Store, plan_id: str) -> None:
 
 
 def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:
-    """What is found; a damaged plan is as one that was removed: its runs stay."""
-    found = []
+    """What the query finds; a damaged plan is as one that was removed: its runs stay."""
+    records = []
     for row in store.rows(query):
         try:
             record = PlanRecord(
@@ -114,10 +115,10 @@ def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:
                 kind=row.kind,
                 created_at=datetime.fromisoformat(row.created_at),
                 content=codec.read(PlanContent, row.content),
-                started_by=row.started_by or "",
+                started_by=row.started_by,
             )
         except ValueError as error:
             log.warning("the plan %s is damaged: %s", row.plan_id, codec.sentence(error))
         else:
-            found.append(record)
-    return found
+            records.append(record)
+    return records

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import RunState
-from ecv_core.store.schema import now, runs, schema, spent
+from ecv_core.store.schema import now, runs, spent, wait_for_others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +48,10 @@ class Quota:
 
 def used(connection: sa.Connection, person: str) -> Used:
     """How much this person has started, and how much is waiting."""
-    mine = sa.select(sa.func.sum(spent.c.starts)).where(
-        spent.c.person == person, spent.c.at >= an_hour_ago()
-    )
+    starts = sa.select(sa.func.sum(spent.c.starts))
+    starts = starts.where(spent.c.person == person, spent.c.at >= _an_hour_ago())
     waiting = sa.select(sa.func.count()).where(runs.c.state == RunState.QUEUED)
-    return Used(started=connection.scalar(mine) or 0, waiting=connection.scalar(waiting) or 0)
+    return Used(started=connection.scalar(starts) or 0, waiting=connection.scalar(waiting) or 0)
 
 
 def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collection[str]) -> None:
@@ -61,20 +60,20 @@ def insist(connection: sa.Connection, quota: Quota, person: str, run_ids: Collec
     Until the transaction ends nobody else can count.
     Raises: RightsError.
     """
-    # Writing, though nothing changes, makes whoever starts runs at the same moment wait.
-    connection.execute(schema.update().values(version=schema.c.version))
-    if why := quota.refusal(used(connection, person), len(run_ids)):
-        raise RightsError(why)
+    wait_for_others(connection)
+    refusal = quota.refusal(used(connection, person), len(run_ids))
+    if refusal is not None:
+        raise RightsError(refusal)
     note_spent(connection, run_ids, person=person, starts=1)
 
 
 def forget_spent(connection: sa.Connection) -> None:
     """Delete what counts no more: of runs that are gone, and more than an hour old."""
     gone = spent.c.run_id.not_in(sa.select(runs.c.run_id))
-    connection.execute(spent.delete().where(gone, spent.c.at < an_hour_ago()))
+    connection.execute(spent.delete().where(gone, spent.c.at < _an_hour_ago()))
 
 
-def an_hour_ago() -> str:
+def _an_hour_ago() -> str:
     """As the tables keep times."""
     return (datetime.now(UTC) - timedelta(hours=1)).isoformat()
 
@@ -89,4 +88,5 @@ def note_spent(
 ) -> None:
     """Keep what counts in a quota besides finished folds."""
     row = {"person": person, "at": now(), "starts": starts, "lost_seconds": lost_seconds}
-    connection.execute(spent.insert(), [row | {"run_id": run_id} for run_id in run_ids])
+    for run_id in run_ids:
+        connection.execute(spent.insert().values(run_id=run_id, **row))

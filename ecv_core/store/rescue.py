@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from ecv_core.records.places import OWN
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import fresh, sqlite_file, transaction, way_out, without_password
-from ecv_core.store.rows import fold_row, queued_rows, user_scores_row
+from ecv_core.store.rows import fold_row, run_row, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores
 from ecv_core.store.store import Store
 from ecv_core.untrusted.files import replacing
@@ -46,8 +46,8 @@ def back_up(store: Store, path: Path) -> int:
             with closing(sqlite3.connect(part)) as copy:
                 return int(copy.execute("SELECT count(*) FROM runs").fetchone()[0])
     except (OSError, sqlite3.Error) as error:
-        said = getattr(error, "strerror", None) or error
-        raise StoreError(f"the copy {path} cannot be written: {said}; {way_out(error)}") from None
+        cause = getattr(error, "strerror", None) or error
+        raise StoreError(f"the copy {path} cannot be written: {cause}; {way_out(error)}") from None
 
 
 QUICK_BYTES = 256_000_000
@@ -68,10 +68,10 @@ class KeptRun:
 
     def add(self, run_id: str, result: FoldResult) -> None:
         """Keep a fold; its users' scores packed."""
-        self.rows.append(fold_row(run_id, result, None))
+        self.rows.append(fold_row(run_id, result))
         if result.user_scores is not None:
-            place = {"run_id": run_id, "fold": result.fold}
-            self.users.append(place | user_scores_row(result.user_scores))
+            row = user_scores_row(result.user_scores)
+            self.users.append({"run_id": run_id, "fold": result.fold, **row})
 
 
 def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
@@ -80,23 +80,32 @@ def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
     Raises: StoreError where one is not, or a SQLite file is damaged.
     """
     engine = fresh(store.url)
-    path = sqlite_file(store.url)
-    with suppress(OSError):
-        if path is not None and path.stat().st_size > QUICK_BYTES:
-            path = None
     try:
         with transaction(engine, "read") as connection:
-            said = connection.scalar(sa.text("PRAGMA quick_check(1)")) if path else "ok"
-            if said != "ok":
-                raise _damaged(store, str(said))
+            if _is_small_file(store.url):
+                answer = connection.scalar(sa.text("PRAGMA quick_check(1)"))
+                if answer != "ok":
+                    raise _damaged_database(store, str(answer))
             for run_id, run in kept.items():
                 query = sa.select(folds.c.fold, folds.c.result).where(folds.c.run_id == run_id)
-                there = {row.fold: row.result for row in connection.execute(query)}
+                there = {row.fold for row in connection.execute(query)}
                 for row in run.rows:
                     if row["fold"] not in there:
-                        raise _damaged(store, f"fold {row['fold']} of run {run_id} is not there")
+                        what = f"fold {row['fold']} of run {run_id} is not there"
+                        raise _damaged_database(store, what)
     finally:
         engine.dispose()
+
+
+def _is_small_file(url: str) -> bool:
+    """Whether it is a SQLite file that can be read whole in a moment."""
+    path = sqlite_file(url)
+    if path is None:
+        return False
+    try:
+        return path.stat().st_size <= QUICK_BYTES
+    except OSError:
+        return True  # the check itself says what is wrong with it
 
 
 def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
@@ -105,43 +114,41 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     Returns: its file.
     Raises: StoreError where nothing can be written anywhere.
     """
-    beside = sqlite_file(store.url)
-    folders = [beside.absolute().parent] if beside is not None else []
-    name = f"{beside.stem if beside else 'runs'}-rescued-{next(iter(kept))}.sqlite"
-    error: StoreError | None = None
-    for folder in (*folders, OWN.absolute(), Path.cwd(), Path(tempfile.gettempdir())):
+    own_file = sqlite_file(store.url)
+    folders = [OWN.absolute(), Path.cwd(), Path(tempfile.gettempdir())]
+    stem = "runs"
+    if own_file is not None:
+        folders.insert(0, own_file.absolute().parent)
+        stem = own_file.stem
+    name = f"{stem}-rescued-{next(iter(kept))}.sqlite"
+    refusals = []
+    for folder in folders:
         path = folder / name
         try:
             _write(Store(f"sqlite:///{path}"), kept)
-        except StoreError as refused:
-            error = error or refused
+            return path
+        except StoreError as refusal:
+            refusals.append(refusal)
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-        else:
-            return path
-    assert error is not None
-    raise error
+    raise refusals[0]
 
 
 def _write(store: Store, kept: Mapping[str, KeptRun]) -> None:
     for run_id, run in kept.items():
-        (row,) = queued_rows([run.spec], "", "", group=run_id, anew=False)
-        row |= {"run_id": run_id, "state": RunState.INTERRUPTED, "stopped_at": run.stopped_at}
+        row = run_row(run_id, run.spec, group=run_id, owner="")
+        row |= {"state": RunState.INTERRUPTED, "stopped_at": run.stopped_at, "error": GONE}
         with store.transaction("written") as connection:
             for table in (runs, folds, user_scores):
                 connection.execute(table.delete().where(table.c.run_id == run_id))
-            connection.execute(runs.insert().values(**row, error=GONE))
-            _insert(connection, folds, run.rows)
-            _insert(connection, user_scores, run.users)
+            connection.execute(runs.insert().values(**row))
+            for kept_fold in run.rows:
+                connection.execute(folds.insert().values(**kept_fold))
+            for kept_scores in run.users:
+                connection.execute(user_scores.insert().values(**kept_scores))
 
 
-def _insert(
-    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, object]]
-) -> None:
-    if rows:
-        connection.execute(table.insert(), list(rows))
-
-
-def _damaged(store: Store, said: str) -> StoreError:
-    where, said = (without_password(text, store.url) for text in (store.url, said))
-    return StoreError(f"the database {where} is damaged ({said[:200]}); {way_out('malformed')}")
+def _damaged_database(store: Store, what: str) -> StoreError:
+    address = without_password(store.url, store.url)
+    shown = without_password(what, store.url)[:200]
+    return StoreError(f"the database {address} is damaged ({shown}); {way_out('malformed')}")

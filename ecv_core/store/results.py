@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,33 +38,39 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
 
     Args: results: each fold once, in any order; with users' scores where they are known.
     """
-    by_fold = tuple(sorted(results, key=lambda result: result.fold))
-    folds, joules = np.full(spec.k, np.nan), np.full(spec.k, np.nan)
-    for result in by_fold:
+    results = tuple(sorted(results, key=attrgetter("fold")))
+    folds = np.full(spec.k, np.nan)
+    joules = np.full(spec.k, np.nan)
+    for result in results:
         folds[result.fold] = result.score
         if result.energy.source != "none":
             joules[result.fold] = result.energy.joules
-    users = [result.user_scores for result in by_fold if result.user_scores is not None]
-    ids = values = None
-    if users and len(users) == len(by_fold) and all(spec.metric_name in u.metrics for u in users):
-        ids, table = user_table(users, spec.metric_name)
-        values = np.full((spec.k, len(ids)), np.nan, dtype=table.dtype)
-        values[[result.fold for result in by_fold]] = table
     scores = Scores(
         folds=folds,
         joules=joules,
-        users=values,
-        user_ids=ids,
-        results=by_fold,
+        results=results,
         higher_is_better=metric_of(spec).higher_is_better,
         name=f"{spec.algorithm} on {spec.dataset}",
         dataset=spec.dataset,
         algorithm=spec.algorithm,
         metric=spec.metric_name,
     )
-    if scores.costs is None:
+    if scores.costs is not None:
+        scores = replace(scores, source=one_source({result.energy.source for result in results}))
+    return _with_users(scores, results)
+
+
+def _with_users(scores: Scores, results: Sequence[FoldResult]) -> Scores:
+    """The same scores with those of users, where every fold carries them."""
+    users = [result.user_scores for result in results if result.user_scores is not None]
+    if not users or len(users) < len(results):
         return scores
-    return replace(scores, source=one_source({result.energy.source for result in by_fold}))
+    if any(scores.metric not in fold.metrics for fold in users):
+        return scores
+    user_ids, table = user_table(users, scores.metric)
+    values = np.full((scores.k, len(user_ids)), np.nan, dtype=table.dtype)
+    values[[result.fold for result in results]] = table
+    return replace(scores, users=values, user_ids=user_ids)
 
 
 class Results:
@@ -76,11 +84,12 @@ class Results:
     def __init__(
         self, store: Store | None, *, recorded: bool = True, folder: Path | None = None
     ) -> None:
-        """Of a database, and of the recorded runs unless told otherwise.
+        """Of a database and of the recorded runs.
 
         Args:
             store: the database; None where only recorded runs count.
-            folder: where they are; by default the project's.
+            recorded: whether recorded runs count.
+            folder: where these are; by default the project's.
         """
         self._store = store
         self._recorded = recorded
@@ -95,12 +104,17 @@ class Results:
             own: only those that were computed in this database, neither imported nor recorded.
         Returns: those with most folds first; among these the database's, newest first.
         """
-        here = self._store.runs_like(spec, imported=not own) if self._store else []
-        runs = [run for run in here if run.folds or run.ahead]
+        runs = []
+        if self._store is not None:
+            for run in self._store.runs_like(spec, imported=not own):
+                if run.folds or run.ahead:
+                    runs.append(run)
         if self._recorded and not own:
-            ids = {run.run_id for run in runs}
-            runs += [run for run in recorded_like(spec, self._folder) if run.run_id not in ids]
-        return sorted(runs, key=lambda run: -len(run.folds))
+            run_ids = {run.run_id for run in runs}
+            for run in recorded_like(spec, self._folder):
+                if run.run_id not in run_ids:
+                    runs.append(run)
+        return sorted(runs, key=_fold_count, reverse=True)
 
     def folds(
         self, spec: RunSpec, *, own: bool = False, user_scores: bool | str = False
@@ -111,63 +125,77 @@ class Results:
         that `runs` names first.
 
         Args:
-            spec, own: as of `runs`.
+            spec: as of `runs`.
+            own: as of `runs`.
             user_scores: whether the folds carry users' scores, where they were kept; of one metric
                 alone where it is named.
         """
         chosen = self._chosen(spec, own=own)
-        folds = {fold: result for fold, (_, result) in chosen.items()}
-        runs = {run.run_id: run for run, _ in chosen.values()} if user_scores else {}
+        folds = {fold: choice.result for fold, choice in chosen.items()}
+        if not user_scores:
+            return folds
         metric = user_scores if isinstance(user_scores, str) else None
+        runs = {choice.run.run_id: choice.run for choice in chosen.values()}
         for run in runs.values():
-            wanted = [result for its_run, result in chosen.values() if its_run is run]
-            for fold, users in self.user_scores_in(run, wanted, metric).items():
+            of_run = [choice.result for choice in chosen.values() if choice.run is run]
+            for fold, users in self.user_scores_in(run, of_run, metric).items():
                 folds[fold] = replace(folds[fold], user_scores=users)
         return folds
 
     def fold(self, spec: RunSpec, index: int, *, own: bool = False) -> FoldResult | None:
         """One fold, with users' scores where they were kept; None where it is nowhere.
 
-        Args: as of `folds`.
+        Args:
+            spec: as of `runs`.
+            index: of the fold.
+            own: as of `runs`.
         """
-        chosen = self._chosen(spec, own=own)
-        if index not in chosen:
+        choice = self._chosen(spec, own=own).get(index)
+        if choice is None:
             return None
-        run, result = chosen[index]
-        return replace(result, user_scores=self._user_scores(run, [index]).get(index))
+        users = self._user_scores(choice.run, [index]).get(index)
+        return replace(choice.result, user_scores=users)
 
     def user_scores(self, of: RunSpec | RunRecord) -> dict[int, UserScores]:
         """Fold -> every user's scores, where they were kept.
 
-        Args: of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
+        Args:
+            of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
         """
         if isinstance(of, RunRecord):
             return self._user_scores(of)
         folds = self.folds(of, user_scores=True)
-        return {fold: one.user_scores for fold, one in folds.items() if one.user_scores}
+        users = {fold: result.user_scores for fold, result in folds.items()}
+        return {fold: scores for fold, scores in users.items() if scores is not None}
 
     def user_scores_in(
         self, run: RunRecord, results: Collection[FoldResult], metric: str | None = None
     ) -> dict[int, UserScores]:
         """Fold -> every user's scores of some folds of a run, where they were kept.
 
-        Args: metric: that alone, which is not unpacked again at the next call; all without it.
+        Args:
+            run: that has these folds.
+            results: the folds.
+            metric: that alone, which is not unpacked again at the next call; all without it.
         """
+        folds = [result.fold for result in results]
         if metric is None:
-            return self._user_scores(run, [result.fold for result in results])
-        found = {}
-        for fold in (result.fold for result in results):
-            users = self._columns.get((run.run_id, fold, metric))
-            if users is None and (users := self._user_scores(run, [fold]).get(fold)) is not None:
-                users = self._columns[run.run_id, fold, metric] = users.only(metric)
-            if users is not None:
-                found[fold] = users
-        return found
+            return self._user_scores(run, folds)
+        scores = {}
+        for fold in folds:
+            key = (run.run_id, fold, metric)
+            if key not in self._columns:
+                users = self._user_scores(run, [fold]).get(fold)
+                if users is None:
+                    continue
+                self._columns[key] = users.only(metric)
+            scores[fold] = self._columns[key]
+        return scores
 
     def with_user_scores(self, run: RunRecord) -> RunRecord:
         """The run, its folds with every user's scores where they were kept."""
         users = self._user_scores(run)
-        folds = (replace(result, user_scores=users.get(result.fold)) for result in run.folds)
+        folds = [replace(result, user_scores=users.get(result.fold)) for result in run.folds]
         return replace(run, folds=tuple(folds))
 
     def scores(self, of: RunSpec | RunRecord, *, users: bool = True) -> Scores:
@@ -177,42 +205,63 @@ class Results:
             of: as for `user_scores`.
             users: whether every user's scores are wanted too: they take longer to read.
         """
-        if isinstance(of, RunRecord):
-            return scores_of_run(self.with_user_scores(of) if users else of)
-        return scores_of(of, self.folds(of, user_scores=users).values())
+        if isinstance(of, RunSpec):
+            return scores_of(of, self.folds(of, user_scores=users).values())
+        if users:
+            of = self.with_user_scores(of)
+        return scores_of_run(of)
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _chosen(self, spec: RunSpec, *, own: bool) -> dict[int, tuple[RunRecord, FoldResult]]:
+    def _chosen(self, spec: RunSpec, *, own: bool) -> dict[int, _Choice]:
         """Of every fold, by index in ascending order, the run that it is taken from."""
+        with_users: dict[int, _Choice] = {}
+        without_users: dict[int, _Choice] = {}
         runs = self.runs(spec, own=own)
-        with_users = self._folds_with_users(runs)
-        places = [(run, result) for run in runs for result in (*run.folds, *run.ahead)]
-        places.sort(key=lambda place: (place[0].run_id, place[1].fold) not in with_users)
-        chosen: dict[int, tuple[RunRecord, FoldResult]] = {}
-        for run, result in places:
-            chosen.setdefault(result.fold, (run, result))
-        return dict(sorted(chosen.items()))
+        in_database = self._folds_with_users(runs)
+        for run in runs:
+            recorded = self._recorded and has_user_scores(run, self._folder)
+            for result in (*run.folds, *run.ahead):
+                has_users = recorded or (run.run_id, result.fold) in in_database
+                choices = with_users if has_users else without_users
+                choices.setdefault(result.fold, _Choice(run, result))
+        return dict(sorted((without_users | with_users).items()))
 
     def _folds_with_users(self, runs: Sequence[RunRecord]) -> set[tuple[str, int]]:
-        """Run id and index of the folds that have users' scores."""
-        ids = [run.run_id for run in runs]
-        found = self._store.folds_with_user_scores(ids) if self._store else set()
-        if self._recorded:
-            for run in runs:
-                if has_user_scores(run, self._folder):
-                    found |= {(run.run_id, result.fold) for result in run.folds}
-        return found
+        """Run id and index of the folds that have users' scores in the database."""
+        if self._store is None:
+            return set()
+        return self._store.folds_with_user_scores([run.run_id for run in runs])
 
     def _user_scores(
         self, run: RunRecord, folds: Collection[int] | None = None
     ) -> dict[int, UserScores]:
-        """Of a run that is here, or recorded, or was imported and is recorded as well."""
-        found = self._store.user_scores(run.run_id, folds) if self._store else {}
-        if not found and self._recorded:
-            recorded = recorded_user_scores(run, self._folder)
-            found = {one: users for one, users in recorded.items() if not folds or one in folds}
-        return found
+        """Of a run that is here, or recorded, or was imported and is recorded as well.
+
+        Args:
+            run: the run.
+            folds: only of these; None for all of them.
+        """
+        scores = {}
+        if self._store is not None:
+            scores = self._store.user_scores(run.run_id, folds)
+        if scores or not self._recorded:
+            return scores
+        recorded = recorded_user_scores(run, self._folder)
+        if folds is None:
+            return recorded
+        return {fold: users for fold, users in recorded.items() if fold in folds}
+
+
+class _Choice(NamedTuple):
+    """A fold, and the run that it is taken from."""
+
+    run: RunRecord
+    result: FoldResult
+
+
+def _fold_count(run: RunRecord) -> int:
+    return len(run.folds)
 
 
 # The cheap models by which a run's mean is corrected: their specs, their folds, their scores.
@@ -237,11 +286,11 @@ def aid_spec(spec: RunSpec, name: str) -> RunSpec:
 
 def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldResult]]:
     """The folds of each cheap model that a run is adjusted by; empty for one that lacks some."""
-    found: dict[str, Mapping[int, FoldResult]] = {}
+    folds_of: dict[str, Mapping[int, FoldResult]] = {}
     for name in cheap_models(spec):
         folds = results.folds(aid_spec(spec, name))
-        found[name] = {} if set(spec.fold_order) - set(folds) else folds
-    return found
+        folds_of[name] = folds if folds.keys() >= set(spec.fold_order) else {}
+    return folds_of
 
 
 def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
@@ -249,17 +298,17 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
 
     Raises: InputError for one without all folds.
     """
-    found: dict[str, Mapping[int, UserScores]] = {}
+    scores_by_name: dict[str, Mapping[int, UserScores]] = {}
     for name in names:
         aid = aid_spec(spec, name)
         scores = results.user_scores(aid)
-        if set(aid.fold_order) - set(scores):
+        if not scores.keys() >= set(aid.fold_order):
             raise InputError(
                 f"to adjust by '{name}' all {spec.max_folds} folds of it on {spec.dataset} are "
                 f"needed, with the same settings; run it with the rule '{NEVER_STOPS}'"
             )
-        found[name] = {fold: scores[fold] for fold in aid.fold_order}
-    return Aids(found, spec.metric_name)
+        scores_by_name[name] = {fold: scores[fold] for fold in aid.fold_order}
+    return Aids(scores_by_name, spec.metric_name)
 
 
 def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
@@ -268,6 +317,6 @@ def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
     Raises: InputError where such a model lacks a fold.
     """
     rule = rule_for(spec)
-    if not (isinstance(rule, TakesAids) and rule.needs_aids):
-        return rule
-    return rule.with_aids(aids_of(results, spec, rule.needs_aids))
+    if isinstance(rule, TakesAids) and rule.needs_aids:
+        return rule.with_aids(aids_of(results, spec, rule.needs_aids))
+    return rule

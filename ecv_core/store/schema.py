@@ -1,16 +1,24 @@
-"""The tables; runs that were deleted and can be brought back for a while."""
+"""The tables of the database; runs that were deleted and can be brought back for a while."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 6
-"""6: several programs ask for folds, and folds say how busy the machine was. 5: runs are found by
-what decides their scores, and studies and selections are plans. 4: per-user scores are packed. 3:
-who started what. 2: progress got a curve. 1: the first."""
+SCHEMA_VERSION = 7
+"""The first version that is promised, of release 0.2.0; what is lower was never released.
+
+Whoever changes a table after that release raises this number by one, and adds a migration from the
+number before: a function in `store/migrations.py` that alters the tables in the transaction in
+which `engine.connect` opens the database, with a test on a file that the release before has
+written. A database with a higher number than this one is refused.
+"""
+
+UNDO_MINUTES = 60
+"""How long a deleted run can be brought back."""
 
 metadata = sa.MetaData()
 
@@ -20,145 +28,193 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-schema = sa.Table("ecv_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
+def _text(name: str, **about: Any) -> sa.Column[str]:  # noqa: ANN401  as sa.Column takes them
+    """A column of text, which every row has unless `about` says otherwise."""
+    about.setdefault("nullable", False)
+    return sa.Column(name, sa.Text, **about)
+
+
+def _number(name: str, **about: Any) -> sa.Column[int]:  # noqa: ANN401  as sa.Column takes them
+    """A column of whole numbers, which every row has unless `about` says otherwise."""
+    about.setdefault("nullable", False)
+    return sa.Column(name, sa.Integer, **about)
+
+
+def _flag(name: str) -> sa.Column[bool]:
+    return sa.Column(name, sa.Boolean, nullable=False)
+
+
+def _bytes(name: str, **about: Any) -> sa.Column[bytes]:  # noqa: ANN401  as sa.Column takes them
+    about.setdefault("nullable", False)
+    return sa.Column(name, sa.LargeBinary, **about)
+
+
+def _sequence() -> sa.Column[int]:
+    """Numbers the rows in the order in which they came."""
+    return sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True)
+
+
+schema = sa.Table("ecv_schema", metadata, _number("version", primary_key=True))
+
 runs = sa.Table(
     "runs",
     metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("run_id", sa.String(32), nullable=False, unique=True),
-    sa.Column("group_id", sa.String(32), nullable=False, index=True),
-    sa.Column("spec", sa.Text, nullable=False),
-    sa.Column("state", sa.String(16), nullable=False, index=True),
-    sa.Column("owner", sa.String(128)),
-    sa.Column("cancel_requested", sa.Boolean, nullable=False, default=False),
-    sa.Column("created_at", sa.String(32), nullable=False),
-    sa.Column("queued_at", sa.String(32), nullable=False),
-    sa.Column("started_at", sa.String(32)),
-    sa.Column("finished_at", sa.String(32)),
-    sa.Column("stopped_at", sa.Integer),
-    sa.Column("error", sa.Text),
-    sa.Column("started_by", sa.Text),
-    sa.Column("anew", sa.Boolean),
-    sa.Column("score_key", sa.String(32), index=True),  # null where the spec is damaged
+    _sequence(),
+    _text("run_id", unique=True),
+    _text("group_id", index=True),
+    _text("spec"),
+    _text("score_key", index=True),
+    _text("state", index=True),
+    _text("owner", nullable=True),
+    _flag("cancel_requested"),
+    _flag("anew"),
+    _text("started_by"),
+    _text("created_at"),
+    _text("queued_at"),
+    _text("started_at", nullable=True),
+    _text("finished_at", nullable=True),
+    _number("stopped_at", nullable=True),
+    _text("error", nullable=True),
 )
+
 folds = sa.Table(
     "folds",
     metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("run_id", sa.String(32), nullable=False, index=True),
-    sa.Column("fold", sa.Integer, nullable=False),
-    sa.Column("result", sa.Text, nullable=False),
-    sa.Column("moment", sa.Text),
+    _sequence(),
+    _text("run_id", index=True),
+    _number("fold"),
+    _text("result"),
+    _flag("ahead"),
+    _number("turn", nullable=True),
+    _text("moment", nullable=True),
     sa.UniqueConstraint("run_id", "fold"),
 )
+"""`ahead` is a fold that has finished before its turn. `moment` is where the run stood after the
+fold, and `turn` how many folds the rule had seen then; both are null where the moments of a run are
+to be worked out again."""
+
 user_scores = sa.Table(
     "user_scores",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("fold", sa.Integer, primary_key=True),
-    sa.Column("metrics", sa.Text, nullable=False),
-    sa.Column("users", sa.LargeBinary, nullable=False),
-    sa.Column("scores", sa.LargeBinary, nullable=False),
+    _text("run_id", primary_key=True),
+    _number("fold", primary_key=True),
+    _text("metrics"),
+    _bytes("users"),
+    _bytes("clusters", nullable=True),
+    _bytes("scores"),
 )
+
 progress = sa.Table(
     "progress",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("fold", sa.Integer, nullable=False),
-    sa.Column("phase", sa.String(64), nullable=False),
-    sa.Column("step", sa.Integer, nullable=False),
-    sa.Column("steps", sa.Integer, nullable=False),
-    sa.Column("curve", sa.Text, nullable=False),
-    sa.Column("started_at", sa.String(32), nullable=False),
+    _text("run_id", primary_key=True),
+    _number("fold"),
+    _text("phase"),
+    _number("step"),
+    _number("steps"),
+    _text("started_at"),
 )
+
 asked = sa.Table(
     "asked",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("fold", sa.Integer, primary_key=True),
-    sa.Column("asked_at", sa.String(32), nullable=False),
-    sa.Column("until", sa.String(32), nullable=False),
+    _text("run_id", primary_key=True),
+    _number("fold", primary_key=True),
+    _text("asked_at"),
+    _text("until"),
 )
+
 under_way = sa.Table(
     "under_way",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("fold", sa.Integer, primary_key=True),
-    sa.Column("node", sa.Text, nullable=False),
-    sa.Column("since", sa.String(32), nullable=False),
+    _text("run_id", primary_key=True),
+    _number("fold", primary_key=True),
+    _text("node"),
+    _text("since"),
 )
 """Folds on the nodes of a cluster; `progress` has one fold of a run, the first that told its."""
+
 places = sa.Table(
     "places",
     metadata,
-    sa.Column("group_id", sa.String(32), primary_key=True),
-    sa.Column("place", sa.Text, nullable=False),
+    _text("group_id", primary_key=True),
+    _text("place"),
 )
 """Where runs are computed that were started together; nothing where nobody has chosen."""
+
 owners = sa.Table(
     "owners",
     metadata,
-    sa.Column("owner", sa.String(128), primary_key=True),
-    sa.Column("serves", sa.Boolean, nullable=False),
-    sa.Column("beat_at", sa.String(32), nullable=False),
+    _text("owner", primary_key=True),
+    _flag("serves"),
+    _text("beat_at"),
 )
+
 imports = sa.Table(
     "imports",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("original_id", sa.String(32), nullable=False),
-    sa.Column("sha256", sa.String(64), nullable=False, unique=True),
-    sa.Column("file_name", sa.String(120), nullable=False),
-    sa.Column("made_with", sa.Text, nullable=False),
-    sa.Column("imported_at", sa.String(32), nullable=False),
+    _text("run_id", primary_key=True),
+    _text("original_id"),
+    _text("file_name"),
+    _text("made_with"),
+    _text("imported_at"),
 )
+
 labels = sa.Table(
     "labels",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("tags", sa.Text, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
+    _text("run_id", primary_key=True),
+    _text("name"),
+    _text("tags"),
+    _text("note"),
 )
+
 removed = sa.Table(
     "removed",
     metadata,
-    sa.Column("run_id", sa.String(32), primary_key=True),
-    sa.Column("removed_at", sa.String(32), nullable=False),
+    _text("run_id", primary_key=True),
+    _text("removed_at"),
 )
+
 plans = sa.Table(
     "plans",
     metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("plan_id", sa.String(32), nullable=False, unique=True),
-    sa.Column("kind", sa.String(16), nullable=False, index=True),
-    sa.Column("created_at", sa.String(32), nullable=False),
-    sa.Column("content", sa.Text, nullable=False),
-    sa.Column("started_by", sa.Text),
+    _sequence(),
+    _text("plan_id", unique=True),
+    _text("kind", index=True),
+    _text("created_at"),
+    _text("content"),
+    _text("started_by"),
 )
+
 people = sa.Table(
     "people",
     metadata,
-    sa.Column("person", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
+    _text("person", primary_key=True),
+    _text("name"),
 )
+
 spent = sa.Table(
     "spent",
     metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("run_id", sa.String(32), nullable=False, index=True),
-    sa.Column("person", sa.Text),
-    sa.Column("at", sa.String(32), nullable=False),
-    sa.Column("starts", sa.Integer, nullable=False),
+    _sequence(),
+    _text("run_id", index=True),
+    _text("person", nullable=True),
+    _text("at"),
+    _number("starts"),
     sa.Column("lost_seconds", sa.Float, nullable=False),
 )
 """What counts in a quota besides finished folds; a row outlives its run by the hour that counts."""
 
+_OF_A_RUN = (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed)
 
-# Runs that were deleted and can be brought back for a while; then they are gone for good.
 
+def wait_for_others(connection: sa.Connection) -> None:
+    """Make whoever does the same at this moment wait until this transaction ends.
 
-UNDO_MINUTES = 60
+    Writing does that, though nothing changes.
+    """
+    connection.execute(schema.update().values(version=schema.c.version))
 
 
 def kept() -> sa.ColumnElement[bool]:
@@ -168,11 +224,10 @@ def kept() -> sa.ColumnElement[bool]:
 
 def remove(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Take these runs out of every list; none of them may be active."""
-    moment = datetime.now(UTC).isoformat()
-    connection.execute(removed.delete().where(removed.c.run_id.in_(run_ids)))
-    if run_ids:
-        rows = [{"run_id": run_id, "removed_at": moment} for run_id in run_ids]
-        connection.execute(removed.insert(), rows)
+    bring_back(connection, run_ids)
+    moment = now()
+    for run_id in run_ids:
+        connection.execute(removed.insert().values(run_id=run_id, removed_at=moment))
 
 
 def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
@@ -183,13 +238,14 @@ def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
 def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Delete runs and everything that belongs to them for good."""
     connection.execute(places.delete().where(places.c.group_id.in_(run_ids)))
-    for table in (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed):
+    for table in _OF_A_RUN:
         connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
 
 
 def forget_old(connection: sa.Connection) -> None:
     """Delete for good what was removed more than UNDO_MINUTES ago."""
-    before = (datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES)).isoformat()
-    old = connection.scalars(sa.select(removed.c.run_id).where(removed.c.removed_at < before)).all()
-    if old:
-        forget(connection, old)
+    limit = datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES)
+    query = sa.select(removed.c.run_id).where(removed.c.removed_at < limit.isoformat())
+    run_ids = connection.scalars(query).all()
+    if run_ids:
+        forget(connection, run_ids)

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 import sqlalchemy as sa
 
@@ -22,16 +23,16 @@ from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
 from ecv_core.store.quota import Quota, forget_spent, insist
 from ecv_core.store.rows import (
-    AHEAD,
+    ACTIVE,
     OUTSIDE,
     Rows,
     fold_row,
-    held,
-    moment_text,
-    queued_rows,
+    has_run,
+    moment_columns,
     read_folds,
+    run_row,
     run_rows,
-    user_scores_of,
+    unpack_user_scores,
     user_scores_row,
 )
 from ecv_core.store.schema import (
@@ -49,7 +50,7 @@ from ecv_core.store.schema import (
 def open_store(url: str | None = None) -> Store:
     """The store at this URL (default: `database_url()`), its tables made if they are missing.
 
-    Raises: StoreError if there is no usable database, or a newer version's.
+    Raises: StoreError if there is no usable database, or one of another version.
     """
     return Store(url or database_url())
 
@@ -83,12 +84,12 @@ class Store:
         Raises: InputError if there is none with this id; StoreError if it is damaged.
         """
         with self.transaction("read") as connection:
-            found = run_rows(connection, schema.kept(), runs.c.run_id == run_id).runs()
-        if not found:
+            rows = run_rows(connection, schema.kept(), runs.c.run_id == run_id)
+        if not rows.runs:
             raise InputError(
                 f"there is no run '{run_id}' in this database; Runs, or `ecv runs`, lists them all"
             )
-        return found[0]
+        return rows.records(skip_damaged=False)[0]
 
     def runs(self) -> list[RunRecord]:
         """All runs that can be read, newest first; of the others `RunList` tells."""
@@ -99,16 +100,17 @@ class Store:
 
         Costs one indexed query while there is none.
         """
-        mine = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
         with self.transaction("read") as connection:
-            if connection.scalar(sa.select(runs.c.run_id).where(mine).limit(1)) is None:
+            if connection.scalar(sa.select(runs.c.run_id).where(ACTIVE).limit(1)) is None:
                 return []
-            rows = run_rows(connection, mine)
+            rows = run_rows(connection, ACTIVE)
         places = {row.run_id: place for place, row in enumerate(rows.waiting)}
         last = len(places)  # of one that has ended between the two queries
-        return sorted(
-            rows.runs(readable=True), key=lambda run: (run.outside, places.get(run.run_id, last))
-        )
+
+        def place(run: RunRecord) -> tuple[bool, int]:
+            return run.outside, places.get(run.run_id, last)
+
+        return sorted(rows.records(), key=place)
 
     def group(self, group_id: str) -> list[RunRecord]:
         """The runs that were started together, in the order of their start; empty if none."""
@@ -121,39 +123,33 @@ class Store:
             spec: one of them; see `RunSpec.same_scores`.
             imported: whether those that were computed elsewhere count.
         """
-        elsewhere = sa.select(imports.c.run_id)
-        here = sa.true() if imported else runs.c.run_id.not_in(elsewhere)
-        return self._load(runs.c.score_key == spec.score_key, here)[::-1]
+        conditions = [runs.c.score_key == spec.score_key]
+        if not imported:
+            conditions.append(runs.c.run_id.not_in(sa.select(imports.c.run_id)))
+        return self._load(*conditions)[::-1]
 
     def specs(self) -> list[tuple[RunSpec, int]]:
         """Every spec that was run, and how many folds of it there are, newest first.
 
         Of specs with the same scores the newest stands for all. Reads no fold.
         """
-        many = sa.func.count(folds.c.fold.distinct()).label("folds")
+        fold_count = sa.func.count(folds.c.fold.distinct()).label("folds")
         newest = sa.func.max(runs.c.sequence).label("newest")
-        by_key = (
-            sa.select(newest, many)
-            .join_from(runs, folds, folds.c.run_id == runs.c.run_id, isouter=True)
-            .where(schema.kept(), runs.c.score_key.is_not(None))
-            .group_by(runs.c.score_key)
-            .subquery()
-        )
-        query = (
-            sa.select(runs.c.spec, by_key.c.folds)
-            .join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
-            .order_by(runs.c.sequence.desc())
-        )
-        found = []
-        for row in self.rows(query):
+        counts = sa.select(newest, fold_count)
+        counts = counts.join_from(runs, folds, folds.c.run_id == runs.c.run_id, isouter=True)
+        by_key = counts.where(schema.kept()).group_by(runs.c.score_key).subquery()
+        query = sa.select(runs.c.spec, by_key.c.folds)
+        query = query.join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
+        specs = []
+        for row in self.rows(query.order_by(runs.c.sequence.desc())):
             with suppress(ValueError):  # a damaged one, of which the page Runs tells
-                found.append((RunSpec.from_json(row.spec), row.folds))
-        return found
+                specs.append((RunSpec.from_json(row.spec), row.folds))
+        return specs
 
     def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
         """Run id and fold index of the folds of these runs that have per-user scores."""
-        place = user_scores.c.run_id, user_scores.c.fold
-        rows = self.rows(sa.select(*place).where(place[0].in_(run_ids)))
+        query = sa.select(user_scores.c.run_id, user_scores.c.fold)
+        rows = self.rows(query.where(user_scores.c.run_id.in_(run_ids)))
         return {(row.run_id, row.fold) for row in rows}
 
     def user_scores(
@@ -166,7 +162,7 @@ class Store:
         query = user_scores.select().where(user_scores.c.run_id == run_id)
         if only is not None:
             query = query.where(user_scores.c.fold.in_(only))
-        return {row.fold: user_scores_of(row) for row in self.rows(query)}
+        return {row.fold: unpack_user_scores(row) for row in self.rows(query)}
 
     def place_of(self, group_id: str | None) -> str:
         """Where the runs of a group are computed; empty where nobody has chosen."""
@@ -175,18 +171,14 @@ class Store:
 
     def next_queued(self, owner: str) -> str | None:
         """The run id that has waited longest in this owner's queue, or None."""
-        query = (
-            sa.select(runs.c.run_id)
-            .where(runs.c.state == RunState.QUEUED, runs.c.owner == owner)
-            .order_by(runs.c.queued_at, runs.c.sequence)
-            .limit(1)
-        )
-        return self.scalar(query)
+        query = sa.select(runs.c.run_id)
+        query = query.where(runs.c.state == RunState.QUEUED, runs.c.owner == owner)
+        return self.scalar(query.order_by(runs.c.queued_at, runs.c.sequence).limit(1))
 
     def cancel_requested(self, *run_ids: str) -> bool:
         """Whether someone asked one of these runs to stop."""
-        asked = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), runs.c.cancel_requested)
-        return self.scalar(asked.limit(1)) is not None
+        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), runs.c.cancel_requested)
+        return self.scalar(query.limit(1)) is not None
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -211,13 +203,17 @@ class Store:
             place: as of `compute_on`.
         Raises: RightsError beyond the quota; nothing is queued then.
         """
-        rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
-        run_ids = [str(row["run_id"]) for row in rows]
+        run_ids = [new_run_id() for _ in specs]
+        group = plan_id or run_ids[0]
+        rows = [
+            run_row(run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew)
+            for run_id, spec in zip(run_ids, specs, strict=True)
+        ]
         with self.transaction("written") as connection:
             if quota is not None:
                 insist(connection, quota, started_by, run_ids)
             connection.execute(runs.insert(), rows)
-            _compute_on(connection, plan_id or run_ids[0], place)
+            _compute_on(connection, group, place)
         return run_ids
 
     def compute_on(self, group_id: str, place: str) -> None:
@@ -237,11 +233,15 @@ class Store:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
         Args:
-            started_by, quota: of the person who asks for it.
+            run_id: of the run.
+            spec: what it runs from now on.
+            owner: the process in whose queue it waits.
+            started_by: the person who asks for it.
+            quota: of this person.
         Returns: False if it is queued or running already, whoever did it.
         Raises: RightsError beyond the quota; it stays as it is then.
         """
-        idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
+        idle_run = (runs.c.run_id == run_id, ~ACTIVE)
         values = {
             "state": RunState.QUEUED,
             "spec": spec.to_json(),
@@ -253,12 +253,10 @@ class Store:
             "error": None,
         }
         with self.transaction("written") as connection:
-            if quota is not None:
-                active = sa.select(runs.c.run_id).where(runs.c.run_id == run_id, ~idle)
-                if connection.scalar(active) is None:
-                    insist(connection, quota, started_by, [run_id])
-            mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
-            return connection.execute(mine).rowcount == 1
+            if quota is not None and _is_idle(connection, run_id):
+                insist(connection, quota, started_by, [run_id])
+            change = runs.update().where(*idle_run).values(**values)
+            return connection.execute(change).rowcount == 1
 
     def start(self, run_id: str, spec: RunSpec | None = None, *, owner: str) -> bool:
         """Mark a queued run as running.
@@ -268,36 +266,29 @@ class Store:
             owner: in whose queue it waits.
         Returns: False if it no longer waits there.
         """
-        asked = {"spec": spec.to_json()} if spec else {}
-        query = (
-            runs.update()
-            .where(runs.c.run_id == run_id, runs.c.state == RunState.QUEUED, runs.c.owner == owner)
-            .values(
-                state=RunState.RUNNING,
-                started_at=sa.func.coalesce(runs.c.started_at, now()),
-                **asked,
-            )
-        )
-        return self.write(query) == 1
+        values = {
+            "state": RunState.RUNNING,
+            "started_at": sa.func.coalesce(runs.c.started_at, now()),
+        }
+        if spec is not None:
+            values["spec"] = spec.to_json()
+        return self.write(_in_state(run_id, RunState.QUEUED, owner).values(**values)) == 1
 
     def ask_for(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
         """Ask for other folds of a running run, if its owner still has it."""
-        mine = (runs.c.run_id == run_id, runs.c.state == RunState.RUNNING, runs.c.owner == owner)
-        self.write(runs.update().where(*mine).values(spec=spec.to_json()))
+        self.write(_in_state(run_id, RunState.RUNNING, owner).values(spec=spec.to_json()))
 
     def finish(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str | None = None
     ) -> None:
         """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
-            if owner is None or held(connection, run_id, owner):
-                connection.execute(under_way.delete().where(under_way.c.run_id == run_id))
-                connection.execute(progress.delete().where(progress.c.run_id == run_id))
-                connection.execute(
-                    runs.update()
-                    .where(runs.c.run_id == run_id)
-                    .values(state=state, error=error, finished_at=now())
-                )
+            if owner is not None and not has_run(connection, run_id, owner):
+                return
+            connection.execute(under_way.delete().where(under_way.c.run_id == run_id))
+            connection.execute(progress.delete().where(progress.c.run_id == run_id))
+            change = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(change.values(state=state, error=error, finished_at=now()))
 
     def left_queue(self, group_id: str, since_of: str) -> list[str]:
         """Runs of a group that were cancelled since another run was queued."""
@@ -313,9 +304,8 @@ class Store:
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str
     ) -> None:
         """End a run that still waits in this owner's queue, though nobody needs its fold."""
-        mine = (runs.c.run_id == run_id, runs.c.owner == owner, runs.c.state == RunState.QUEUED)
-        values = {"state": state, "error": error, "finished_at": now()}
-        self.write(runs.update().where(*mine).values(**values))
+        change = _in_state(run_id, RunState.QUEUED, owner)
+        self.write(change.values(state=state, error=error, finished_at=now()))
 
     def add_fold(
         self,
@@ -341,52 +331,44 @@ class Store:
                 the rest is left to that one; if this one was taken for dead, it is not any more.
         Returns: whether the owner still has the run.
         """
-        scores = result.user_scores
-        packed = {} if scores is None else user_scores_row(scores)
+        if result.user_scores is not None:
+            user_scores_row(result.user_scores)  # packs them before others have to wait
         with self.transaction("written") as connection:
-            mine = (folds.c.run_id == run_id, folds.c.fold == result.fold)
-            there, damaged = read_folds(connection.execute(folds.select().where(*mine)).all())
-            if damaged:
+            is_this = (folds.c.run_id == run_id, folds.c.fold == result.fold)
+            rows = connection.execute(folds.select().where(*is_this)).all()
+            is_damaged = bool(read_folds(rows).damaged)
+            if is_damaged:
                 _forget_fold(connection, run_id, result.fold)
-            if not there:
-                row = fold_row(run_id, result, AHEAD if ahead else moment)
-                connection.execute(folds.insert().values(**row))
-                if scores is not None:
-                    kept = {"run_id": run_id, "fold": result.fold} | packed
-                    connection.execute(user_scores.insert().values(**kept))
-            this = (under_way.c.run_id == run_id, under_way.c.fold == result.fold)
-            connection.execute(under_way.delete().where(*this))
+            if is_damaged or not rows:
+                _insert_fold(connection, run_id, result, moment, ahead=ahead)
+            _end_on_node(connection, run_id, result.fold)
             for other in others:
                 of_fold = folds.update().where(folds.c.run_id == run_id, folds.c.fold == other.fold)
-                connection.execute(of_fold.values(moment=moment_text(other)))
-            if owner is not None and not held(connection, run_id, owner):
+                connection.execute(of_fold.values(**moment_columns(other)))
+            if owner is not None and not has_run(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
-            connection.execute(
-                runs.update().where(runs.c.run_id == run_id).values(stopped_at=stopped_at)
-            )
+            change = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(change.values(stopped_at=stopped_at))
             return True
 
     def set_progress(
         self, run_id: str, fold: int, phase: str, step: int, steps: int, *, anew: bool = False
     ) -> None:
         """Say where the running fold is; it started at its first report, or now with `anew`."""
-        values = {"phase": phase, "step": step, "steps": steps, "curve": "[]"}
-        same = (progress.c.run_id == run_id) & (progress.c.fold == fold)
-        update = progress.update().where(same).values(**values)
+        values = {"phase": phase, "step": step, "steps": steps}
+        of_fold = progress.update().where(progress.c.run_id == run_id, progress.c.fold == fold)
         with self.transaction("written") as connection:
-            if not anew and connection.execute(update).rowcount:
+            if not anew and connection.execute(of_fold.values(**values)).rowcount:
                 return
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
-            connection.execute(
-                progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)
-            )
+            row = progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)
+            connection.execute(row)
 
     def begin_on(self, run_id: str, fold: int, node: str | None) -> None:
         """Say which node of a cluster computes a fold from now on; None: none does any more."""
-        mine = (under_way.c.run_id == run_id, under_way.c.fold == fold)
         with self.transaction("written") as connection:
-            connection.execute(under_way.delete().where(*mine))
+            _end_on_node(connection, run_id, fold)
             if node is not None:
                 values = {"run_id": run_id, "fold": fold, "node": node, "since": now()}
                 connection.execute(under_way.insert().values(**values))
@@ -394,26 +376,21 @@ class Store:
     def on_nodes(self) -> list[NodeNow]:
         """What the nodes of a cluster compute now, by their names."""
         query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
-        going = query.where(runs.c.state == RunState.RUNNING).order_by(under_way.c.node)
-        return [
-            NodeNow(
-                node=row.node,
-                run_id=row.run_id,
-                fold=row.fold,
-                since=datetime.fromisoformat(row.since),
-            )
-            for row in self.rows(going)
-        ]
+        query = query.where(runs.c.state == RunState.RUNNING).order_by(under_way.c.node)
+        nodes = []
+        for row in self.rows(query):
+            since = datetime.fromisoformat(row.since)
+            nodes.append(NodeNow(node=row.node, run_id=row.run_id, fold=row.fold, since=since))
+        return nodes
 
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
-        mine = runs.c.run_id == run_id
+        change = runs.update().where(runs.c.run_id == run_id)
         outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
+        without_owner = change.where((runs.c.state == RunState.QUEUED) | outside)
         self.write(
-            runs.update().where(mine).values(cancel_requested=True),
-            runs.update()
-            .where(mine, (runs.c.state == RunState.QUEUED) | outside)
-            .values(state=RunState.CANCELLED, finished_at=now()),
+            change.values(cancel_requested=True),
+            without_owner.values(state=RunState.CANCELLED, finished_at=now()),
         )
 
     def delete(self, run_id: str) -> None:
@@ -421,9 +398,8 @@ class Store:
 
         Raises: InputError while it is queued or running.
         """
-        state = sa.select(runs.c.state).where(runs.c.run_id == run_id)
         with self.transaction("written") as connection:
-            if connection.scalar(state) in (RunState.QUEUED, RunState.RUNNING):
+            if not _is_idle(connection, run_id):
                 raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
             schema.forget(connection, [run_id])
 
@@ -435,13 +411,14 @@ class Store:
         of_run = folds.c.run_id == run_id
         with self.transaction("written") as connection:
             rows = connection.execute(folds.select().where(of_run, folds.c.fold == fold)).all()
-            if fold not in read_folds(rows)[1]:
+            if fold not in read_folds(rows).damaged:
                 return
             _forget_fold(connection, run_id, fold)
-            mine = runs.update().where(runs.c.run_id == run_id)
-            connection.execute(mine.values(stopped_at=None))
-            gone = {"state": RunState.INTERRUPTED, "error": f"fold {fold} was damaged, and deleted"}
-            connection.execute(mine.where(runs.c.state == RunState.FINISHED).values(**gone))
+            change = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(change.values(stopped_at=None))
+            finished = change.where(runs.c.state == RunState.FINISHED)
+            error = f"fold {fold} was damaged, and deleted"
+            connection.execute(finished.values(state=RunState.INTERRUPTED, error=error))
 
     def remove(self, run_ids: Collection[str]) -> list[str]:
         """Delete runs so that `bring_back` can undo it for `schema.UNDO_MINUTES`.
@@ -449,12 +426,11 @@ class Store:
         Runs that are queued or running are left as they are.
         Returns: the ids of those deleted.
         """
-        idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
-        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), idle, schema.kept())
+        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), ~ACTIVE, schema.kept())
         with self.transaction("written") as connection:
-            found = list(connection.scalars(query))
-            schema.remove(connection, found)
-        return found
+            idle_ids = list(connection.scalars(query))
+            schema.remove(connection, idle_ids)
+        return idle_ids
 
     def bring_back(self, run_ids: Collection[str]) -> int:
         """Undo `remove`; gives how many of these runs are back."""
@@ -466,7 +442,7 @@ class Store:
     def _load(self, *where: sa.ColumnElement[bool]) -> list[RunRecord]:
         with self.transaction("read") as connection:
             rows = run_rows(connection, schema.kept(), *where)
-        return rows.runs(readable=True)
+        return rows.records()
 
     def rows(self, query: sa.Select[Any]) -> Rows:
         """What a query finds, for this package."""
@@ -475,7 +451,8 @@ class Store:
 
     def scalar(self, query: sa.Select[Any]) -> Any:  # noqa: ANN401  any column
         """The first column of the first row, for this package; None where there is none."""
-        return next(iter(self.rows(query)), (None,))[0]
+        with self.transaction("read") as connection:
+            return connection.scalar(query)
 
     def write(self, *changes: sa.Insert | sa.Update | sa.Delete) -> int:
         """Change rows in one transaction, for this package; gives how many the last one did."""
@@ -490,15 +467,54 @@ class Store:
         return transaction(self._engine, doing)
 
 
+def new_run_id() -> str:
+    """An id that no other run has."""
+    return uuid4().hex[:12]
+
+
+def _in_state(run_id: str, state: RunState, owner: str) -> sa.Update:
+    """A change of a run, if it is this owner's and in this state."""
+    return runs.update().where(
+        runs.c.run_id == run_id, runs.c.state == state, runs.c.owner == owner
+    )
+
+
+def _is_idle(connection: sa.Connection, run_id: str) -> bool:
+    """Whether a run is neither queued nor running."""
+    query = sa.select(runs.c.run_id).where(runs.c.run_id == run_id, ACTIVE)
+    return connection.scalar(query) is None
+
+
 def _compute_on(connection: sa.Connection, group_id: str, place: str) -> None:
     if place:
         connection.execute(places.delete().where(places.c.group_id == group_id))
         connection.execute(places.insert().values(group_id=group_id, place=place))
 
 
+def _insert_fold(
+    connection: sa.Connection,
+    run_id: str,
+    result: FoldResult,
+    moment: Moment | None,
+    *,
+    ahead: bool,
+) -> None:
+    connection.execute(folds.insert().values(**fold_row(run_id, result, moment, ahead=ahead)))
+    if result.user_scores is not None:
+        row = user_scores_row(result.user_scores)
+        connection.execute(user_scores.insert().values(run_id=run_id, fold=result.fold, **row))
+
+
+def _end_on_node(connection: sa.Connection, run_id: str, fold: int) -> None:
+    """No node computes this fold any more."""
+    of_fold = (under_way.c.run_id == run_id, under_way.c.fold == fold)
+    connection.execute(under_way.delete().where(*of_fold))
+
+
 def _forget_fold(connection: sa.Connection, run_id: str, fold: int) -> None:
     """Delete a fold; where the run stood after the others is worked out again without it."""
     for table in (folds, user_scores):
-        mine = (table.c.run_id == run_id, table.c.fold == fold)
-        connection.execute(table.delete().where(*mine))
-    connection.execute(folds.update().where(folds.c.run_id == run_id).values(moment=None))
+        of_fold = (table.c.run_id == run_id, table.c.fold == fold)
+        connection.execute(table.delete().where(*of_fold))
+    change = folds.update().where(folds.c.run_id == run_id)
+    connection.execute(change.values(ahead=False, turn=None, moment=None))

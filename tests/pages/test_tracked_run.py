@@ -12,7 +12,7 @@ from ecv_core.records import codec
 from ecv_core.records.run import RunState
 from ecv_core.stopping import Never, moments
 from ecv_core.store.listing import RunList, label_runs
-from ecv_core.store.ownership import lease
+from ecv_core.store.ownership import take_fold
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.schema import folds
 from pages.run.facts import facts
@@ -82,7 +82,7 @@ def test_one_that_waits_to_be_told_says_what_to_type(app, a_run, store):
     store.requeue(run.run_id, run.spec, owner=OUTSIDE)
     store.start(run.run_id, owner=OUTSIDE)
     for fold in (0, 1):
-        assert lease(store, run.run_id, (0, 1), seconds=60) == fold
+        assert take_fold(store, run.run_id, (0, 1), seconds=60) == fold
     open_run(app, store.run(run.run_id))
     waits = "It waits for fold 0 (asked for just now), fold 1 (asked for just now)"
     assert any(waits in one for one in said(app))

@@ -1,6 +1,5 @@
 """Every setting of a run is declared once, and what it says of itself holds."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -79,30 +78,6 @@ def test_parameters_of_a_rule_are_said_shorter_or_by_name() -> None:
         make_spec(**asked, rule="precision", tolerance=0.1, rule_params={"tolerance": 0.2})
     with pytest.raises(InputError, match="no parameter of the rule fixed is called 'alpha'"):
         make_spec(**asked, rule="fixed", rule_params={"alpha": 1e-4})
-
-
-@pytest.mark.parametrize(
-    ("older", "params"),
-    [
-        ({"alpha": 0.001, "tolerance": None, "adjust_by": []}, (("alpha", 0.001),)),
-        ({"alpha": 1, "tolerance": 0.2}, (("alpha", 1.0),)),  # of another rule than this
-        (
-            {"rule": "precision", "alpha": 1e-4, "tolerance": 0.03, "adjust_by": ["a", "b"]},
-            (("adjust_by", "a,b"), ("tolerance", 0.03)),
-        ),
-        (
-            {"rule": "precision", "alpha": 1.0, "tolerance": 0.03},
-            (("adjust_by", ""), ("tolerance", 0.03)),
-        ),
-        ({"rule": "never", "alpha": 1.0, "tolerance": 0.03}, ()),
-        ({"rule": "theirs", "alpha": 1e-4, "tolerance": 0.03}, (("tolerance", 0.03),)),
-    ],
-)
-def test_specs_of_before_rules_had_parameters_are_read_as_they_were(older, params) -> None:
-    spec = RunSpec.from_json(json.dumps({"dataset": "d", "algorithm": "a", **older}))
-    assert spec.rule_params == params
-    assert RunSpec.from_json(spec.to_json()) == spec
-    assert 'tolerance":null' not in spec.to_json()
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,6 @@ def test_importing_twice_keeps_one_even_under_another_id(store, elsewhere):
     assert len(store.runs()) == 1
 
 
-def test_a_file_of_before_rules_had_parameters_is_the_same_run(store, elsewhere):
-    spec = replace(elsewhere.spec, rule="e-fold", rule_params=(("alpha", 0.01),), min_folds=5)
-    run = replace(elsewhere, spec=spec)
-    assert bring(store, run) == ("from-elsewhere", True)
-    document = run_document(replace(run, run_id="renamed"))
-    document["spec"] |= {"alpha": document["spec"].pop("rule_params")["alpha"], "tolerance": None}
-    older = read_run(json.dumps(document).encode(), "older.json")
-    assert import_run(store, older) == ("from-elsewhere", False)
-    assert len(store.runs()) == 1
-
-
 def test_a_run_that_was_computed_here_is_here_already(store, elsewhere):
     (run_id,) = store.create([elsewhere.spec], owner="me")
     for fold, moment in zip(elsewhere.folds, elsewhere.moments, strict=True):

@@ -183,7 +183,7 @@ def test_a_damaged_fold_is_deleted_and_a_good_one_is_not(store):
 def test_what_is_written_about_a_run_hides_no_run_where_it_is_damaged(store, table, values):
     run_id = finished(store)
     label_runs(store, {run_id: Label(name="mine")})
-    about = {"original_id": "a", "sha256": "b", "file_name": "c", "made_with": "{}"}
+    about = {"original_id": "a", "file_name": "c", "made_with": "{}"}
     with store.transaction("written") as connection:
         connection.execute(imports.insert().values(run_id=run_id, imported_at=now(), **about))
         connection.execute(table.update().values(values))

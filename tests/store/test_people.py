@@ -1,10 +1,6 @@
-"""Who started what: in new databases, in older ones, and when several start at once."""
+"""Who started what: and what holds when several start at once."""
 
-import gzip
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -14,10 +10,8 @@ from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.people import introduce, people_names, starters, used_by
 from ecv_core.store.quota import Quota
-from ecv_core.store.store import open_store
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
-OLD = gzip.decompress((Path(__file__).parent / "runs-0.1.sqlite.gz").read_bytes())
 
 
 def test_a_run_says_who_started_it(store):
@@ -27,38 +21,6 @@ def test_a_run_says_who_started_it(store):
     assert starters(store, [*mine, "nothing"]) == dict.fromkeys(mine, "ada")
     assert store.requeue(other, SPEC, owner="another") is False
     assert store.run(other).started_by == ""
-
-
-def test_an_older_database_gets_the_columns_once(tmp_path):
-    path = tmp_path / "old.sqlite"
-    path.write_bytes(OLD)
-    with closing(sqlite3.connect(path)) as old:
-        assert old.execute("SELECT version FROM ecv_schema").fetchall() == [(2,)]
-        before = old.execute("SELECT run_id, state, spec FROM runs ORDER BY sequence").fetchall()
-    url = f"sqlite:///{path}"
-    assert {run.started_by for run in open_store(url).runs()} == {""}
-    store = open_store(url)  # again: nothing to add
-    store.create([SPEC], owner="me", started_by="ada")
-    with closing(sqlite3.connect(path)) as new:
-        rows = new.execute("SELECT run_id, state, spec FROM runs ORDER BY sequence").fetchall()
-        assert rows[:-1] == before
-        people = new.execute("SELECT started_by FROM runs ORDER BY sequence").fetchall()
-        assert people == [(None,)] * len(before) + [("ada",)]
-        new.execute("SELECT started_by FROM plans")
-
-
-def test_many_may_open_an_older_database_at_once(tmp_path):
-    together = Barrier(6)
-
-    def opened(path):
-        together.wait()
-        return len(open_store(f"sqlite:///{path}").runs())
-
-    with ThreadPoolExecutor(6) as pool:
-        for trial in range(5):
-            path = tmp_path / f"{trial}.sqlite"
-            path.write_bytes(OLD)
-            assert list(pool.map(opened, [path] * 6)) == [8] * 6
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,23 @@ import pytest
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import NEVER_STOPS, MomentsAgain
 from ecv_core.store.document import run_document
 from ecv_core.store.recorded import recorded_runs
 from tests.fake_folds import fold_result
 
 
 def a_run(algorithm):
+    spec = RunSpec(
+        dataset="synthetic", algorithm=algorithm, k=3, params=(("x", 1),), rule=NEVER_STOPS
+    )
+    folds = tuple(fold_result(fold, 0.3 + fold / 100) for fold in range(3))
     return RunRecord(
         run_id=f"id-{algorithm}",
-        spec=RunSpec(dataset="synthetic", algorithm=algorithm, k=3, params=(("x", 1),)),
+        spec=spec,
         state=RunState.FINISHED,
-        folds=tuple(fold_result(fold, 0.3 + fold / 100) for fold in range(3)),
+        folds=folds,
+        moments=MomentsAgain(spec, folds, 3),
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         stopped_at=3,
     )

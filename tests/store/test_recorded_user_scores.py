@@ -31,8 +31,9 @@ def test_the_scores_of_kept_metrics_come_back_fold_by_fold(tmp_path, kept):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_without_a_file_there_are_none(tmp_path):
-    assert read_user_scores(tmp_path / "missing.parquet") == {}
+def test_a_missing_file_is_one_sentence_that_names_it(tmp_path):
+    with pytest.raises(InputError, match=r"missing\.parquet"):
+        read_user_scores(tmp_path / "missing.parquet")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a table", b"PAR1PAR1"])

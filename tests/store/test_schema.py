@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from threading import Barrier
 
 import pytest
@@ -62,3 +64,24 @@ def test_a_password_is_in_no_message(url):
     with pytest.raises(StoreError) as error:
         open_store(url)
     assert "s3cret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (6, "before 0.2.0 .*schema 6.*set ECV_DATABASE_URL"),
+        (99, "newer version .*schema 99.*update"),
+    ],
+)
+def test_a_database_of_another_version_is_refused_and_left_as_it_is(tmp_path, version, words):
+    path = tmp_path / "runs.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE ecv_schema (version INTEGER PRIMARY KEY)")
+        other.execute("INSERT INTO ecv_schema VALUES (?)", (version,))
+        other.commit()
+    with pytest.raises(StoreError, match=words) as error:
+        open_store(f"sqlite:///{path}")
+    assert str(path) in str(error.value)
+    with closing(sqlite3.connect(path)) as other:
+        tables = other.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    assert tables == [("ecv_schema",)]

@@ -1,6 +1,5 @@
 """What is written is there for every reader, whoever opens the database next."""
 
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.run import Decision, Interval, IntervalKind, Moment, RunState, UserScores
+from ecv_core.records.run import RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import interrupt
 from ecv_core.store.rows import RunRows, run_rows
@@ -61,34 +60,6 @@ def test_a_fold_is_kept_once_and_never_overwritten(store: Store) -> None:
     run = store.run(run_id)
     assert [result.score for result in run.folds] == [0.5]
     assert run.stopped_at == 3
-
-
-@pytest.mark.parametrize(
-    ("settings", "kind"),
-    [
-        ({}, IntervalKind.MEAN),
-        ({"rule": "precision", "rule_params": (("tolerance", 0.1),)}, IntervalKind.K_FOLD_MEAN),
-    ],
-)
-def test_intervals_of_before_their_kind_was_written_get_that_of_their_rule(
-    tmp_path: Path, settings: dict[str, object], kind: IntervalKind
-) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'old.sqlite'}")
-    run_id = store.create([replace(SPEC, **settings)], owner="me")[0]
-    moment = Moment(
-        n=1,
-        fold=0,
-        score=0.5,
-        mean=0.5,
-        interval=Interval(low=0.4, high=0.6, kind=IntervalKind.K_FOLD_MEAN),
-        decision=Decision(stop=False, reason="Go on."),
-    )
-    store.add_fold(run_id, fold_result(0, 0.5), stopped_at=None, moment=moment)
-    assert store.run(run_id).moments == (moment,)
-    with sqlite3.connect(tmp_path / "old.sqlite") as old:
-        old.execute("UPDATE folds SET moment = json_remove(moment, '$.interval.kind')")
-    known = store.run(run_id).moments[0].interval
-    assert known == Interval(low=0.4, high=0.6, kind=kind)
 
 
 def test_user_scores_come_back_to_the_last_bit(store: Store) -> None:
@@ -210,23 +181,6 @@ def test_a_full_disk_is_one_sentence() -> None:
     with pytest.raises(StoreError, match=r"full.*free some disk space"):
         store.add_fold(run_id, replace(fold_result(0, 0.5), user_scores=big), stopped_at=None)
     assert store.run(run_id).folds == ()
-
-
-def test_a_database_of_the_first_version_keeps_its_runs_and_gets_the_new_column(
-    tmp_path: Path,
-) -> None:
-    url = f"sqlite:///{tmp_path / 'old.sqlite'}"
-    store = open_store(url)
-    run_id = store.create([SPEC], owner="me")[0]
-    with sqlite3.connect(tmp_path / "old.sqlite") as old:
-        old.execute("ALTER TABLE progress DROP COLUMN curve")
-        old.execute("UPDATE ecv_schema SET version = 1")
-    again = Store(url)
-    assert again.run(run_id).spec == SPEC
-    again.set_progress(run_id, 0, "fit", 1, 9)
-    found = again.run(run_id).progress
-    assert found is not None
-    assert (found.step, found.steps) == (1, 9)
 
 
 def test_the_tests_of_the_store_and_of_folds_run_on_both_databases(store, request) -> None:

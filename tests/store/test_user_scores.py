@@ -1,9 +1,7 @@
-"""Per-user scores in the database: small, the same to the last bit, and those of before too."""
+"""Per-user scores in the database: small, and the same to the last bit."""
 
 from __future__ import annotations
 
-import json
-import lzma
 import tracemalloc
 from dataclasses import replace
 
@@ -113,42 +111,6 @@ def test_a_fold_takes_less_than_two_fifths_of_its_bytes(store):
         row = connection.execute(user_scores.select()).one()
     plain = given.users.nbytes + given.values.nbytes
     assert len(row.users) + len(row.scores) + len(row.metrics) < 0.4 * plain
-    assert_same(store.user_scores(run_id)[0], given)
-
-
-def test_folds_of_an_earlier_version_are_read(store):
-    given = [ranked_scores(10, seed=fold) for fold in range(3)]
-    run_id = kept(store)
-    with store.transaction("written") as connection:
-        connection.execute(
-            user_scores.insert(),
-            [
-                {
-                    "run_id": run_id,
-                    "fold": fold,
-                    "metrics": json.dumps(one.metrics),
-                    "users": one.users.astype("<i4").tobytes(),
-                    "scores": one.values.astype("<f4").tobytes(),
-                }
-                for fold, one in enumerate(given)
-            ],
-        )
-    for fold, one in enumerate(given):
-        assert_same(store.user_scores(run_id)[fold], one)
-
-
-def test_scores_that_were_packed_harder_are_read(store):
-    random = np.random.default_rng(0).random((20_000, 4), dtype=np.float32)  # found 320 kB later
-    given = UserScores(
-        users=np.arange(40_000, dtype=np.int32),
-        metrics=("ndcg@10", "recall@10", "mrr@10", "hit@10"),
-        values=np.concatenate([random, random]),
-    )
-    run_id = kept(store, given)
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]
-    packed = lzma.compress(given.values.astype("<f4").tobytes(), lzma.FORMAT_RAW, filters=filters)
-    with store.transaction("written") as connection:
-        connection.execute(user_scores.update().values(scores=packed))
     assert_same(store.user_scores(run_id)[0], given)
 
 

@@ -29,7 +29,14 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.ownership import begins, expire, lease, leases, one_at_a_time, owner_of
+from ecv_core.store.ownership import (
+    expire,
+    leases,
+    one_at_a_time,
+    owner_of,
+    start_clock,
+    take_fold,
+)
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
 from ecv_core.untrusted.files import DAMAGED, replacing
@@ -156,7 +163,7 @@ def ask(
     if fold is not None:
         _check_missing(run, fold)
     wanted = run.spec.fold_order if fold is None else (fold,)
-    index = lease(store, run_id, wanted, seconds=seconds, anew=fold is not None)
+    index = take_fold(store, run_id, wanted, seconds=seconds, anew=fold is not None)
     if index is None:
         return _all_asked(store, run_id)
     where = folder or folder_of(run_id)
@@ -179,7 +186,7 @@ def ask(
         expire(store, run_id, index)
         raise RunError(f"{where} cannot be written: {error.strerror}; nothing is lost") from error
     with one_at_a_time(store):
-        until = begins(store, run_id, index)
+        until = start_clock(store, run_id, index)
         store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
     files = {name: path.absolute() for name, path in files.items()}
     return Asked(fold=index, until=until, files=files)
