@@ -33,7 +33,7 @@ Part = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class CellVerdict:
     """A printed value against ours."""
 
     label: Label
@@ -60,7 +60,7 @@ class PaperCell:
     ours: Value | None
     label: Label
     by: str
-    """As of `Comparison`."""
+    """As of `CellVerdict`."""
     why: str
 
 
@@ -133,7 +133,7 @@ def _cells(part: Part) -> Iterator[PaperCell]:
             if published == NO_CELL:
                 continue
             ours = _our_value(part, row, column)
-            comparison = _compare(part, row, column, published, ours)
+            verdict = _compare(part, row, column, published, ours)
             yield PaperCell(
                 paper=part["paper"],
                 table=part["table"],
@@ -143,9 +143,9 @@ def _cells(part: Part) -> Iterator[PaperCell]:
                 column=column,
                 published=None if published == PICTURE else published,
                 ours=ours,
-                label=comparison.label,
-                by=comparison.by,
-                why=comparison.why,
+                label=verdict.label,
+                by=verdict.by,
+                why=verdict.why,
             )
 
 
@@ -187,30 +187,30 @@ def _our_value(part: Part, row: str, column: str) -> Value | None:
     return float(value)
 
 
-def _compare(part: Part, row: str, column: str, published: str, ours: Value | None) -> Comparison:
+def _compare(part: Part, row: str, column: str, published: str, ours: Value | None) -> CellVerdict:
     """What a printed cell and ours have to do with each other."""
     if ours is None:
         return _without_ours(part, row, column, published)
     if published == PICTURE:
-        return Comparison(label="impossible", why=_file()["reasons"]["picture"])
+        return CellVerdict(label="impossible", why=_file()["reasons"]["picture"])
     if isinstance(ours, str):
         if "here" in part or published == ours:
-            return Comparison(label="same")
-        return Comparison(label="differs", why=part["differs"])
+            return CellVerdict(label="same")
+        return CellVerdict(label="differs", why=part["differs"])
     theirs = float(published)
     decimals = len(published.partition(".")[2])
     if theirs == round(ours, decimals):
-        return Comparison(label="same")
+        return CellVerdict(label="same")
     by = f"by {ours - theirs:+.{decimals}f}"
     if theirs:
         by += f" ({100 * (ours - theirs) / abs(theirs):+.0f} %)"
-    return Comparison(label="differs", by=by, why=part["differs"])
+    return CellVerdict(label="differs", by=by, why=part["differs"])
 
 
-def _without_ours(part: Part, row: str, column: str, published: str) -> Comparison:
+def _without_ours(part: Part, row: str, column: str, published: str) -> CellVerdict:
     """Why there is no number of ours: the first reason of the file that matches the cell."""
     for label in WITHOUT_OURS:
         for pattern, reason in part.get(label, {}).items():
             if pattern == published or fnmatchcase(f"{row}, {column}", pattern):
-                return Comparison(label=label, why=_file()["reasons"].get(reason, reason))
-    return Comparison(label="impossible", why=NOT_HERE)
+                return CellVerdict(label=label, why=_file()["reasons"].get(reason, reason))
+    return CellVerdict(label="impossible", why=NOT_HERE)
