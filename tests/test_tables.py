@@ -85,7 +85,7 @@ def test_every_metric_is_scikit_learns_and_the_mean_of_what_samples_tell(metric)
 def test_the_embedded_tables_are_what_the_catalogue_promises():
     for known in catalogue().values():
         if known.task is not None:
-            table = tables.table(known.id)
+            table = tables.read_table(known)
             assert table.features.shape == (known.samples, known.features), known.id
             assert (table.classes is None) == (known.task is Task.NUMBERS), known.id
             assert table.classes is None or len(table.classes) == known.classes, known.id

@@ -506,24 +506,23 @@ def how_to_supply(entry: DatasetEntry) -> str:
     return f"download it from {entry.url}, or {own}" if entry.url else own
 
 
-# Dataset id -> a key that changes whenever the dataset's content does.
+# Dataset entry -> a key that changes whenever the dataset's content does.
 
 
 _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
 
 
-def source_key(dataset_id: str) -> str:
+def source_key(dataset: DatasetEntry) -> str:
     """What names the content of a dataset: 64 hex digits, fit for a file name.
 
     Hashes the file that `load` would read; the hash is remembered by path, size and time of change,
     here and in `cache_dir()`, so that a large file is hashed once.
 
-    Raises: UnknownName; DatasetError if the file is missing or cannot be read.
+    Raises: DatasetError if the file is missing or cannot be read.
     """
-    dataset = entry(dataset_id)
     content = synthetic.fingerprint() if dataset.generated else _content(dataset)
-    return hashlib.sha256(f"{_LOADER_VERSION}:{dataset_id}:{content}".encode()).hexdigest()
+    return hashlib.sha256(f"{_LOADER_VERSION}:{dataset.id}:{content}".encode()).hexdigest()
 
 
 def own_sha256(dataset: DatasetEntry) -> str | None:

@@ -94,14 +94,18 @@ def load(dataset_id: str) -> Interactions:
     Raises: UnknownName; DatasetError if there is no file, or it is damaged, fails its checksum,
         lacks columns or holds missing or non-numeric values.
     """
-    known = entry(dataset_id)
+    return read_entry(entry(dataset_id))
+
+
+def read_entry(known: DatasetEntry) -> Interactions:
+    """As `load`, of an entry. Raises: DatasetError."""
     if known.task is not None:
         raise DatasetError(
-            f"{dataset_id} is a table of samples, and holds no interactions; choose another "
+            f"{known.id} is a table of samples, and holds no interactions; choose another "
             "dataset, or an algorithm of tables, such as random-forest"
         )
     if known.generated:
-        size = synthetic.size_of(dataset_id)
+        size = synthetic.size_of(known.id)
         return synthetic.generate() if size is None else synthetic.generate_large(size)
     if known.held is not None:
         return known.held.interactions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.dataset._catalogue import DatasetEntry, cache_dir, entry, source_key
-from ecv_core.dataset._load import load
-from ecv_core.dataset.tables import table
+from ecv_core.dataset._load import read_entry
+from ecv_core.dataset.tables import read_table
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import SOMETIMES, Interactions
 from ecv_core.records.tasks import Task
@@ -195,18 +195,11 @@ CORE = 5
 
 
 def prepared(dataset: str) -> Interactions:
-    """A dataset ready to be split: implicit, 5-core; kept on disk and in memory by its content.
+    """A dataset ready to be ranked: implicit, 5-core; kept on disk and in memory by its content.
 
     Raises: DatasetError if it is not on disk, damaged, or not what the catalogue promises.
     """
-    return _prepared(dataset, f"{source_key(dataset)}-{CORE}core")
-
-
-@lru_cache(maxsize=2)
-def _prepared(dataset: str, key: str) -> Interactions:
-    interactions = _pruned(dataset, key, CORE)
-    entry(dataset).check_counts(Task.TOP_N, interactions)
-    return interactions
+    return for_task(entry(dataset), Task.TOP_N)
 
 
 def ratings(dataset: str) -> Interactions:
@@ -214,55 +207,83 @@ def ratings(dataset: str) -> Interactions:
 
     Raises: DatasetError as `prepared`; or if it has no ratings that could be predicted.
     """
-    return _ratings(dataset, f"{source_key(dataset)}-ratings")
+    return for_task(entry(dataset), Task.RATINGS)
 
 
-@lru_cache(maxsize=2)
-def _ratings(dataset: str, key: str) -> Interactions:
-    interactions = _pruned(dataset, key, 0)
-    known = entry(dataset)
+def for_task(known: DatasetEntry, task: Task) -> Interactions:
+    """A dataset as the task needs it, kept in memory by its content.
+
+    Raises: DatasetError if it is not on disk, damaged, or cannot serve.
+    """
+    return _made(_Wanted(key=source_key(known), task=task, known=known))
+
+
+def filtering(known: DatasetEntry, task: Task) -> str:
+    """In words, what `for_task` makes of the rows of a dataset."""
+    return _PREPARATIONS[task].words.format(target=known.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """A dataset as a task needs it; equal to another of the same content, whatever its entry."""
+
+    key: str
+    """Of its content, see `source_key`."""
+    task: Task
+    known: DatasetEntry = field(compare=False)
+
+
+@lru_cache(maxsize=4)
+def _made(wanted: _Wanted) -> Interactions:
+    return _PREPARATIONS[wanted.task].make(wanted.known, wanted.key)
+
+
+def _implicit(known: DatasetEntry, key: str) -> Interactions:
+    interactions = _pruned(known, f"{key}-{CORE}core", CORE)
+    known.check_counts(Task.TOP_N, interactions)
+    return interactions
+
+
+def _rated(known: DatasetEntry, key: str) -> Interactions:
+    interactions = _pruned(known, f"{key}-ratings", 0)
     scale_of(interactions, known.scale)
     known.check_counts(Task.RATINGS, interactions)
     return interactions
 
 
-def _pruned(dataset: str, key: str, core: int) -> Interactions:
-    if entry(dataset).held is not None:
-        return prepare(load(dataset), core=core)  # what is in memory leaves nothing on disk
-    return cached(key, cache_dir(), lambda: prepare(load(dataset), core=core))
+def _samples(known: DatasetEntry, _key: str) -> Interactions:
+    return read_table(known)
+
+
+def _pruned(known: DatasetEntry, key: str, core: int) -> Interactions:
+    """The k-core of a dataset, kept on disk under this key where the data are not in memory."""
+    if known.held is not None:
+        return prepare(known.held.interactions, core=core)
+    return cached(key, cache_dir(), lambda: prepare(read_entry(known), core=core))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Preparation:
     """How a dataset becomes what a task splits into folds."""
 
-    read: Callable[[str], Interactions]
+    make: Callable[[DatasetEntry, str], Interactions]
+    """From the entry and the key of its content."""
     words: str
     """What others must know of it; 'target' stands for what is to be told of a sample."""
 
 
-_SAMPLES = _Preparation(read=table, words="{target} is to be told of every row")
+_OF_SAMPLES = _Preparation(make=_samples, words="{target} is to be told of every row")
 _PREPARATIONS = {
     Task.TOP_N: _Preparation(
-        read=prepared,
+        make=_implicit,
         words="every interaction counts as positive feedback, the earliest of a user and an item "
         f"is kept, users and items with fewer than {CORE} interactions are pruned until none is "
         f"left ({CORE}-core)",
     ),
     Task.RATINGS: _Preparation(
-        read=ratings,
+        make=_rated,
         words="ratings as they are given, the earliest of a user and an item; none is pruned",
     ),
-    Task.CLASSES: _SAMPLES,
-    Task.NUMBERS: _SAMPLES,
+    Task.CLASSES: _OF_SAMPLES,
+    Task.NUMBERS: _OF_SAMPLES,
 }
-
-
-def for_task(dataset: str, task: Task) -> Interactions:
-    """As the task needs it. Raises: DatasetError as `ratings`, `prepared`, `tables.table`."""
-    return _PREPARATIONS[task].read(dataset)
-
-
-def filtering(known: DatasetEntry, task: Task) -> str:
-    """In words, what `for_task` makes of the rows of a dataset."""
-    return _PREPARATIONS[task].words.format(target=known.target)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ecv_core.dataset._catalogue import entry, find, source_key
+from ecv_core.dataset._catalogue import DatasetEntry, find
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Table
 from ecv_core.records.tasks import Task
@@ -21,17 +20,8 @@ FEW_NUMBERS = 20
 """A column of at most so many whole numbers are classes, of more they are numbers to predict."""
 
 
-def table(dataset: str) -> Table:
-    """The samples of a dataset, kept in memory by its content.
-
-    Raises: DatasetError if it is not on disk, or cannot serve.
-    """
-    return _table(dataset, source_key(dataset))
-
-
-@lru_cache(maxsize=2)
-def _table(dataset: str, key: str) -> Table:
-    known = entry(dataset)
+def read_table(known: DatasetEntry) -> Table:
+    """The samples of a dataset. Raises: DatasetError if it is not on disk, or cannot serve."""
     if known.generated:
         import sklearn.datasets
 
@@ -40,10 +30,10 @@ def _table(dataset: str, key: str) -> Table:
         classes = None
         if known.classes is not None:
             classes = np.array([str(name) for name in made.target_names])
-        return Table.of(dataset, np.asarray(features, np.float64), targets, classes, known.target)
+        return Table.of(known.id, np.asarray(features, np.float64), targets, classes, known.target)
     import pandas as pd
 
-    return table_of(dataset, pd.read_parquet(find(known)[0]), known.target)
+    return table_of(known.id, pd.read_parquet(find(known)[0]), known.target)
 
 
 def task_of(frame: pd.DataFrame, target: str) -> Task:

@@ -14,6 +14,7 @@ import numpy as np
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import splits, stopping
+from ecv_core.dataset import DatasetEntry
 from ecv_core.dataset.ready import filtering, for_task
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need
@@ -22,13 +23,22 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 
 
+def entry_of(spec: RunSpec) -> DatasetEntry:
+    """The dataset of a run.
+
+    Raises: DatasetError for data of one's own that is gone, or not what it was when the run was
+        made; UnknownName.
+    """
+    datasets.check_content(spec.dataset, spec.data_sha256)
+    return datasets.entry(spec.dataset)
+
+
 def data_of(spec: RunSpec) -> Interactions:
     """What a run splits into folds: a dataset as its task needs it.
 
     Raises: DatasetError; also for data of one's own that is not what it was when the run was made.
     """
-    datasets.check_content(spec.dataset, spec.data_sha256)
-    return for_task(spec.dataset, spec.task)
+    return for_task(entry_of(spec), spec.task)
 
 
 def check_needs(spec: RunSpec) -> None:
@@ -56,14 +66,15 @@ def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str
     Returns: its SHA-256 and its k.
     Raises: FoldsError if the file does not fit the dataset.
     """
-    before = partial(for_task, dataset, task)
-    return bounded.read(_import_folds, path, dataset, task, error=FoldsError, before=before)
+    entry = datasets.entry(dataset)
+    before = partial(for_task, entry, task)
+    return bounded.read(_import_folds, path, entry, task, error=FoldsError, before=before)
 
 
-def _import_folds(path: Path, dataset: str, task: Task) -> tuple[str, int]:
+def _import_folds(path: Path, entry: DatasetEntry, task: Task) -> tuple[str, int]:
     from ecv_core.splits import exchange  # reads and writes files by pyarrow, which takes a while
 
-    folds = exchange.read_split(path, for_task(dataset, task))
+    folds = exchange.read_split(path, for_task(entry, task))
     return exchange.store_folds(path, folds_folder()), folds.k
 
 

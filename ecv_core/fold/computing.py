@@ -15,12 +15,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core import dataset as datasets
 from ecv_core import evaluation, models, splits
-from ecv_core.dataset import DatasetEntry, ready
+from ecv_core.dataset import DatasetEntry
+from ecv_core.dataset.ready import for_task, scale_of
 from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter, NoMeter
-from ecv_core.fold import data_of, dealt, fold_seed
+from ecv_core.fold import dealt, entry_of, fold_seed
 from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
@@ -124,8 +124,8 @@ def _ready(specs: Sequence[RunSpec], progress: Progress) -> tuple[_Work, list[An
     algorithm = models.computing(spec)
     metric = evaluation.metric_of(spec)
     evaluation.check_computed_here(metric)
-    entry = datasets.entry(spec.dataset)
-    data = data_of(spec)
+    entry = entry_of(spec)
+    data = for_task(entry, spec.task)
     algorithm.check(data)
     built = [algorithm.build(dict(each.params)) for each in specs]
     _STAGES[spec.task].load(algorithm, data, len(specs))
@@ -242,7 +242,7 @@ def _rate(work: _Work, index: int, model: RatingPredictor, progress: Progress) -
     The model sees who is asked about what, never the rating; its predictions after each step give
     the curve of the held-out RMSE, by which nothing is stopped or chosen.
     """
-    scale = ready.scale_of(work.data, work.entry.scale)
+    scale = scale_of(work.data, work.entry.scale)
     parts = splits.usable_parts(work.data, work.folds, index)
     train = Ratings.of(work.data, parts == Part.TRAIN, scale)
     held_out = Ratings.of(work.data, parts == Part.TEST, scale)

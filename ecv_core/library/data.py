@@ -365,7 +365,7 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
     entry = on_disk.entry(name)
     if download and not on_disk.available(entry):
         on_disk.download(entry, lambda done, total: None)
-    return for_task(name, entry.tasks[0])
+    return for_task(entry, entry.tasks[0])
 
 
 @kinds_checked

@@ -277,10 +277,11 @@ def how_it_splits() -> None:
         fold = fold_slider(spec)
         with sentences():
             toy_picture(spec)
+    entry = datasets.entry(spec.dataset)
     if not ready:
-        st.info(not_ready(datasets.entry(spec.dataset)), icon=":material/cloud_download:")
+        st.info(not_ready(entry), icon=":material/cloud_download:")
         return
-    content = datasets.source_key(spec.dataset)
+    content = datasets.source_key(entry)
     try:
         with st.spinner("Splitting ..."):
             _folds(content, spec)

@@ -75,7 +75,7 @@ def content_of(spec: RunSpec) -> Content:
     """What a run needs, as it is here. Raises: DatasetError; FoldsError."""
     return Content(
         dataset=spec.dataset,
-        key=datasets.source_key(spec.dataset),
+        key=datasets.source_key(datasets.entry(spec.dataset)),
         folds_sha256=spec.folds_sha256,
         files=tuple((name, datasets.file_sha256(path)) for name, path in _files(spec)),
     )
@@ -105,7 +105,7 @@ def has(content: Content) -> bool:
     with suppress(EcvError):
         if content.folds_sha256:
             stored_folds_path(fold.folds_folder(), content.folds_sha256)
-        return datasets.source_key(content.dataset) == content.key
+        return datasets.source_key(datasets.entry(content.dataset)) == content.key
     return False
 
 
