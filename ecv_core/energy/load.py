@@ -49,7 +49,7 @@ class Load:
             seconds=time.perf_counter(),
             machine=sum(times) - idle,
             own=own_seconds(),
-            program=sum(_seconds_of(one) for one in _program),
+            program=sum(map(_seconds_of, _program)),
         )
 
     def others_since(self, before: Load) -> float | None:
@@ -96,15 +96,15 @@ def _seconds_of(process: psutil.Process) -> float:
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
     """Those that are alive; on Linux without a look at every process of the machine."""
-    found: list[psutil.Process] = []
+    children: list[psutil.Process] = []
     with suppress(psutil.Error, OSError, ValueError):
         if sys.platform != "linux":
             return process.children(recursive=True)
         for path in Path(f"/proc/{process.pid}/task").glob("*/children"):
             for pid in path.read_text().split():
                 child = psutil.Process(int(pid))
-                found += [child, *_children(child)]
-    return found
+                children += [child, *_children(child)]
+    return children
 
 
 # Its memory: by the modules that are there, where the firmware says it.
@@ -114,17 +114,22 @@ TABLE = Path("/sys/firmware/dmi/tables/DMI")
 """The firmware's table (SMBIOS); on most systems only the administrator may read it."""
 WATTS_PER_MODULE = 5.0
 """As CodeCarbon counts; data sheets say 2 to 5 W."""
-_DEVICE, _END = 17, 127
+_DEVICE = 17
+_END = 127
+"""Kinds of structures in the table."""
 
 
-def memory_power(given: float | None) -> tuple[float | None, str]:
+def memory_power(watts: float | None) -> tuple[float | None, str]:
     """The watts of the memory, None for what its size suggests, and how they are known.
 
+    Args:
+        watts: that the user gives, if any.
     Returns: the second as of `Energy.memory_basis`.
     """
-    if given is not None:
-        return given, "given"
-    if modules := memory_modules():
+    if watts is not None:
+        return watts, "given"
+    modules = memory_modules()
+    if modules:
         return WATTS_PER_MODULE * modules, "modules"
     return None, "size"
 
@@ -139,30 +144,41 @@ def memory_modules() -> int:
         table = TABLE.read_bytes()
     except OSError:
         return 0
-    found = at = 0
-    while at + 4 <= len(table):
-        kind, length = table[at], table[at + 1]
-        if kind == _END or length < 4 or at + length > len(table):
+    modules = 0
+    begin = 0
+    while begin + 4 <= len(table):
+        kind = table[begin]
+        length = table[begin + 1]
+        if kind == _END or length < 4 or begin + length > len(table):
             break
-        if kind == _DEVICE and length > 13 and struct.unpack_from("<H", table, at + 12)[0]:
-            found += 1
-        texts = table.find(b"\0\0", at + length)  # after the structure come its texts
+        if kind == _DEVICE and length > 13:
+            (size,) = struct.unpack_from("<H", table, begin + 12)
+            if size:
+                modules += 1
+        texts = table.find(b"\0\0", begin + length)  # after the structure come its texts
         if texts < 0:
             break
-        at = texts + 2
-    return found
+        begin = texts + 2
+    return modules
 
 
 def memory_words(folds: Sequence[FoldResult]) -> str:
     """How memory's part of the energy was got, as a sentence; empty where that is not known."""
-    last = next((fold for fold in reversed(folds) if fold.energy.memory_basis), None)
-    if last is None or not last.total_seconds:
+    counted = [fold for fold in folds if fold.energy.memory_basis]
+    if not counted or not counted[-1].total_seconds:
         return ""
-    how = {
-        "given": "as it was set",
-        "modules": f"{WATTS_PER_MODULE:g} W for each module that the firmware lists",
-        "size": f"{WATTS_PER_MODULE:g} W for each module that its size suggests, for the list of "
-        "the firmware cannot be read",
-    }.get(last.energy.memory_basis)
-    watts = f"{last.energy.ram_joules / last.total_seconds:.2g}"
-    return f"Memory is counted at about {watts} W all the time: {how}." if how else ""
+    last = counted[-1]
+    how = _MEMORY_BASES.get(last.energy.memory_basis or "")
+    if how is None:
+        return ""
+    watts = last.energy.ram_joules / last.total_seconds
+    return f"Memory is counted at about {watts:.2g} W all the time: {how}."
+
+
+_MEMORY_BASES = {
+    "given": "as it was set",
+    "modules": f"{WATTS_PER_MODULE:g} W for each module that the firmware lists",
+    "size": f"{WATTS_PER_MODULE:g} W for each module that its size suggests, for the list of the "
+    "firmware cannot be read",
+}
+"""`Energy.memory_basis` -> how memory's part of the energy was got."""

@@ -79,15 +79,17 @@ class Country:
 
 @cache
 def countries() -> dict[str, Country]:
-    """Countries by ISO 3166-1 alpha-3 code, sorted by name, as CodeCarbon counts them (Our World in
-    Data, CC BY 4.0); a table of our own, for those who have no CodeCarbon.
+    """Countries by ISO 3166-1 alpha-3 code, sorted by name, as CodeCarbon counts them.
+
+    It is a table of our own, for those who have no CodeCarbon (Our World in Data, CC BY 4.0).
     """
     table = (_FOLDER / "countries.json").read_text(encoding="utf-8")
-    listed = [
-        Country(code, name, float(grams), int(year))
-        for code, (name, grams, year) in json.loads(table)["countries"].items()
-    ]
-    return {country.code: country for country in sorted(listed, key=lambda c: c.name)}
+    rows = json.loads(table)["countries"]
+    by_code = {}
+    for code in sorted(rows, key=lambda code: rows[code][0]):
+        name, grams, year = rows[code]
+        by_code[code] = Country(code, name, float(grams), int(year))
+    return by_code
 
 
 def country(code: str) -> Country:
@@ -314,14 +316,18 @@ def _reads_a_counter() -> bool:
     return False
 
 
-LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
-"""Of the idle machine: how long it is looked whether it is idle, and how long it is measured."""
+LOOK_SECONDS = 0.25
+"""So long it is looked whether the machine is idle."""
+MEASURED_SECONDS = 2.0
+"""So long the idle machine is measured."""
 
 
 def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
-    Args: name: of what the meter assumes, under which the answer is remembered.
+    Args:
+        meter: that measures it.
+        name: of what the meter assumes, under which the answer is remembered.
     Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
         now, or nothing can be measured.
     """
@@ -339,9 +345,9 @@ def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     energy = meter.stop()
     if energy.source == "none" or not _idle(before):
         return None
-    found = (energy.joules / seconds, energy.source)
-    remember(f"idle {name}", found)
-    return found
+    watts = energy.joules / seconds
+    remember(f"idle {name}", (watts, energy.source))
+    return watts, energy.source
 
 
 def _idle(before: Load) -> bool:
@@ -361,8 +367,11 @@ class WatchedMeter:
             shared: whether folds of other programs may run meanwhile.
             name: under which the power of the idle machine is remembered; empty for not at all.
         """
-        self._meter, self._shared, self._name = meter, shared, name
-        self._begun = self._last = Load.now()
+        self._meter = meter
+        self._shared = shared
+        self._name = name
+        self._begun = Load.now()
+        self._last = self._begun
         self._idle: tuple[float, str] | None = None
         self._try_again = 0.0
 
@@ -378,19 +387,22 @@ class WatchedMeter:
         """End measuring, with the share of other programs in `other_work`."""
         now = Load.now()
         energy = self._meter.stop()
-        since, last = self._begun, self._last
+        seconds = now.seconds - self._begun.seconds
+        since = self._begun
         # A short fold tells too little: what comes right before it is looked at as well.
-        if now.seconds - since.seconds < SHORT_SECONDS and now.seconds - last.seconds < 2.0:
-            since = last
+        if seconds < SHORT_SECONDS and now.seconds - self._last.seconds < 2.0:
+            since = self._last
         self._last = now
-        watts, source = self._idle or (0.0, None)
+        idle_joules = None
+        if self._idle is not None:
+            watts, source = self._idle
+            if energy.source == source:
+                idle_joules = watts * seconds
         return replace(
             energy,
             other_work=now.others_since(since),
             machine_shared=self._shared,
-            idle_joules=watts * (now.seconds - self._begun.seconds)
-            if energy.source == source
-            else None,
+            idle_joules=idle_joules,
         )
 
 

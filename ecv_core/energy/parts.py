@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ecv_core.energy.savings import JOULES_PER_KWH, energy_of, later_mean
-from ecv_core.records.run import Energy, RunRecord
+from ecv_core.records.run import Energy, FoldResult, RunRecord
 
 PROCESSOR = {
     "rapl": "processor, measured",
@@ -23,9 +24,11 @@ WHOLE = {
     "plugin": "what a plug-in said",
 }
 """Of sources that know no parts; also of 'mixed', what is in none."""
-MEMORY, GPU = "memory, at a flat wattage", "GPU, measured"
+MEMORY = "memory, at a flat wattage"
+GPU = "GPU, measured"
 MEASURED = frozenset({PROCESSOR["rapl"], GPU, WHOLE["plug"], WHOLE["slurm"]})
 TOLD = frozenset({WHOLE["command"], WHOLE["plugin"]})
+_ASSUMED = [name for source, name in PROCESSOR.items() if source != "rapl"]
 _BASIS = {
     PROCESSOR["cpu-load"]: "; each second P x (0.1 + 0.9 x load³), with P at full load assumed",
     MEMORY: "; so much a module, whatever it does",
@@ -90,9 +93,14 @@ def left_out_words(runs: Iterable[Metered]) -> str:
         return "Other work ran on the machine during this run, so its joules are in no sum."
     if out == len(metered):
         return f"Other work ran on the machine during all {out} runs, so their joules are rough."
+    if out == 1:
+        return (
+            f"1 of {len(metered)} runs is in no sum of joules: other work ran on the machine while "
+            "it did."
+        )
     return (
-        f"{out} of {len(metered)} runs {'is' if out == 1 else 'are'} in no sum of joules: other "
-        f"work ran on the machine while {'it' if out == 1 else 'they'} did."
+        f"{out} of {len(metered)} runs are in no sum of joules: other work ran on the machine "
+        "while they did."
     )
 
 
@@ -106,7 +114,10 @@ def left_in_words(runs: Iterable[Metered]) -> str:
     if not inside:
         return ""
     if len(metered) == 1:
-        why = f" ({metered[0].other_work})" if isinstance(metered[0].other_work, str) else ""
+        which = metered[0].other_work
+        why = ""
+        if isinstance(which, str):
+            why = f" ({which})"
         return f"Other work ran on the machine during this run{why}, so its joules are too high."
     return (
         f"These joules include {inside} of {len(metered)} runs during which other work ran on the "
@@ -119,8 +130,7 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
 
     Args: folds: of any runs; those without a meter count nothing.
     """
-    names = (PROCESSOR["rapl"], GPU, *WHOLE.values(), *PROCESSOR.values(), MEMORY)
-    sums = dict.fromkeys(names, 0.0)
+    joules: defaultdict[str, float] = defaultdict(float)
     seconds = 0.0
     for fold in folds:
         energy = fold.energy
@@ -128,37 +138,44 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
             continue
         seconds += fold.total_seconds
         if energy.source in WHOLE:
-            sums[WHOLE[energy.source]] += energy.joules
+            joules[WHOLE[energy.source]] += energy.joules
             continue
-        sums[PROCESSOR.get(energy.source, PROCESSOR["constant"])] += energy.cpu_joules
-        sums[GPU] += energy.gpu_joules
-        sums[MEMORY] += energy.ram_joules
-    whole = sum(sums.values())
-    return tuple(
-        EnergyPart(
-            name=name,
-            joules=joules,
-            percent=100 * joules / whole,
-            watts=joules / seconds if seconds else 0.0,
-        )
-        for name, joules in sums.items()
-        if joules > 0
-    )
+        joules[PROCESSOR.get(energy.source, PROCESSOR["constant"])] += energy.cpu_joules
+        joules[GPU] += energy.gpu_joules
+        joules[MEMORY] += energy.ram_joules
+    whole = sum(joules.values())
+    parts = []
+    for name in (PROCESSOR["rapl"], GPU, *WHOLE.values(), *_ASSUMED, MEMORY):
+        if joules[name] > 0:
+            watts = joules[name] / seconds if seconds else 0.0
+            percent = 100 * joules[name] / whole
+            parts.append(EnergyPart(name=name, joules=joules[name], percent=percent, watts=watts))
+    return tuple(parts)
 
 
 def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     """What the make-up means for what is saved, in a sentence; empty where there is no energy."""
-    all_parts = tuple(parts)
-    measured = sum(part.percent for part in all_parts if part.measured)
-    if not all_parts:
+    measured = 0.0
+    of_commands = 0.0
+    flat = 0.0
+    count = 0
+    for part in parts:
+        count += 1
+        if part.measured:
+            measured += part.percent
+        if part.name in TOLD:
+            of_commands += part.percent
+        if part.name == MEMORY:
+            flat += part.percent
+    if not count:
         return ""
     if measured >= 50:
         return f"Meters read {measured:.0f} % of it."
-    told = sum(part.percent for part in all_parts if part.name in TOLD)
-    if told >= 50:
-        return f"{told:.0f} % of it is what a meter of one's own said."
-    flat = sum(part.percent for part in all_parts if part.name == MEMORY)
-    how = "None of it is measured" if not measured else f"Meters read only {measured:.0f} % of it"
+    if of_commands >= 50:
+        return f"{of_commands:.0f} % of it is what a meter of one's own said."
+    how = "None of it is measured"
+    if measured:
+        how = f"Meters read only {measured:.0f} % of it"
     return (
         f"{how}, and {flat:.0f} % is a flat wattage for memory times the time: energy saved is "
         "then mostly time saved."
@@ -167,26 +184,25 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
 
 def why(run: RunRecord) -> list[str]:
     """How the energy of a run's folds comes about, a line for each step with its own numbers."""
-    folds, facts = run.folds, energy_of(run)
+    folds = run.folds
+    facts = energy_of(run)
     parts = energy_parts(folds)
     if not parts:
         return []
     seconds = sum(fold.total_seconds for fold in folds)
-    lines = [
-        f"{part.name}: {part.watts:.3g} W on average x {seconds:.4g} s = {part.joules:.4g} J"
-        + _BASIS.get(part.name, "")
-        for part in parts
-    ]
+    lines = []
+    for part in parts:
+        basis = _BASIS.get(part.name, "")
+        lines.append(
+            f"{part.name}: {part.watts:.3g} W on average x {seconds:.4g} s = {part.joules:.4g} J"
+            f"{basis}"
+        )
     shown = " + ".join(f"{part.joules:.4g}" for part in parts)
     lines.append(
         f"all of it: {shown} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh"
     )
-    idle = [fold.energy.idle_joules for fold in folds if fold.energy.idle_joules is not None]
-    if len(idle) == len(folds):
-        lines.append(
-            f"idle: {sum(idle) / seconds:.3g} W x {seconds:.4g} s = {sum(idle):.4g} J, so the "
-            f"folds added {sum(f.energy.above_idle_joules or 0.0 for f in folds):.4g} J to it"
-        )
+    if facts.above_idle:
+        lines.append(_idle_line(folds, seconds))
     if facts.grams_co2e:
         per_kwh = facts.grams_co2e / facts.joules * JOULES_PER_KWH
         lines.append(
@@ -194,11 +210,26 @@ def why(run: RunRecord) -> list[str]:
             f"{facts.grams_co2e:.3g} g CO2e"
         )
     if facts.saved_joules is not None:
-        missing = run.k - max(len(folds), run.stopped_at or 0)
-        later = later_mean([fold.energy.joules for fold in folds])
-        checked = sum(fold.energy.joules for fold in folds[run.stopped_at :])
-        lines.append(
-            f"saved: {checked:.4g} J of folds that ran after the stop + {missing} that never ran x "
-            f"{later:.4g} J = {facts.saved_joules:.4g} J"
-        )
+        lines.append(_saved_line(run, facts.saved_joules))
     return lines
+
+
+def _idle_line(folds: Sequence[FoldResult], seconds: float) -> str:
+    """What of the energy the idle machine would have used, where every fold says it."""
+    idle = sum(fold.energy.idle_joules or 0.0 for fold in folds)
+    added = sum(fold.energy.above_idle_joules or 0.0 for fold in folds)
+    return (
+        f"idle: {idle / seconds:.3g} W x {seconds:.4g} s = {idle:.4g} J, so the folds added "
+        f"{added:.4g} J to it"
+    )
+
+
+def _saved_line(run: RunRecord, saved_joules: float) -> str:
+    """How what the stop saved comes about."""
+    joules = [fold.energy.joules for fold in run.folds]
+    checked = sum(joules[run.stopped_at :])
+    missing = run.k - max(len(joules), run.stopped_at or 0)
+    return (
+        f"saved: {checked:.4g} J of folds that ran after the stop + {missing} that never ran x "
+        f"{later_mean(joules):.4g} J = {saved_joules:.4g} J"
+    )

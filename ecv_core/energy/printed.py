@@ -50,7 +50,20 @@ def printed_reading(text: str) -> Printed:
 
     Raises: ValueError for what is no power and no energy, or not one per line, with what it is.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    readings = _readings_of([line.strip() for line in text.splitlines() if line.strip()])
+    units = {reading.unit for reading in readings}
+    if len(units) > 1:
+        raise ValueError("it prints watts and joules; print one of them")
+    value = 0.0
+    for reading in readings:
+        if reading.value < 0:
+            raise ValueError(f"it says {reading.value} {reading.unit}")
+        value += reading.value
+    return Printed(value, units.pop(), len(readings))
+
+
+def _readings_of(lines: list[str]) -> list[Printed]:
+    """The reading of each line below the header; at least one. Raises: ValueError."""
     header: list[str] = []
     readings: list[Printed] = []
     for line in lines:
@@ -64,13 +77,7 @@ def printed_reading(text: str) -> Printed:
     if not readings:
         last = lines[-1] if lines else ""
         raise ValueError(f"it prints '{last[:40]}', not watts or joules such as 47.3 W")
-    units = {reading.unit for reading in readings}
-    if len(units) > 1:
-        raise ValueError("it prints watts and joules; print one of them")
-    negative = [reading.value for reading in readings if reading.value < 0]
-    if negative:
-        raise ValueError(f"it says {negative[0]} {readings[0].unit}")
-    return Printed(sum(reading.value for reading in readings), units.pop(), len(readings))
+    return readings
 
 
 def _reading_of(line: str, header: list[str]) -> Printed | None:
@@ -86,25 +93,43 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
             f"it prints '{line[:40]}', which may be a decimal comma or two values; print a point"
         )
     cells = _cells(line)
+    headings = [""] * len(cells)
+    if len(header) == len(cells):
+        headings = header
     readings = []
-    for place, cell in enumerate(cells):
-        match = _VALUE.fullmatch(cell)
-        if match is None:
-            continue
-        unit = _unit(match[2])
-        if not match[2] and len(header) == len(cells):
-            unit = _unit_of_column(header[place])
-        if not match[2] and unit is None and len(cells) == 1:
-            unit = "W"
-        if unit is not None:
-            base, factor = _UNITS[unit]
-            readings.append(Printed(float(match[1]) * factor, base))
+    for cell, heading in zip(cells, headings, strict=True):
+        reading = _reading_of_cell(cell, heading, alone=len(cells) == 1)
+        if reading is not None:
+            readings.append(reading)
     if len(readings) > 1:
         raise ValueError(
             f"it prints '{line[:40]}', {len(readings)} powers or energies in a line; print one "
             "a line"
         )
     return readings[0] if readings else None
+
+
+def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
+    """The power or energy in a cell; a number without a unit has that of its column.
+
+    Args:
+        cell: of a line.
+        heading: of its column; may be empty.
+        alone: whether it is the only cell, which without any unit is of watts.
+    """
+    match = _VALUE.fullmatch(cell)
+    if match is None:
+        return None
+    number = float(match[1])
+    unit = _unit(match[2])
+    if not match[2]:
+        unit = _unit_of_column(heading)
+        if unit is None and alone:
+            unit = "W"
+    if unit is None:
+        return None
+    base, factor = _UNITS[unit]
+    return Printed(number * factor, base)
 
 
 def _cells(line: str) -> list[str]:

@@ -20,16 +20,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ecv_core.energy.integral import Sample, integral
 from ecv_core.energy.load import own_pids
 from ecv_core.energy.meter import (
     SOURCES,
@@ -101,7 +99,8 @@ class Shelly:
     )
 
     def __init__(self, address: str) -> None:
-        self._address, self._places = _checked_address(address, "shelly"), self._PLACES
+        self._address = _checked_address(address, "shelly")
+        self._places = self._PLACES
 
     def read(self) -> tuple[float, str]:
         for place in self._places:
@@ -148,7 +147,8 @@ class Tapo:
             )
         import asyncio
 
-        self._turn, self._runner = threading.Lock(), asyncio.Runner()
+        self._turn = threading.Lock()
+        self._runner = asyncio.Runner()
         self._plug: Any = None
 
     def read(self) -> tuple[float, str]:
@@ -174,7 +174,8 @@ class Tapo:
                 if self._plug is None:
                     self._plug = await kasa.Device.connect(config=config)
                     atexit.register(self.close)
-                if (energy := self._plug.modules.get(kasa.Module.Energy)) is None:
+                energy = self._plug.modules.get(kasa.Module.Energy)
+                if energy is None:
                     raise OSError("this plug measures no power; P110 and P115 do")
                 return float((await energy.get_status()).power)
         except kasa.AuthenticationError:
@@ -192,16 +193,19 @@ class Tapo:
 
 def slurm_joules() -> float | None:
     """What this node has used since it was started, by SLURM; None where it does not measure."""
-    if not (node := os.environ.get("SLURMD_NODENAME")):
+    node = os.environ.get("SLURMD_NODENAME")
+    if not node:
         return None
     try:
-        said = subprocess.run(
+        description = subprocess.run(
             ["scontrol", "show", "node", node], capture_output=True, text=True, timeout=5
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r"ConsumedJoules=(\d+)", said)
-    return float(found[1]) if found and float(found[1]) else None
+    match = re.search(r"ConsumedJoules=(\d+)", description)
+    if match is None:
+        return None
+    return float(match[1]) or None  # a node that does not measure says 0
 
 
 class Slurm:
@@ -214,7 +218,8 @@ class Slurm:
             raise InputError(f"the meter slurm takes nothing, but got '{argument}'")
 
     def read(self) -> tuple[float, str]:
-        if (joules := slurm_joules()) is None:
+        joules = slurm_joules()
+        if joules is None:
             raise OSError("SLURM measures no energy here: it needs a job and acct_gather_energy")
         return joules, "J"
 
@@ -253,10 +258,11 @@ class Command:
         return reading.value, reading.unit
 
 
-def _offered(given: object, name: str) -> tuple[str, Callable[[str], Device]]:
-    if not callable(given):
+def _offered(maker: object, name: str) -> tuple[str, Callable[[str], Device]]:
+    """What a package offers, as an entry of the registry."""
+    if not callable(maker):
         raise TypeError("it must be a function: argument -> a meter with read()")
-    return name, given
+    return name, maker
 
 
 METERS: Registry[Callable[[str], Device]] = Registry(
@@ -290,23 +296,25 @@ def _command(words: tuple[str, ...]) -> Command:
     return Command(words)
 
 
-def asked(one: Device) -> tuple[float, str]:
+def reading_now(meter: Device) -> tuple[float, str]:
     """What a meter says now. Raises: InputError for no answer, or for what is no reading."""
     try:
-        value, unit = one.read()
+        value, unit = meter.read()
         if not (math.isfinite(value) and 0 <= value <= MOST and unit in ("W", "J", "s")):
             raise ValueError(f"it says {value} {unit}")
     except Exception as error:  # noqa: BLE001  a stranger's code raises anything
-        ours = isinstance(error, OSError | subprocess.SubprocessError) and str(error)
-        raise InputError(ours or f"{type(error).__name__}: {error}") from None
+        sentence = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError | subprocess.SubprocessError) and str(error):
+            sentence = str(error)
+        raise InputError(sentence) from None
     return float(value), unit
 
 
 def checked(text: str) -> str:
     """The name of a meter that answers. Raises: InputError."""
-    one = device(text)
+    meter = device(text)
     try:
-        asked(one)
+        reading_now(meter)
     except InputError as error:
         raise InputError(f"the meter '{text}' cannot be read: {error}") from None
     return text
@@ -314,99 +322,20 @@ def checked(text: str) -> str:
 
 def named() -> list[str]:
     """The meters of this machine, as they are named."""
-    return [line.strip() for line in os.environ.get(NAME, "").splitlines() if line.strip()]
-
-
-# Samples of a meter -> joules of a fold, with what the time without a sample may have taken.
-
-
-MISSED = 1.5
-"""Times the rate: where two samples are further apart, one between them is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What a meter said, and when."""
-
-    at: float
-    """Seconds of `time.perf_counter`, like the ends of the fold: the middle of the request."""
-    value: float
-    unit: str
-    """'W', the power now, or of what is counted so far: 'J', energy, 's', time of GPUs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Integral:
-    """The energy of a span of time."""
-
-    joules: float
-    low: float
-    """Had the gaps taken the least power that was seen; `high` the most."""
-    high: float
-    gap_seconds: float
-
-
-def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral:
-    """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
-
-    A gap is time in which samples of a power are missing, or a counter began anew. It takes what
-    lies between its neighbours, or the mean power of the counter; its bounds are the least and the
-    most power seen. A counter that moves in steps leaves one of them unknown at its ends.
-
-    Args:
-        samples: in the order of their times, all of one unit; those outside of the span count too.
-        begin, end: of the span, in seconds, on the clock of the samples.
-        every: seconds between two samples, as it was intended.
-    Returns: no joules, all of it a gap, where there is no sample, or a counter has not moved.
-    """
-    nothing = Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
-    if not samples:
-        return nothing
-    at, values = (
-        np.array(row) for row in zip(*((one.at, one.value) for one in samples), strict=True)
-    )
-    later = np.diff(at) > 0
-    starts, stops, rises = at[:-1][later], at[1:][later], np.diff(values)[later]
-    seconds, step = stops - starts, 0.0
-    if samples[0].unit == "W":
-        watts, seen = ((values[:-1] + values[1:]) / 2)[later], values
-        outside = values[[0, -1]]
-        gaps = _missing(seconds, every)
-    else:
-        anew = rises < 0
-        if not rises[~anew].any():
-            return nothing
-        mean, seen = rises[~anew].sum() / seconds[~anew].sum(), (rises / seconds)[~anew]
-        watts, outside = np.where(anew, mean, rises / seconds), np.array([mean, mean])
-        gaps = np.where(anew, seconds, 0.0)
-        step = float(rises.max()) if (rises == 0).any() else 0.0
-    # What is before the first sample and after the last one goes on as they say.
-    starts, stops = np.append(starts, [begin, at[-1]]), np.append(stops, [at[0], end])
-    gaps = np.append(gaps, _missing(stops[-2:] - starts[-2:], every))
-    watts = np.append(watts, outside)
-    inside = np.maximum(np.minimum(stops, end) - np.maximum(starts, begin), 0.0)
-    lengths = np.where(inside > 0, stops - starts, 1.0)
-    missing = gaps * inside / lengths
-    joules, known, gap = float(inside @ watts), float((inside - missing) @ watts), missing.sum()
-    return Integral(
-        joules=joules,
-        low=min(max(known + float(gap * seen.min()) - step, 0.0), joules),
-        high=max(known + float(gap * seen.max()) + step, joules),
-        gap_seconds=float(gap),
-    )
-
-
-def _missing(seconds: NDArray[np.float64], every: float) -> NDArray[np.float64]:
-    """Of the time between two samples: each stands for its turn."""
-    return np.where(seconds > MISSED * every, seconds - every, 0.0)
+    lines = os.environ.get(NAME, "").splitlines()
+    return [line.strip() for line in lines if line.strip()]
 
 
 class Sampler:
     """Reads one meter in a thread while a fold runs; a meter that hangs holds up nothing."""
 
     def __init__(self, name: str, device: Device, every: float = SAMPLE_SECONDS) -> None:
-        self.name, self._device, self._every = name, device, every
-        self.source = device.source if device.source in SOURCES else "plugin"
+        self.name = name
+        self._device = device
+        self._every = every
+        self.source = "plugin"
+        if device.source in SOURCES:
+            self.source = device.source
         self._thread: threading.Thread | None = None
         self._samples: list[Sample] = []
         self._ends = threading.Event()
@@ -416,7 +345,8 @@ class Sampler:
 
     def start(self) -> None:
         """Begin; the first sample is taken at once."""
-        self._samples, self._ends = [], threading.Event()
+        self._samples = []
+        self._ends = threading.Event()
         self.span = (time.perf_counter(), math.inf)
         if self._thread is None or not self._thread.is_alive():  # else it hangs since a fold before
             self._thread = threading.Thread(
@@ -439,23 +369,25 @@ class Sampler:
         if self._thread is not None:
             self._thread.join(max(until - time.perf_counter(), 0.0))
         samples = list(self._samples)
-        samples = [one for one in samples if one.unit == samples[0].unit]
-        found = integral(samples, *self.span, self._every)
+        samples = [sample for sample in samples if sample.unit == samples[0].unit]
+        begin, end = self.span
+        energy = integral(samples, begin, end, self._every)
         return Reading(
             meter=self.name,
             source=self.source,
-            joules=found.joules,
-            low_joules=found.low,
-            high_joules=found.high,
-            gap_seconds=found.gap_seconds,
+            joules=energy.joules,
+            low_joules=energy.low,
+            high_joules=energy.high,
+            gap_seconds=energy.gap_seconds,
         )
 
     def _sample(self, samples: list[Sample], ends: threading.Event) -> None:
         due = time.perf_counter()
         while True:
-            last, began = ends.is_set(), time.perf_counter()
+            last = ends.is_set()
+            began = time.perf_counter()
             try:
-                value, unit = asked(self._device)
+                value, unit = reading_now(self._device)
             except InputError as error:
                 if not self._complained:
                     self._complained = True
@@ -492,8 +424,14 @@ class SampledMeter:
         until = time.perf_counter() + LAST_SECONDS
         enough = (time.perf_counter() - self._begun) / 2
         estimate = self._also.stop()
-        readings = [sampler.reading(until) for sampler in self._samplers]
-        readings.sort(key=lambda one: one.gap_seconds >= enough)  # in their order otherwise
+        good = []
+        silent = []
+        for sampler in self._samplers:
+            reading = sampler.reading(until)
+            if reading.gap_seconds < enough:
+                good.append(reading)
+            else:
+                silent.append(reading)
         own = Reading(
             meter="CodeCarbon",
             source=estimate.source,
@@ -501,8 +439,9 @@ class SampledMeter:
             low_joules=estimate.range[0],
             high_joules=estimate.range[1],
         )
-        if readings[0].gap_seconds >= enough:
-            return replace(estimate, readings=(own, *readings))
+        if not good:
+            return replace(estimate, readings=(own, *silent))
+        readings = [*good, *silent]
         if estimate.source != "none":
             readings.append(own)
         joules = readings[0].joules
@@ -530,45 +469,61 @@ class Gpus:
         import pynvml as nvml
 
         nvml.nvmlInit()
-        handles = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
-        self._nvml, self._seconds = nvml, 0.0
-        self._seen = [(handle, time.time_ns() // 1000) for handle in handles]
+        self._nvml = nvml
+        self._seconds = 0.0
+        self._seen: list[tuple[Any, int]] = []
         """Each GPU, and the time of its newest sample in microseconds."""
+        for place in range(nvml.nvmlDeviceGetCount()):
+            handle = nvml.nvmlDeviceGetHandleByIndex(place)
+            self._seen.append((handle, time.time_ns() // 1000))
         self.read()
+
+    @property
+    def count(self) -> int:
+        """How many GPUs there are."""
+        return len(self._seen)
 
     def read(self) -> tuple[float, str]:
         own = own_pids()
-        for at, (handle, seen) in enumerate(self._seen):
+        for place, (handle, seen) in enumerate(self._seen):
             try:
                 samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen)
             except self._nvml.NVMLError_NotFound:  # no process has computed since
                 continue
-            ends: dict[int, int] = {}
-            for one in sorted(samples, key=lambda sample: sample.timeStamp):
-                begin = max(ends.get(one.pid, seen), one.timeStamp - 1_000_000)
-                if one.pid in own and one.timeStamp > begin:
-                    self._seconds += one.smUtil / 100 * (one.timeStamp - begin) / 1e6
-                ends[one.pid] = one.timeStamp
-            self._seen[at] = handle, max(seen, *ends.values())
+            newest = seen
+            ends: dict[int, int] = {}  # of a process: the end of its sample before
+            for sample in sorted(samples, key=_time_of_sample):
+                begin = max(ends.get(sample.pid, seen), sample.timeStamp - 1_000_000)
+                if sample.pid in own and sample.timeStamp > begin:
+                    seconds = (sample.timeStamp - begin) / 1e6
+                    self._seconds += sample.smUtil / 100 * seconds
+                ends[sample.pid] = sample.timeStamp
+                newest = max(newest, sample.timeStamp)
+            self._seen[place] = (handle, newest)
         return self._seconds, "s"
+
+
+def _time_of_sample(sample: Any) -> int:  # noqa: ANN401  NVML is untyped
+    return int(sample.timeStamp)
 
 
 @cache
 def _gpus() -> Gpus | None:
     """Those of this machine; None where there is none that tells processes apart."""
     try:
-        found = Gpus()
+        gpus = Gpus()
     except Exception as error:  # noqa: BLE001  no library, no driver, no GPU, no permission
         log.debug("GPU seconds are not known: %s", error)
         return None
-    return found if found._seen else None
+    return gpus if gpus.count else None
 
 
 class GpuMeter:
     """A meter, and beside it for how long GPUs computed: `Energy.gpu_seconds`."""
 
     def __init__(self, meter: EnergyMeter, gpus: Gpus, every: float = SAMPLE_SECONDS) -> None:
-        self._meter, self._sampler = meter, Sampler("GPU", gpus, every)
+        self._meter = meter
+        self._sampler = Sampler("GPU", gpus, every)
 
     def start(self) -> None:
         self._meter.start()
@@ -599,22 +554,30 @@ def _meter(
     samplers: list[Sampler] = []
     for text in names:
         name = Path(re.split(r"[:\s]", text)[0]).name
-        again = sum(one.name.split(" ")[0] == name for one in samplers)
+        again = sum(sampler.name.split(" ")[0] == name for sampler in samplers)
+        if again:
+            name = f"{name} {again + 1}"
         try:
-            samplers.append(Sampler(f"{name} {again + 1}" if again else name, device(text)))
+            samplers.append(Sampler(name, device(text)))
         except InputError as error:
             log.warning("a meter of %s is left out: %s", NAME, error)
     if samplers:
         meter = SampledMeter(samplers, meter, country_code)
-    if gpus := _gpus():
+    gpus = _gpus()
+    if gpus is not None:
         meter = GpuMeter(meter, gpus)
-    known = " ".join(map(str, (processor_watts, memory_watts, *names)))
-    return WatchedMeter(meter, shared=shared, name=known)
+    assumptions = " ".join(map(str, (processor_watts, memory_watts, *names)))
+    return WatchedMeter(meter, shared=shared, name=assumptions)
 
 
 def meter_for(spec: RunSpec) -> WatchedMeter:
     """This process's meter for a run, made once: probing the hardware takes a second."""
     if spec.no_energy:
         return WatchedMeter(NoMeter(), shared=spec.share_machine)
-    watts = (spec.processor_watts, spec.memory_watts)
-    return _meter(spec.country, *watts, spec.share_machine, tuple(named()))
+    return _meter(
+        spec.country,
+        spec.processor_watts,
+        spec.memory_watts,
+        spec.share_machine,
+        tuple(named()),
+    )

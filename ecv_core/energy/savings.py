@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
+from typing import NamedTuple
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord, one_source
@@ -54,7 +55,8 @@ class EnergyFacts:
 def later_mean(costs: Sequence[float]) -> float:
     """What one more fold costs: the mean without the first fold, which also pays for start-up.
 
-    Args: costs: of the folds that ran, in their order; at least one, which then stands alone.
+    Args:
+        costs: of the folds that ran, in their order; at least one, which then stands alone.
     """
     return fmean(costs[1:] or costs)
 
@@ -62,10 +64,12 @@ def later_mean(costs: Sequence[float]) -> float:
 def later_range(costs: Sequence[float]) -> tuple[float, float]:
     """From the least to the most that one more fold may be taken to cost on average.
 
-    Args: as for `later_mean`.
+    Args:
+        costs: as for `later_mean`.
     """
     if len(costs) == 1:
-        return costs[0] * _ONE_FOLD[0], costs[0] * _ONE_FOLD[1]
+        low, high = _ONE_FOLD
+        return costs[0] * low, costs[0] * high
     return min(costs[1:]) * (1 - MARGIN), max(costs[1:]) * (1 + MARGIN)
 
 
@@ -82,29 +86,44 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         k: folds of the whole cross-validation.
         stopped_at: folds used; None while there is no stop.
     """
-    joules = [fold.energy.joules for fold in folds]
+    joules = []
+    lows = []
+    highs = []
+    grams = 0.0
+    for fold in folds:
+        low, high = fold.energy.range
+        joules.append(fold.energy.joules)
+        lows.append(low)
+        highs.append(high)
+        grams += fold.energy.grams_co2e
+    above_idle = all(fold.energy.idle_joules is not None for fold in folds)
     processor = processor_costs(folds)
-    gpu = [one.energy.gpu_seconds for one in folds if one.energy.gpu_seconds is not None]
-    lows, highs = ([fold.energy.range[end] for fold in folds] for end in (0, 1))
-    saved, _, percent = _saved(joules, k, stopped_at)
-    _, least, _ = _saved(lows, k, stopped_at)
-    _, most, _ = _saved(highs, k, stopped_at)
-    _, _, processor_percent = _saved(processor, k, stopped_at)
-    sources = {fold.energy.source for fold in folds}
+    processor_seconds = None
+    if processor:
+        processor_seconds = sum(processor)
+    processor_assumed = sum(fold.processor_seconds is None for fold in folds)
+    saved_processor = _saving(processor, k, stopped_at)
+    forecast = stopped_at is not None and k > max(len(folds), stopped_at)
+    saved = _saving(joules, k, stopped_at)
+    least_saved = _saving(lows, k, stopped_at).low
+    most_saved = _saving(highs, k, stopped_at).high
+    saved_range = None
+    if least_saved is not None and most_saved is not None:
+        saved_range = (least_saved, most_saved)
     return EnergyFacts(
         joules=sum(joules),
         joules_range=(sum(lows), sum(highs)),
-        above_idle=all(fold.energy.idle_joules is not None for fold in folds),
-        grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
-        saved_joules=saved,
-        saved_range=(least[0], most[1]) if least and most else None,
-        forecast=stopped_at is not None and k > max(len(folds), stopped_at),
-        saved_percent=percent,
-        processor_seconds=sum(processor) if processor else None,
-        processor_assumed=sum(fold.processor_seconds is None for fold in folds),
-        saved_processor_percent=processor_percent,
-        gpu_seconds=sum(gpu) if len(gpu) == len(folds) > 0 else None,
-        source=one_source(sources),
+        above_idle=above_idle,
+        grams_co2e=grams,
+        saved_joules=saved.amount,
+        saved_range=saved_range,
+        forecast=forecast,
+        saved_percent=saved.percent,
+        processor_seconds=processor_seconds,
+        processor_assumed=processor_assumed,
+        saved_processor_percent=saved_processor.percent,
+        gpu_seconds=_gpu_seconds(folds),
+        source=one_source({fold.energy.source for fold in folds}),
     )
 
 
@@ -114,28 +133,62 @@ def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
     Folds of a run cost alike, so one on an idle machine tells of all, as of the recorded runs.
     Empty where none says.
     """
-    known = [fold.processor_seconds for fold in folds if fold.processor_seconds is not None]
-    if not known:
+    measured = [fold.processor_seconds for fold in folds if fold.processor_seconds is not None]
+    if not measured:
         return []
-    usual = fmean(known)
-    told = (fold.processor_seconds for fold in folds)
-    return [usual if seconds is None else seconds for seconds in told]
+    usual = fmean(measured)
+    costs = []
+    for fold in folds:
+        seconds = fold.processor_seconds
+        if seconds is None:
+            seconds = usual
+        costs.append(seconds)
+    return costs
 
 
-def _saved(
-    costs: Sequence[float], k: int, stopped_at: int | None
-) -> tuple[float | None, tuple[float, float] | None, float | None]:
-    """What a stop saved of these costs of folds, its range, and in percent of all k folds."""
+def _gpu_seconds(folds: Sequence[FoldResult]) -> float | None:
+    """Of all folds; None where some fold does not say, or there is none."""
+    seconds = [fold.energy.gpu_seconds for fold in folds if fold.energy.gpu_seconds is not None]
+    if not folds or len(seconds) < len(folds):
+        return None
+    return sum(seconds)
+
+
+class _Saving(NamedTuple):
+    """What a stop saved of some cost of folds; None for all where there is no stop, or no cost."""
+
+    amount: float | None = None
+    low: float | None = None
+    """The least that this may be, for what folds cost that never ran is not known."""
+    high: float | None = None
+    percent: float | None = None
+    """Of all k folds; None where they cost nothing."""
+
+
+def _saving(costs: Sequence[float], k: int, stopped_at: int | None) -> _Saving:
+    """What a stop saved of the costs of folds.
+
+    Args:
+        costs: of the folds that ran, in their order.
+        k: folds of the whole cross-validation.
+        stopped_at: folds used; None while there is no stop.
+    """
     if not costs or stopped_at is None:
-        return None, None, None
+        return _Saving()
     checked = sum(costs[stopped_at:])
     missing = k - max(len(costs), stopped_at)
     never_ran = missing * later_mean(costs)
     low, high = later_range(costs)
-    saved = checked + never_ran
     whole = sum(costs) + never_ran
-    ends = (checked + missing * low, checked + missing * high)
-    return saved, ends, 100 * saved / whole if whole else None
+    percent = None
+    if whole:
+        percent = 100 * (checked + never_ran) / whole
+    return _Saving(
+        amount=checked + never_ran,
+        low=checked + missing * low,
+        high=checked + missing * high,
+        percent=percent,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,26 +215,32 @@ def tallies(folds: Sequence[FoldResult], k: int) -> list[Tally]:
         k: folds of the whole cross-validation.
     Returns: k + 1 tallies, from n = 0; only the first where no fold has run.
     """
-    columns = (
-        [fold.total_seconds for fold in folds],
-        processor_costs(folds) or [0.0] * len(folds),
-        [fold.energy.joules for fold in folds],
-        [fold.energy.grams_co2e for fold in folds],
-    )
     if not folds:
         return [Tally(n=0)]
-    sums = [accumulate([0.0, *one] + [later_mean(one)] * (k - len(one))) for one in columns]
-    return [
-        Tally(
-            n=n,
-            seconds=seconds,
-            processor_seconds=processor,
-            joules=joules,
-            grams_co2e=grams,
-            ran=n <= len(folds),
+    processor = processor_costs(folds) or [0.0] * len(folds)
+    seconds = _running_sums([fold.total_seconds for fold in folds], k)
+    processor_seconds = _running_sums(processor, k)
+    joules = _running_sums([fold.energy.joules for fold in folds], k)
+    grams = _running_sums([fold.energy.grams_co2e for fold in folds], k)
+    after_each_fold = []
+    for n in range(k + 1):
+        after_each_fold.append(
+            Tally(
+                n=n,
+                seconds=seconds[n],
+                processor_seconds=processor_seconds[n],
+                joules=joules[n],
+                grams_co2e=grams[n],
+                ran=n <= len(folds),
+            )
         )
-        for n, (seconds, processor, joules, grams) in enumerate(zip(*sums, strict=True))
-    ]
+    return after_each_fold
+
+
+def _running_sums(costs: list[float], k: int) -> list[float]:
+    """After 0, 1, ..., k folds; those that never ran cost the later mean of those that did."""
+    never_ran = [later_mean(costs)] * (k - len(costs))
+    return list(accumulate([0.0, *costs, *never_ran]))
 
 
 # Before a run: what it may be expected to take, by runs of its dataset and algorithm.
@@ -226,53 +285,91 @@ class Expected:
     """Whether they had the same parameters of the model."""
 
 
-def expected(spec: RunSpec, known: Iterable[KnownCosts], folds: tuple[int, int]) -> Expected | None:
+def expected(spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]) -> Expected | None:
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
-        known: of any runs; those of others are passed over.
+        spec: of the run that is asked about.
+        runs: costs of any runs; those of others are passed over.
         folds: the fewest and the most that it may need, see `stopping.folds_planned`.
     Returns: from the fewest folds at the lowest cost of one to the most at the highest, see
         `savings.later_range`; None where nothing is known.
     """
-    alike = [
-        one
-        for one in known
-        if (one.spec.dataset, one.spec.algorithm) == (spec.dataset, spec.algorithm) and one.seconds
-    ]
-    same = [one for one in alike if one.spec.params == spec.params]
-    told = same or alike
-    if not told:
+    alike, same_parameters = _alike(spec, runs)
+    if not alike:
         return None
-    metered = [one.joules for one in told if all(one.joules)]
+    seconds = [costs.seconds for costs in alike]
+    metered = [costs.joules for costs in alike if all(costs.joules)]
+    joules = None
+    if metered:
+        joules = _range_of_runs(folds, metered)
     return Expected(
         folds=folds,
-        seconds=_times(folds, [one.seconds for one in told]),
-        joules=_times(folds, metered) if metered else None,
-        runs=len(told),
-        same_parameters=bool(same),
+        seconds=_range_of_runs(folds, seconds),
+        joules=joules,
+        runs=len(alike),
+        same_parameters=same_parameters,
     )
+
+
+def _alike(spec: RunSpec, runs: Iterable[KnownCosts]) -> tuple[list[KnownCosts], bool]:
+    """The runs of a dataset and an algorithm, and whether they have the same parameters too.
+
+    Those with other parameters count only where there is none with the same.
+    """
+    same = []
+    others = []
+    for costs in runs:
+        run = costs.spec
+        if not costs.seconds or run.dataset != spec.dataset or run.algorithm != spec.algorithm:
+            continue
+        if run.params == spec.params:
+            same.append(costs)
+        else:
+            others.append(costs)
+    if same:
+        return same, True
+    return others, False
+
+
+def _range_of_runs(folds: tuple[int, int], runs: Sequence[Sequence[float]]) -> Range:
+    """The fewest folds at the lowest cost of a fold, to the most folds at the highest.
+
+    Args:
+        folds: the fewest and the most that a run may need.
+        runs: costs of the folds of each run.
+    """
+    fewest, most = folds
+    lowest = math.inf
+    highest = 0.0
+    for costs in runs:
+        low, high = later_range(costs)
+        lowest = min(lowest, low)
+        highest = max(highest, high)
+    return fewest * lowest, most * highest
 
 
 def together(parts: Sequence[Expected]) -> Expected:
     """Several runs, one after the other; at least one."""
-    metered = [one.joules for one in parts if one.joules is not None]
-    return Expected(
-        folds=(sum(one.folds[0] for one in parts), sum(one.folds[1] for one in parts)),
-        seconds=_sum([one.seconds for one in parts]),
-        joules=_sum(metered) if len(metered) == len(parts) else None,
-        runs=sum(one.runs for one in parts),
-        same_parameters=all(one.same_parameters for one in parts),
-    )
+    whole = parts[0]
+    for part in parts[1:]:
+        joules = None
+        if whole.joules is not None and part.joules is not None:
+            joules = _added(whole.joules, part.joules)
+        fewest = whole.folds[0] + part.folds[0]
+        most = whole.folds[1] + part.folds[1]
+        whole = Expected(
+            folds=(fewest, most),
+            seconds=_added(whole.seconds, part.seconds),
+            joules=joules,
+            runs=whole.runs + part.runs,
+            same_parameters=whole.same_parameters and part.same_parameters,
+        )
+    return whole
 
 
-def _times(folds: tuple[int, int], costs: Sequence[Sequence[float]]) -> Range:
-    ranges = [later_range(one) for one in costs]
-    return folds[0] * min(low for low, _ in ranges), folds[1] * max(high for _, high in ranges)
-
-
-def _sum(ranges: Sequence[Range]) -> Range:
-    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+def _added(first: Range, other: Range) -> Range:
+    return first[0] + other[0], first[1] + other[1]
 
 
 # After it: one saving, many times a year.
@@ -325,25 +422,27 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
     Raises: InputError for a number that cannot be.
     """
     low, high = work.joules_per_fold
-    for name, value in (
-        ("runs per week", work.runs_per_week),
-        ("energy per fold", low),
-        ("energy per fold", high),
-        ("time per fold", work.seconds_per_fold),
-        ("carbon intensity", work.grams_per_kwh),
-    ):
-        if not (math.isfinite(value) and value >= 0):
-            raise InputError(f"the {name} must be zero or more, but is {value:g}")
+    _check_not_negative("runs per week", work.runs_per_week)
+    _check_not_negative("energy per fold", low)
+    _check_not_negative("energy per fold", high)
+    _check_not_negative("time per fold", work.seconds_per_fold)
+    _check_not_negative("carbon intensity", work.grams_per_kwh)
     if not 1 <= work.folds_used <= work.k:
         raise InputError(
             f"the folds used must be from 1 to k = {work.k}, but are {work.folds_used:g}"
         )
     folds = work.runs_per_week * WEEKS_PER_YEAR * folds_per_run
-    kwh = (folds * low / JOULES_PER_KWH, folds * high / JOULES_PER_KWH)
+    low_kwh = folds * low / JOULES_PER_KWH
+    high_kwh = folds * high / JOULES_PER_KWH
     kg_per_kwh = work.grams_per_kwh / 1000
     return Yearly(
         folds=folds,
-        kwh=kwh,
-        kg_co2e=(kwh[0] * kg_per_kwh, kwh[1] * kg_per_kwh),
+        kwh=(low_kwh, high_kwh),
+        kg_co2e=(low_kwh * kg_per_kwh, high_kwh * kg_per_kwh),
         hours=folds * work.seconds_per_fold / 3600,
     )
+
+
+def _check_not_negative(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value >= 0):
+        raise InputError(f"the {name} must be zero or more, but is {value:g}")

@@ -13,7 +13,7 @@ from ecv_core import dataset as datasets
 from ecv_core import models, splits
 from ecv_core.access.rights import PersonRole
 from ecv_core.energy.meter import countries
-from ecv_core.energy.real_meters import asked, device, named
+from ecv_core.energy.real_meters import device, named, reading_now
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
@@ -437,7 +437,7 @@ def _live(names: list[str]) -> None:
     """What each says, every two seconds."""
     for name in names:
         try:
-            value, unit = asked(device(name))
+            value, unit = reading_now(device(name))
         except InputError as error:
             st.error(f"`{name}`: {sentence(error)}", icon=":material/power_off:")
         else:

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from ecv_core.energy.real_meters import Sample, integral
+from ecv_core.energy.integral import Sample, integral
 
 
 def watts(*points):

@@ -1,0 +1,164 @@
+"""Samples of a meter -> joules of a fold, with what the time without a sample may have taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MISSED = 1.5
+"""Times the rate: where two samples are further apart, one between them is missing."""
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a meter said, and when."""
+
+    at: float
+    """Seconds of `time.perf_counter`, like the ends of the fold: the middle of the request."""
+    value: float
+    unit: str
+    """'W', the power now, or of what is counted so far: 'J', energy, 's', time of GPUs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integral:
+    """The energy of a span of time."""
+
+    joules: float
+    low: float
+    """Had the gaps taken the least power that was seen; `high` the most."""
+    high: float
+    gap_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stretches:
+    """The time between each sample and the next one; arrays have shape (stretches,)."""
+
+    begins: _Floats
+    ends: _Floats
+    watts: _Floats
+    """The mean power in each."""
+    gaps: _Floats
+    """Seconds of each of which no sample tells."""
+    watts_before: float
+    """The power before the first sample; `watts_after` after the last one."""
+    watts_after: float
+    least_watts: float
+    """The least power that was seen; `most_watts` the most."""
+    most_watts: float
+    step: float = 0.0
+    """Joules that are not known at either end, of a counter that moves in steps."""
+
+
+def integral(samples: Sequence[Sample], begin: float, end: float, every: float) -> Integral:
+    """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
+
+    A gap is time in which samples of a power are missing, or a counter began anew. It takes what
+    lies between its neighbours, or the mean power of the counter; its bounds are the least and the
+    most power seen. A counter that moves in steps leaves one of them unknown at its ends.
+
+    Args:
+        samples: in the order of their times, all of one unit; those outside of the span count too.
+        begin: of the span, in seconds, on the clock of the samples.
+        end: likewise.
+        every: seconds between two samples, as it was intended.
+    Returns: no joules, all of it a gap, where there is no sample, or a counter has not moved.
+    """
+    stretches = None
+    if samples:
+        at = np.array([sample.at for sample in samples])
+        values = np.array([sample.value for sample in samples])
+        if samples[0].unit == "W":
+            stretches = _stretches_of_power(at, values, every)
+        else:
+            stretches = _stretches_of_counter(at, values)
+    if stretches is None:
+        return Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
+    # What is before the first sample and after the last one goes on as they say.
+    begins = np.append(stretches.begins, [begin, at[-1]])
+    ends = np.append(stretches.ends, [at[0], end])
+    watts = np.append(stretches.watts, [stretches.watts_before, stretches.watts_after])
+    gaps = np.append(stretches.gaps, _missing_seconds(ends[-2:] - begins[-2:], every))
+    inside = np.minimum(ends, end) - np.maximum(begins, begin)
+    inside = np.maximum(inside, 0.0)  # a stretch outside of the span has no time in it
+    lengths = np.where(inside > 0, ends - begins, 1.0)
+    missing = gaps * inside / lengths
+    joules = float(inside @ watts)
+    sampled_joules = float((inside - missing) @ watts)
+    gap_seconds = float(missing.sum())
+    low = sampled_joules + gap_seconds * stretches.least_watts - stretches.step
+    high = sampled_joules + gap_seconds * stretches.most_watts + stretches.step
+    return Integral(
+        joules=joules,
+        low=min(max(low, 0.0), joules),
+        high=max(high, joules),
+        gap_seconds=gap_seconds,
+    )
+
+
+def _stretches_of_power(at: _Floats, watts: _Floats, every: float) -> _Stretches:
+    """Between samples of a power, by the trapezoid rule.
+
+    Args:
+        at: times of the samples; shape (samples,).
+        watts: what they say; shape (samples,).
+        every: seconds between two samples, as it was intended.
+    """
+    later = np.diff(at) > 0
+    begins = at[:-1][later]
+    ends = at[1:][later]
+    means = (watts[:-1] + watts[1:]) / 2
+    return _Stretches(
+        begins=begins,
+        ends=ends,
+        watts=means[later],
+        gaps=_missing_seconds(ends - begins, every),
+        watts_before=float(watts[0]),
+        watts_after=float(watts[-1]),
+        least_watts=float(watts.min()),
+        most_watts=float(watts.max()),
+    )
+
+
+def _stretches_of_counter(at: _Floats, counts: _Floats) -> _Stretches | None:
+    """Between samples of a counter, by its differences; None where it has not moved.
+
+    Args:
+        at: times of the samples; shape (samples,).
+        counts: what they say, in joules so far; shape (samples,).
+    """
+    later = np.diff(at) > 0
+    begins = at[:-1][later]
+    ends = at[1:][later]
+    seconds = ends - begins
+    rises = np.diff(counts)[later]
+    anew = rises < 0
+    if not rises[~anew].any():
+        return None
+    mean = float(rises[~anew].sum() / seconds[~anew].sum())
+    seen = rises[~anew] / seconds[~anew]
+    step = 0.0
+    if (rises == 0).any():
+        step = float(rises.max())
+    watts = np.where(anew, mean, rises / seconds)
+    return _Stretches(
+        begins=begins,
+        ends=ends,
+        watts=watts,
+        gaps=np.where(anew, seconds, 0.0),
+        watts_before=mean,
+        watts_after=mean,
+        least_watts=float(seen.min()),
+        most_watts=float(seen.max()),
+        step=step,
+    )
+
+
+def _missing_seconds(seconds: _Floats, every: float) -> _Floats:
+    """Of the time between two samples: each stands for its turn."""
+    return np.where(seconds > MISSED * every, seconds - every, 0.0)
