@@ -96,11 +96,7 @@ class Metric:
                 f"True or False, but '{self.id}' has {self.kind!r} and {self.higher_is_better!r}"
             )
         self._set("kind", Kind(self.kind))
-        if not self.low < self.high:
-            raise InputError(
-                f"the metric '{self.id}' is from {self.low} to {self.high}; its low is a number "
-                "below its high"
-            )
+        self._check_range()
         if self.compute is not None:
             self._try_function()
 
@@ -113,6 +109,15 @@ class Metric:
             text = getattr(self, name)
             if not isinstance(text, str) or not (text.isprintable() or name == "help"):
                 raise InputError(f"the {name} of a metric is a line of text, but is {text!r}")
+
+    def _check_range(self) -> None:
+        bounds = (self.low, self.high)
+        numbers = all(isinstance(bound, int | float) for bound in bounds)
+        if not numbers or not self.low < self.high:
+            raise InputError(
+                f"the metric '{self.id}' is from {self.low!r} to {self.high!r}; its low is a "
+                "number below its high"
+            )
 
     def _try_function(self) -> None:
         """Call the function on small arrays, so that a wrong one is refused before any run."""

@@ -410,8 +410,9 @@ def metrics(
     """Every metric of a model's scores, under full ranking, averaged over users.
 
     Args:
-        scores: of every user and item, higher is better, shape (users, items), dense or sparse; or
-            a fitted model with `score(users)`, as in `models.base.Recommender`.
+        scores: of every user and item, higher is better, shape (users, items), dense, or sparse
+            with 0 for what is not stored; or a fitted model with `score(users)`, as in
+            `models.base.Recommender`.
         train: nonzero where the user has the item in training: never a candidate; shape (users,
             items).
         held_out: nonzero where it is held out; users without any do not count; same shape.
