@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.evaluation import evaluate, evaluate_lists, evaluate_ratings
 from ecv_core.evaluation.formulas import log_loss
+from scripts.record_protocols import auc_of_all
 
 HERE = Path(__file__).parent
 LISTS = json.loads((HERE / "peer_lists.json").read_text("utf-8"))
@@ -184,6 +185,21 @@ def test_a_difference_that_is_stated_shows_in_some_figure(peer, metric, evaluate
     assert max(steps) > 0.01
 
 
+def test_an_item_without_training_is_rarer_than_any_in_efd_and_like_the_rarest_in_elliot():
+    unseen = LISTS["unseen"]
+    train = matrix(unseen["train"])
+    held_out = matrix([unseen["held_out"], [], [], []])
+    lists = np.full((4, 3), -1)
+    lists[0] = unseen["list"]
+    evaluation = evaluate_lists(lists, train, held_out, [3], train=train)
+    figures = unseen["Elliot"]
+    assert evaluation.of("epc@3")[0] == pytest.approx(figures["epc"], **DIGITS)
+    # Every item of the nine interactions in training is there twice at least: the rarest has
+    # log2(9 / 2) bits, and one without any counts as one of nine, a bit more.
+    bit_of_hits = (1 + 1 / log2(3)) / (1 + 1 / log2(3) + 1 / log2(4))
+    assert evaluation.of("efd@3")[0] == pytest.approx(figures["efd"] + bit_of_hits, **DIGITS)
+
+
 def test_a_user_with_an_empty_list_counts_0_as_in_most_peers():
     held_out = matrix([[0, 2, 5], [1, 3, 7]])
     nothing = matrix([[], []])
@@ -277,6 +293,19 @@ def test_gauc_of_recbole_is_our_auc_weighted_by_what_is_held_out(evaluated):
             weights.append(listed.held_out if both else 0)
         own = np.average(evaluated(at).of("auc"), weights=weights)
         assert own == pytest.approx(figure, **DIGITS)
+
+
+def test_auc_of_all_users_pairs_together_is_that_of_recbole():
+    for at, figure in enumerate(LISTS["auc_of_all"]["RecBole AUC"]):
+        problem = LISTS["problems"][at]
+        scores = []
+        chosen = []
+        for user, held_out in enumerate(problem["held_out"]):
+            if held_out:
+                scores += [problem["scores"][user][item] for item in recommended(at)[user]]
+                chosen += user_lists(at)[user].hits
+        pooled = auc_of_all(np.array(scores, dtype=float), np.array(chosen))
+        assert pooled == pytest.approx(figure, **DIGITS)
 
 
 @pytest.mark.parametrize("problem", ERRORS["ratings"], ids=lambda problem: problem["seed"])
