@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,18 @@ def roles_of(names: Sequence[str]) -> dict[str, str]:
 def names_metrics(name: str) -> bool:
     """Whether a column of texts under this name says the metric of each row."""
     return _plain(name) in _METRIC_COLUMNS
+
+
+def parted(names: Iterable[str], holds: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+    """The names of which something holds, and the others, both in their order."""
+    holding = []
+    others = []
+    for name in names:
+        if holds(name):
+            holding.append(name)
+        else:
+            others.append(name)
+    return holding, others
 
 
 def numbers_rows(name: str) -> bool:

@@ -123,8 +123,13 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
         raise InputError(
             f"{file} has {count}; between 2 and {MAX_K} folds can be explored{way_out}"
         )
-    constant = [one.name for one in scores.contenders if np.all(one.folds == one.folds[0])]
-    kept = tuple(one for one in scores.contenders if one.name not in constant)
+    constant = []
+    kept = []
+    for contender in scores.contenders:
+        if np.all(contender.folds == contender.folds[0]):
+            constant.append(contender.name)
+        else:
+            kept.append(contender)
     if not kept:
         first = scores.contenders[0]
         raise InputError(
@@ -134,7 +139,7 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
     if not constant:
         return scores
     sentence = f"Left out: {listed(constant)} (scores that never differ)."
-    return replace(scores, contenders=kept, left_out=f"{scores.left_out} {sentence}".strip())
+    return replace(scores, contenders=tuple(kept), left_out=f"{scores.left_out} {sentence}".strip())
 
 
 def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
@@ -144,7 +149,7 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     kept, summaries = _without_summary_contenders(contenders)
     left_out = (*rows.left_out, *left_out_part(summaries, "summaries of the others"))
     stem = path.name.partition(".")[0]
-    clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem)]
+    clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
         clues.insert(0, Clue(f"the metric '{metric}' that was asked for", metric))
     direction = _direction(clues, [contender.folds for contender in kept])
@@ -176,38 +181,48 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
         clues: the surest first.
         scores: of each contender; shape (folds,).
     """
-    known: list[tuple[Clue, NamedMetric]] = []
+    named: list[tuple[Clue, NamedMetric]] = []
     for clue in clues:
         metric = metric_named(clue.name)
         if metric is not None:
-            known.append((clue, metric))
-    if not known:
+            named.append((clue, metric))
+    if not named:
         return Direction(
             higher_is_better=True, why="for nothing in the file names a metric that is known"
         )
-    clue, metric = known[0]
-    none_above = all((folds <= 0).all() for folds in scores)
-    some_below = any((folds < 0).any() for folds in scores)
-    if metric.never_negative and none_above and some_below:
+    clue, metric = named[0]
+    if metric.never_negative and _below_zero(scores):
         return Direction(
             higher_is_better=True,
             why=f"for scores below zero of {clue.source} were turned round, as scikit-learn does",
         )
     why = f"by {clue.source}"
-    for other, named in known[1:]:
-        of_file = other.source.startswith("the file's name")
-        if named.higher_is_better != metric.higher_is_better and not of_file:
+    for other, other_metric in named[1:]:
+        if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} says otherwise"
             break
     return Direction(higher_is_better=metric.higher_is_better, why=why)
 
 
+def _below_zero(scores: Sequence[NDArray[np.float64]]) -> bool:
+    """Whether no score is above zero, and some are below."""
+    every = np.concatenate(scores)
+    return bool((every <= 0).all() and (every < 0).any())
+
+
 def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scores], list[str]]:
     """Without a row or column that is the mean, the spread, ... of the other contenders."""
-    others = [one.folds for one in contenders if not is_summary(one.name)]
-    table = np.array(others)
-    summaries = [one.name for one in contenders if summarises(one.name, one.folds, table)]
-    return [one for one in contenders if one.name not in summaries], summaries
+    others = np.array(
+        [contender.folds for contender in contenders if not is_summary(contender.name)]
+    )
+    kept = []
+    summaries = []
+    for contender in contenders:
+        if summarises(contender.name, contender.folds, others):
+            summaries.append(contender.name)
+        else:
+            kept.append(contender)
+    return kept, summaries
 
 
 def _contenders(

@@ -13,9 +13,9 @@ from ecv_core.analysis.score_columns import (
     USER,
     is_summary,
     is_time_or_cost,
-    is_unnamed,
     names_metrics,
     numbers_rows,
+    parted,
 )
 from ecv_core.analysis.score_tables import (
     COLUMNS,
@@ -45,6 +45,8 @@ class Clue:
     """As a part of a sentence: "the column 'rmse'"."""
     name: str
     """Of a metric, perhaps."""
+    sure: bool = True
+    """Whether it is worth a word where it contradicts another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,25 +78,25 @@ class SeveralMetrics(InputError):
         return SeveralMetrics, (*self.args, self.metrics)
 
 
-def chosen_metric(metrics: Sequence[str], asked: str | None, file: str) -> str:
+def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
     """The metric that was asked for, or the only one that there is.
 
     Args:
         metrics: as the file calls them.
-        asked: as the user calls it; None where nobody has asked.
+        wanted: as the user calls it; None where nobody has said it.
         file: how a sentence names it.
     Raises: SeveralMetrics.
     """
-    if asked is not None:
+    if wanted is not None:
         for metric in metrics:
-            if same_metric(metric, asked):
+            if same_metric(metric, wanted):
                 return metric
     if len(metrics) == 1:
         return metrics[0]
     shown = listed(metrics[:_NAMED])
-    if asked is not None:
+    if wanted is not None:
         raise SeveralMetrics(
-            f"{file} has no metric '{asked}', but {shown}; choose one of these", metrics
+            f"{file} has no metric '{wanted}', but {shown}; choose one of these", metrics
         )
     raise SeveralMetrics(
         f"{file} has scores of {len(metrics)} metrics, {shown}; choose one, such as "
@@ -142,21 +144,23 @@ def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Tabl
     if len(summaries) == len(labels):
         raise InputError(f"{file} has no folds beside {listed(summaries)}; give a row per fold")
     folds = table.filter(compute.invert(compute.is_in(table[fold], pa.array(summaries))))
-    for place, name in enumerate(folds.column_names):
-        if name != fold and is_text(folds, name):
-            folds = _with_numbers(folds, place)
+    for name in table.column_names:
+        if name != fold:
+            folds = _with_numbers(folds, name)
     return folds, [label.strip() for label in summaries]
 
 
-def _with_numbers(table: pa.Table, place: int) -> pa.Table:
+def _with_numbers(table: pa.Table, column: str) -> pa.Table:
     """The same with the texts of one column as numbers, where they are such."""
     import pyarrow as pa
 
+    if not is_text(table, column):
+        return table
     try:
-        numbers = table.column(place).cast(pa.float64())
+        numbers = table[column].cast(pa.float64())
     except pa.ArrowException:
         return table
-    return table.set_column(place, table.column_names[place], numbers)
+    return table.set_column(table.column_names.index(column), column, numbers)
 
 
 # A table with a row per contender and fold, and perhaps user and metric.
@@ -181,9 +185,8 @@ def rows_as_they_are(
     left_out = left_out_part(summaries, "no folds")
     others = [name for name in table.column_names if name not in roles.values()]
     clues = []
-    naming = [name for name in others if names_metrics(name) and is_text(table, name)]
-    if naming:
-        column = naming[0]
+    column = _metric_column(table, others)
+    if column is not None:
         others.remove(column)
         table, chosen, dropped = _rows_of_metric(table, column, metric, file)
         left_out += left_out_part(dropped, "other metrics")
@@ -191,14 +194,12 @@ def rows_as_they_are(
         metric = None
     score = _score_column(table, roles.get("score"), others, file, metric)
     clues.append(Clue(f"the column '{score}'", score))
-    unused = [name for name in table.column_names if name in others and name != score]
-    if "score" in roles and roles["score"] != score:
-        unused.append(roles["score"])
-    left_out += _unused_columns(unused)
+    unused = {*others, roles.get("score")} - {score}
+    left_out += _unused_columns(name for name in table.column_names if name in unused)
     labels = {}
-    for role, column in roles.items():
+    for role, name in roles.items():
         if role != "score":
-            labels[role] = labels_of(table, column, role, file)
+            labels[role] = labels_of(table, name, role, file)
     return ScoreRows(
         labels=labels,
         scores=numbers_of(table, score, file),
@@ -208,22 +209,30 @@ def rows_as_they_are(
     )
 
 
+def _metric_column(table: pa.Table, names: Iterable[str]) -> str | None:
+    """The column that names the metric of each row; None where there is none."""
+    for name in names:
+        if names_metrics(name) and is_text(table, name):
+            return name
+    return None
+
+
 def _rows_of_metric(
-    table: pa.Table, column: str, asked: str | None, file: str
+    table: pa.Table, column: str, wanted: str | None, file: str
 ) -> tuple[pa.Table, str, list[str]]:
     """The rows of the metric that was asked for, or of the only one; its name; the other metrics.
 
     Args:
         table: of scores.
         column: that names the metric of each row.
-        asked: the metric, if any.
+        wanted: the metric, if any.
         file: how a sentence names it.
     Raises: SeveralMetrics.
     """
     from pyarrow import compute
 
     metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
-    chosen = chosen_metric(metrics, asked, file)
+    chosen = chosen_metric(metrics, wanted, file)
     others = [name for name in metrics if name != chosen]
     if others:
         table = table.filter(compute.equal(table[column], chosen))
@@ -231,7 +240,7 @@ def _rows_of_metric(
 
 
 def _score_column(
-    table: pa.Table, score: str | None, others: Sequence[str], file: str, asked: str | None
+    table: pa.Table, score: str | None, others: Sequence[str], file: str, wanted: str | None
 ) -> str:
     """The column that has the scores: the one that was asked for, 'score', or the only metric.
 
@@ -240,25 +249,31 @@ def _score_column(
         score: the column that is called so; None where there is none.
         others: those that are neither contender, fold, user nor score.
         file: how a sentence names it.
-        asked: the metric, if any.
+        wanted: the metric, if any.
     Raises: SeveralMetrics; InputError where no column has scores.
     """
     columns = [name for name in others if not is_time_or_cost(name)]
-    numbers = [name for name in columns if is_number(table, name)]
-    numbers = [name for name in numbers if not (is_whole(table, name) and numbers_rows(name))]
-    if asked is not None:
+    numbers = [name for name in columns if _may_be_scores(table, name)]
+    if wanted is not None:
         for name in numbers:
-            if same_metric(name, asked):
+            if same_metric(name, wanted):
                 return name
     if score is not None:
         return score
-    metrics = [name for name in numbers if is_metric_name(name)]
+    metrics = list(filter(is_metric_name, numbers))
     for choice in (numbers, metrics, columns):
         if len(choice) == 1:
             return choice[0]
     if not numbers:
         raise _lacks_a_column(file, "score")
-    return chosen_metric(metrics or numbers, asked, file)
+    return chosen_metric(metrics or numbers, wanted, file)
+
+
+def _may_be_scores(table: pa.Table, name: str) -> bool:
+    """Whether a column holds numbers that do not number the rows."""
+    if is_whole(table, name) and numbers_rows(name):
+        return False
+    return is_number(table, name)
 
 
 def _lacks_a_column(file: str, role: str) -> InputError:
@@ -273,11 +288,6 @@ def _unused_columns(names: Iterable[str]) -> list[str]:
 
     Those that number the rows lose nothing, and so are not told.
     """
-    times = []
-    others = []
-    for name in names:
-        if is_time_or_cost(name):
-            times.append(name)
-        elif not is_unnamed(name) and not numbers_rows(name):
-            others.append(name)
+    times, others = parted(names, is_time_or_cost)
+    others = [name for name in others if not numbers_rows(name)]
     return left_out_part(times, "times or costs") + left_out_part(others, "other columns")

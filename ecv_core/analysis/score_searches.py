@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -67,11 +68,7 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
 def _candidates(table: pa.Table) -> list[str]:
     """Names of the candidates, by the parameters that differ: 'C=0.1,kernel=rbf'."""
     params = _params(table)
-    differing = []
-    for name in dict.fromkeys(name for candidate in params for name in candidate):
-        values = [repr(candidate.get(name)) for candidate in params]
-        if len(set(values)) > 1:
-            differing.append(name)
+    differing = _differing(params)
     names = []
     for row, candidate in enumerate(params):
         words = [f"{name}={candidate[name]}" for name in differing if name in candidate]
@@ -82,6 +79,17 @@ def _candidates(table: pa.Table) -> list[str]:
             name = f"{row + 1}: {name}"
         names.append(name[:SHOWN])
     return names
+
+
+def _differing(params: Sequence[Params]) -> list[str]:
+    """The parameters that do not have the same value in all candidates, in their order."""
+    values: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter()
+    for candidate in params:
+        for name, value in candidate.items():
+            values.setdefault(name, set()).add(repr(value))
+            counts[name] += 1
+    return [name for name in values if len(values[name]) > 1 or counts[name] < len(params)]
 
 
 def _params(table: pa.Table) -> list[Params]:

@@ -6,6 +6,7 @@ them, or of each contender ('knn rmse', 'knn mae', ...).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,7 @@ from ecv_core.analysis.score_columns import (
     is_time_or_cost,
     is_unnamed,
     numbers_rows,
+    parted,
 )
 from ecv_core.analysis.score_rows import (
     Clue,
@@ -75,36 +77,49 @@ def rows_of_wide(
         raise InputError(f"the first line of {file} must name its columns, but is numbers")
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
     others = [name for name in table.column_names if name != label]
-    times = [name for name in others if is_time_or_cost(name)]
-    names = [name for name in others if name not in times]
+    times, names = parted(others, is_time_or_cost)
     names = _without_row_numbers(table, names) or names
     if not names:
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
+    rows_are_contenders = _rows_are_contenders(table, roles, label, names)
     summaries: list[str] = []
-    across = "contender"
-    down = "fold"
-    if _rows_are_contenders(table, roles, label, names):
-        across = "fold"
-        down = "contender"
+    if rows_are_contenders:
         columns = _of_folds(names, file)
     else:
         columns = _of_contenders(names, times, file, metric)
         if label is not None:
             table, summaries = without_summary_rows(table, label, file)
     _check_numbers(table, columns.names, file)
+    rows = _rows_of_columns(table, label, columns, file, rows_are_contenders=rows_are_contenders)
+    left_out = [*left_out_part(times, "times or costs"), *left_out_part(summaries, "no folds")]
+    return replace(rows, left_out=[*left_out, *columns.left_out])
+
+
+def _rows_of_columns(
+    table: pa.Table, label: str | None, columns: _Columns, file: str, *, rows_are_contenders: bool
+) -> ScoreRows:
+    """A row for each cell of these columns.
+
+    Args:
+        table: of scores.
+        label: the column that labels its rows; None where they are numbered.
+        columns: that have the scores.
+        file: how a sentence names it.
+        rows_are_contenders: and columns folds, not the other way round.
+    """
+    down = "fold"
+    across = "contender"
+    if rows_are_contenders:
+        down = "contender"
+        across = "fold"
     scores = [numbers_of(table, name, file) for name in columns.names]
     shown = [name[:SHOWN].strip() for name in columns.names]
     rows = ScoreRows(
         labels={
             across: in_blocks(shown, len(table)),
-            down: _labels_of_rows(table, label, down, len(columns.names), file),
+            down: _labels_of_rows(table, label, down, len(shown), file),
         },
         scores=np.concatenate(scores),
-        left_out=[
-            *left_out_part(times, "times or costs"),
-            *left_out_part(summaries, "no folds"),
-            *columns.left_out,
-        ],
     )
     if columns.clue is None:
         return rows
@@ -175,23 +190,21 @@ def _of_folds(names: Sequence[str], file: str) -> _Columns:
 
     Raises: InputError for columns that are metrics, for then there are no folds.
     """
-    summaries = [name for name in names if is_summary(name)]
-    folds = [name for name in names if name not in summaries]
-    if folds and all(is_metric_name(name) for name in folds):
+    summaries, folds = parted(names, is_summary)
+    left_out = left_out_part(summaries, "no folds")
+    named, others = parted(folds, is_fold_name)
+    if named:
+        return _Columns(named, left_out + left_out_part(others, "no folds by their names"))
+    if folds and all(map(is_metric_name, folds)):
         raise InputError(
             f"{file} has one {listed(folds[:10])} per contender, and no folds; give a row per "
             f"contender and fold, with the columns {', '.join(COLUMNS)}"
         )
-    left_out = left_out_part(summaries, "no folds")
-    named = [name for name in folds if is_fold_name(name)]
-    if not named or len(named) == len(folds):
-        return _Columns(folds, left_out)
-    others = [name for name in folds if name not in named]
-    return _Columns(named, left_out + left_out_part(others, "no folds by their names"))
+    return _Columns(folds, left_out)
 
 
 def _of_contenders(
-    names: Sequence[str], times: Sequence[str], file: str, asked: str | None
+    names: Sequence[str], times: Sequence[str], file: str, wanted: str | None
 ) -> _Columns:
     """The columns that are contenders, or the chosen metric of the only one.
 
@@ -199,53 +212,63 @@ def _of_contenders(
         names: of the columns that may have scores.
         times: of those that have times or costs.
         file: how a sentence names it.
-        asked: the metric, if any.
+        wanted: the metric, if any.
     Raises: SeveralMetrics.
     """
-    if all(is_metric_name(name) for name in names):
-        return _of_one_contender(names, times, file, asked)
-    metrics = [metric_named(name) for name in names]
-    words = [metric.words for metric in metrics if metric is not None]
+    if all(map(is_metric_name, names)):
+        return _of_one_contender(names, times, file, wanted)
+    words = _words_of_metrics(names)
+    counts = Counter(words.values())
     if len(words) < len(names) or len(names) == 1:
         return _Columns(list(names), [])
-    counts = {word: words.count(word) for word in words}
-    if len(counts) == 1:
-        return _Columns(list(names), [], Clue(f"'{words[0]}' in the columns' names", words[0]))
-    if min(counts.values()) < 2:  # such as contenders that are called by their losses
+    if len(counts) > 1 and min(counts.values()) == 1:  # such as contenders called by their losses
         return _Columns(list(names), [])
-    chosen = chosen_metric(list(counts), asked, file)
-    columns = []
-    others = []
-    for name, word in zip(names, words, strict=True):
-        if word == chosen:
-            columns.append(name)
-        else:
-            others.append(name)
+    chosen = chosen_metric(list(counts), wanted, file)
+    columns, others = parted(names, lambda name: words[name] == chosen)
     clue = Clue(f"'{chosen}' in the columns' names", chosen)
     return _Columns(columns, left_out_part(others, "other metrics"), clue)
 
 
+def _words_of_metrics(names: Sequence[str]) -> dict[str, str]:
+    """A column's name -> the words in it that name a metric; without those that name none."""
+    words = {}
+    for name in names:
+        metric = metric_named(name)
+        if metric is not None:
+            words[name] = metric.words
+    return words
+
+
 def _of_one_contender(
-    metrics: Sequence[str], times: Sequence[str], file: str, asked: str | None
+    metrics: Sequence[str], times: Sequence[str], file: str, wanted: str | None
 ) -> _Columns:
     """The chosen one of several metrics of one contender; arguments as of `_of_contenders`."""
-    training = [name for name in metrics if "train" in name.lower()]
-    tested = [name for name in metrics if name not in training] or training
+    training, tested = parted(metrics, _is_of_training)
+    choices = tested or training
     chosen = None
-    if asked is not None:
-        chosen = next((name for name in metrics if same_metric(name, asked)), None)
-    if chosen is None and len(tested) == 1:
-        chosen = tested[0]
+    if wanted is not None:
+        chosen = next((name for name in metrics if same_metric(name, wanted)), None)
+    if chosen is None and len(choices) > 1:
+        raise SeveralMetrics(_one_contender_words(choices, times, file), choices)
     if chosen is None:
-        also = ""
-        if times:
-            also = f", and {listed(times)} are times or costs"
-        raise SeveralMetrics(
-            f"{file} has no contenders: {listed(tested[:10])} are metrics of one contender{also}; "
-            "to compare contenders give a column for each, and to look at one metric say which, "
-            f"such as --metric {tested[0]}",
-            tested,
-        )
+        chosen = choices[0]
     others = [name for name in metrics if name != chosen]
     left_out = left_out_part(others, "other metrics, or scores of training")
     return _Columns([chosen], left_out, Clue(f"the column '{chosen}'", chosen))
+
+
+def _is_of_training(metric: str) -> bool:
+    """Whether scores under this name are of the samples that a model was fitted on."""
+    return "train" in metric.lower()
+
+
+def _one_contender_words(metrics: Sequence[str], times: Sequence[str], file: str) -> str:
+    """That a table has no contenders, and the ways out."""
+    also = ""
+    if times:
+        also = f", and {listed(times)} are times or costs"
+    return (
+        f"{file} has no contenders: {listed(metrics[:10])} are metrics of one contender{also}; to "
+        "compare contenders give a column for each, and to look at one metric say which, such as "
+        f"--metric {metrics[0]}"
+    )

@@ -50,7 +50,9 @@ def orders_command(options: argparse.Namespace) -> None:
         min_folds=min_folds,
     )
     scores, contenders = _contenders(options)
-    documents = {one.name: orders_document(one, spec) for one in contenders}
+    documents = {}
+    for contender in contenders:
+        documents[contender.name] = orders_document(contender, spec)
     words = stopping_rule.words(spec, alone=True)
     facts = file_facts(scores)
     if len(documents) == 1:
@@ -73,26 +75,26 @@ def _contenders(options: argparse.Namespace) -> tuple[Any, list[Scores]]:
     scores = with_varying_scores(read_score_file(options.file, options), file)
     if options.contender is None:
         return scores, list(scores.contenders)
-    contenders = [one for one in scores.contenders if one.name == options.contender]
-    if not contenders:
-        names = ", ".join(one.name for one in scores.contenders)
-        raise InputError(
-            f"{file} has no contender '{options.contender}'; choose one of: {names[:500]}"
-        )
-    return scores, contenders
+    names = []
+    for contender in scores.contenders:
+        if contender.name == options.contender:
+            return scores, [contender]
+        names.append(contender.name)
+    shown = ", ".join(names)[:500]
+    raise InputError(f"{file} has no contender '{options.contender}'; choose one of: {shown}")
 
 
-def orders_document(scores: Scores, asked: RunSpec) -> dict[str, Any]:
+def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
     """The contract's JSON of one contender's scores.
 
     Args:
         scores: of at least two folds.
-        asked: its rule, with its settings; whatever else it says does not count.
+        settings: the rule, with what belongs to it; whatever else it says does not count.
     Raises: InputError for scores or a setting that cannot serve.
     """
     from ecv_core.analysis.exploration import outcome
 
-    spec = replace(asked, k=scores.k, min_folds=min(asked.min_folds, scores.k))
+    spec = replace(settings, k=scores.k, min_folds=min(settings.min_folds, scores.k))
     over_orders = outcome(scores, rule_for(spec), confidence=spec.confidence)
     params = dict(spec.rule_params)
     document = {"k": over_orders.k, "rule": spec.rule}

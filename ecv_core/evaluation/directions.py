@@ -72,20 +72,19 @@ def metric_named(name: str) -> NamedMetric | None:
         name: of a column, a file or a metric: 'test_rmse', 'valLogLoss', 'neg_mean_squared_error'.
     """
     stated = _stated(name)
-    known = _known_metrics()
-    for words in (_words(name), _words_of_capitals(name)):
-        found = _last_metric(words, known)
-        if found is not None:
-            return found if stated is None else replace(found, higher_is_better=stated)
+    table = _metrics_by_words()
+    metric = _last_metric(_words(name), table) or _last_metric(_words_of_capitals(name), table)
     if stated is None:
-        return None
-    return NamedMetric(words=name.strip(), higher_is_better=stated, never_negative=False)
+        return metric
+    if metric is None:
+        return NamedMetric(words=name.strip(), higher_is_better=stated, never_negative=False)
+    return replace(metric, higher_is_better=stated)
 
 
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
     words = _words(name)
-    if words and _last_metric(words, _known_metrics()) is None:
+    if words and _last_metric(words, _metrics_by_words()) is None:
         words = _words_of_capitals(name)
     qualifiers = _QUALIFIERS.split()
     metric = metric_named(name)
@@ -102,9 +101,9 @@ def same_metric(name: str, other: str) -> bool:
     return _words(name) == _words(other) or (words == others and bool(words))
 
 
-def _known_metrics() -> dict[tuple[str, ...], NamedMetric]:
+def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
     """By the words of their names; what the project and plug-ins say goes before the table."""
-    known = {}
+    table = {}
     for names, higher_is_better, never_negative in (
         (_HIGHER, True, False),
         (_LOWER, False, True),
@@ -112,28 +111,28 @@ def _known_metrics() -> dict[tuple[str, ...], NamedMetric]:
     ):
         for phrase in names.split(","):
             words = phrase.split()
-            known[tuple(words)] = NamedMetric(
+            table[tuple(words)] = NamedMetric(
                 words=" ".join(words),
                 higher_is_better=higher_is_better,
                 never_negative=never_negative,
             )
     for metric in METRICS.values():
         words = _words(metric.id)
-        known[tuple(words)] = NamedMetric(
+        table[tuple(words)] = NamedMetric(
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
             never_negative=not metric.higher_is_better and not metric.is_own,
         )
-    return known
+    return table
 
 
 def _last_metric(
-    words: Sequence[str], known: dict[tuple[str, ...], NamedMetric]
+    words: Sequence[str], table: dict[tuple[str, ...], NamedMetric]
 ) -> NamedMetric | None:
-    longest = max(len(phrase) for phrase in known)
+    longest = max(len(phrase) for phrase in table)
     for end in range(len(words), 0, -1):
         for begin in range(max(end - longest, 0), end):
-            metric = known.get(tuple(words[begin:end]))
+            metric = table.get(tuple(words[begin:end]))
             if metric is None:
                 continue
             if _NEGATED.intersection(words[:begin]):
