@@ -129,7 +129,12 @@ class Popularity:
         return cls(counts=counts, users=int(np.count_nonzero(np.diff(train.indptr))))
 
 
-def _expected(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Floats:
+def _discounted_novelty(ranked: Ranked, items: NDArray[np.integer], novelty: Floats) -> Floats:
+    """The novelty of the hits, discounted by rank, over the discounts of all places up to n.
+
+    Args: ranked, items: as of `epc`; novelty: of every item, shape (items,).
+    Returns: shape (users, cutoffs).
+    """
     discounts = 1 / np.log2(ranked.ranks() + 1)
     ends = np.array(ranked.cutoffs) - 1
     # Only hits count, so an empty place (-1) may look up any item.
@@ -149,7 +154,7 @@ def epc(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> F
     Returns: shape (users, cutoffs), in [0, 1]; 0 without a hit.
     Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
     """
-    return _expected(ranked, items, 1 - popularity.counts / max(popularity.users, 1))
+    return _discounted_novelty(ranked, items, 1 - popularity.counts / max(popularity.users, 1))
 
 
 def efd(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> Floats:
@@ -160,7 +165,9 @@ def efd(ranked: Ranked, items: NDArray[np.integer], popularity: Popularity) -> F
     Source: Vargas & Castells (2011), discount 1/log2(rank + 1), relevant = held out.
     """
     total = max(int(popularity.counts.sum()), 1)
-    return _expected(ranked, items, np.log2(total) - np.log2(np.maximum(popularity.counts, 1)))
+    return _discounted_novelty(
+        ranked, items, np.log2(total) - np.log2(np.maximum(popularity.counts, 1))
+    )
 
 
 NOVELTY_METRICS = {"epc": epc, "efd": efd}
@@ -192,14 +199,15 @@ def errors_by_user(
 ) -> tuple[NDArray[np.int32], dict[str, Floats], dict[str, float]]:
     """MAE and RMSE over all ratings of a fold, and what each user adds to them.
 
-    Both are ratios of sums over users, so they are no mean of users' own. What a user adds is
-    linearized: with s_u the user's sum of (absolute, squared) errors, n_u ratings, m users and N
-    ratings in all, the mean error is E = sum s_u / N, and
+    Both follow from a ratio of two sums over users, the errors and the ratings, and are no mean of
+    users' own. What a user adds is linearized: with s_u the user's sum of (absolute, squared)
+    errors, n_u ratings, m users and N ratings in all, the mean error is E = sum s_u / N, and
 
         z_u = f(E) + f'(E) * (s_u - n_u * E) / (N / m)
 
-    with f the identity, or the root for RMSE. The mean of z_u over users is f(E) exactly, and the
-    variance of that mean is that of a ratio, ratings grouped by user (delta method).
+    with f the identity, or the root for RMSE; where E is 0, every z_u is 0. The mean of z_u over
+    users is f(E) exactly, and the variance of that mean is that of a ratio, ratings grouped by
+    user (delta method).
 
     Args:
         predicted: ratings as a model predicts them; shape (ratings,), at least one.
