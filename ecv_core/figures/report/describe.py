@@ -15,7 +15,7 @@ from ecv_core import models
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
-from ecv_core.energy.savings import energy_of
+from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -274,47 +274,84 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
 
 
 def energy_sentence(runs: Sequence[RunRecord]) -> str:
-    """What the folds cost, what was saved, and how both are known."""
-    every = [run for run in runs if run.folds]
-    ran = with_own_joules(every) or every
-    facts = [energy_of(run) for run in ran]
-    if not facts or any(one.source == "none" for one in facts):
+    """What the folds cost, what was saved, and how both are known.
+
+    Runs during which the machine did other work too are left out, unless there are no others.
+    """
+    started = [run for run in runs if run.folds]
+    counted_runs = with_own_joules(started) or started
+    facts = [energy_of(run) for run in counted_runs]
+    if not facts or any(of_run.source == "none" for of_run in facts):
         return "Energy was not metered."
-    joules = sum(one.joules for one in facts)
-    sources = distinct([one.source for one in facts], lambda name: SOURCES.get(name, name))
-    folds = sum(len(run.folds) for run in ran)
-    out = left_out_words(every) if len(ran) < len(every) else left_in_words(every)
-    countries = distinct([run.spec for run in ran], lambda spec: country_in_words(spec.country))
-    of = "that ran " if len(ran) == len(every) else f"of the other {counted(len(ran), 'run')} "
-    codecarbon = {"rapl", "cpu-load", "constant", "mixed"} & {one.source for one in facts}
-    meter = "; CodeCarbon" if codecarbon else ""
-    text = (
-        f"The {counted(folds, 'fold')} {of}used {watt_hours(joules)} "
-        f"({'; '.join(sources)}{meter}), which is {grams(sum(f.grams_co2e for f in facts))} "
-        f"CO2e with the electricity of {listed(countries)}."
+    used = _energy_used_sentence(counted_runs, facts, others=len(started) > len(counted_runs))
+    if len(started) > len(counted_runs):
+        text = f"{left_out_words(started)} {used}"
+    else:
+        text = f"{used} {left_in_words(started)}".strip()
+    return f"{text} {_energy_saved_sentence(counted_runs, facts)}".strip()
+
+
+def _energy_used_sentence(
+    runs: Sequence[RunRecord], facts: Sequence[EnergyFacts], *, others: bool
+) -> str:
+    """What the folds of these runs cost, by which meter.
+
+    Args:
+        runs: with at least one fold each.
+        facts: of each run.
+        others: whether there are runs that are not among these.
+    """
+    which = "that ran"
+    if others:
+        which = f"of the other {counted(len(runs), 'run')}"
+    sources = [of_run.source for of_run in facts]
+    meters = "; ".join(distinct(sources, lambda source: SOURCES.get(source, source)))
+    if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
+        meters = f"{meters}; CodeCarbon"
+    countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
+    folds = sum(len(run.folds) for run in runs)
+    joules = sum(of_run.joules for of_run in facts)
+    emissions = sum(of_run.grams_co2e for of_run in facts)
+    return (
+        f"The {counted(folds, 'fold')} {which} used {watt_hours(joules)} ({meters}), which is "
+        f"{grams(emissions)} CO2e with the electricity of {listed(countries)}."
     )
-    text = f"{out} {text}" if len(ran) < len(every) else f"{text} {out}".strip()
-    saved = [one.saved_joules for one in facts if one.saved_joules]
+
+
+_SOURCES_OF_CODECARBON = frozenset({"rapl", "cpu-load", "constant", "mixed"})
+"""`Energy.source` of figures that are, or may be, CodeCarbon's."""
+
+
+def _energy_saved_sentence(runs: Sequence[RunRecord], facts: Sequence[EnergyFacts]) -> str:
+    """What the stops of these runs saved; empty where none did.
+
+    Args:
+        runs: with at least one fold each.
+        facts: of each run.
+    """
+    saved = 0.0
+    least = 0.0
+    most = 0.0
+    all_folds = 0.0
+    for run, of_run in zip(runs, facts, strict=True):
+        if run.stopped_at is not None:
+            checked = sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
+            all_folds += of_run.joules - checked + (of_run.saved_joules or 0.0)
+        saved += of_run.saved_joules or 0.0
+        low, high = of_run.saved_range or (0.0, 0.0)
+        least += low
+        most += high
     if not saved:
-        return text
-    whole = sum(
-        one.joules
-        + (one.saved_joules or 0.0)
-        - sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
-        for one, run in zip(facts, ran, strict=True)
-        if run.stopped_at is not None
-    )
-    forecast = any(one.forecast for one in facts)
-    how = (
-        f"a forecast: a fold that did not run is counted {FORECAST}"
-        if forecast
-        else "the energy that the folds after the stop used when they were run to check"
-    )
-    about = "about " * forecast
-    share = f" ({about}{100 * sum(saved) / whole:.0f} % of all folds)" if whole else ""
-    ends = [one.saved_range or (0.0, 0.0) for one in facts]
-    amount = watt_hours_range(sum(low for low, _ in ends), sum(high for _, high in ends))
-    return f"{text} Stopping saves {amount}{share}, {how}."
+        return ""
+    about = ""
+    how = "the energy that the folds after the stop used when they were run to check"
+    if any(of_run.forecast for of_run in facts):
+        about = "about "
+        how = f"a forecast: a fold that did not run is counted {FORECAST}"
+    share = ""
+    if all_folds:
+        share = f" ({about}{100 * saved / all_folds:.0f} % of all folds)"
+    return f"Stopping saves {watt_hours_range(least, most)}{share}, {how}."
 
 
 def file_sentence(scores: Sequence[Scores], file: str) -> str:
