@@ -27,12 +27,12 @@ from ecv_core.evaluation.metrics import metric as metric
 from ecv_core.evaluation.metrics import metric_described_by as metric_described_by
 from ecv_core.evaluation.metrics import metric_of as metric_of
 from ecv_core.evaluation.metrics import register_metric as register_metric
+from ecv_core.evaluation.protocol import SAMPLED_WARNING as SAMPLED_WARNING
+from ecv_core.evaluation.protocol import EvaluatedFold
+from ecv_core.evaluation.protocol import Protocol as Protocol
+from ecv_core.evaluation.ranking import hits_of as hits_of
+from ecv_core.evaluation.ranking import load_compiled as load_compiled
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING as SAMPLED_WARNING
-from ecv_core.evaluation.task import EvaluatedFold
-from ecv_core.evaluation.task import Protocol as Protocol
-from ecv_core.evaluation.task import hits_of as hits_of
-from ecv_core.evaluation.task import load_compiled as load_compiled
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -105,6 +105,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     also: Sequence[str] = (),
     log_odds: bool = False,
+    compiled: bool | None = None,
 ) -> Evaluation:
     """Rank what each user with something held out has not seen, by one protocol.
 
@@ -112,7 +113,8 @@ def evaluate(
         model: fitted on the training part.
         seen: shape (users, items), what users have before the test: never a candidate.
         held_out: shape (users, items), nonzero where the user has the item held out.
-        cutoffs: list lengths at which every metric is computed, in any order.
+        cutoffs: list lengths at which every metric is computed, in any order. A list has no more
+            places than there are items; metrics are as of a longer one that is not filled.
         progress: called with ("evaluate", users done, users).
         train: what popularity is counted in, where that is not `seen`.
         protocol: candidates, and negatives if sampled.
@@ -120,17 +122,21 @@ def evaluate(
             under full ranking, all but AUC.
         also: those to compute in any case.
         log_odds: the model's scores are log-odds of an interaction.
+        compiled: whether lists are made by compiled code, which gives the same; by default where
+            there are many users and items.
     Raises: InputError for bad cut-offs, nothing held out, too many negatives, or a metric that
-        does not apply; RunError for scores that are not finite; Cancelled from `progress`.
+        does not apply; RunError for scores that are NaN or +inf, or that make a log loss infinite;
+        Cancelled from `progress`.
     """
-    lengths = _checked(cutoffs, items=seen.shape[1])
+    if compiled is None:
+        compiled = load_compiled(seen.shape[0] * seen.shape[1])
     scope = {"sampled": protocol.sampled, "log_odds": log_odds}
     for name in (*(metrics or ()), *also):
         check_metric(name, **scope)
-    task = _task(
+    fold = _fold(
         seen,
         held_out,
-        lengths,
+        _checked(cutoffs),
         train,
         protocol,
         model=model,
@@ -141,9 +147,17 @@ def evaluate(
             or (name in metrics if metrics is not None else is_computed_by_default(known, **scope))
         ),
         progress=progress,
+        compiled=compiled,
     )
-    values = sampled_ranking(task) if protocol.sampled else full_ranking(task)
-    return _evaluation(task, values)
+    columns = sampled_ranking(fold) if protocol.sampled else full_ranking(fold)
+    for name in fold.of_kind(Kind.PROBABILITIES):
+        if not np.isfinite(columns[name]).all():
+            raise RunError(
+                f"the {METRICS[name].title.lower()} is infinite, for the model says of a held-out "
+                "item that it cannot be (log-odds -inf); give finite log-odds, or choose another "
+                "metric"
+            )
+    return _evaluation(fold, columns)
 
 
 def evaluate_lists(
@@ -167,10 +181,10 @@ def evaluate_lists(
     Raises: InputError for bad cut-offs, or nothing held out.
     """
 
-    task = _task(
+    fold = _fold(
         seen,
         held_out,
-        _checked(cutoffs, items=seen.shape[1]),
+        _checked(cutoffs),
         train,
         Protocol(candidates=candidates),
         model=None,
@@ -181,10 +195,10 @@ def evaluate_lists(
         ),
         progress=no_progress,
     )
-    return _evaluation(task, of_lists(task, lists[task.users].astype(np.int32)))
+    return _evaluation(fold, of_lists(fold, lists[fold.users].astype(np.int32)))
 
 
-def _task(
+def _fold(
     seen: csr_array,
     held_out: csr_array,
     cutoffs: tuple[int, ...],
@@ -194,6 +208,7 @@ def _task(
     model: Scorer | None,
     metrics: tuple[str, ...],
     progress: Progress,
+    compiled: bool = False,
 ) -> EvaluatedFold:
     users = np.flatnonzero(np.diff(held_out.indptr))
     if not len(users):
@@ -212,6 +227,7 @@ def _task(
         protocol=protocol,
         metrics=metrics,
         report=lambda done: progress("evaluate", done, len(users)),
+        compiled=compiled,
     )
 
 
@@ -349,33 +365,31 @@ def clipped_rmse(
     return float(np.sqrt(np.mean((np.clip(predicted, *scale) - given) ** 2)))
 
 
-def _evaluation(task: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
-    cut = [name for name in task.metrics if METRICS[name].has_cutoff]
+def _evaluation(fold: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
+    cut = [name for name in fold.metrics if METRICS[name].has_cutoff]
     columns: dict[str, NDArray[np.float64]] = {}
     whole: dict[str, float] = {}
-    for column, n in enumerate(task.cutoffs):
+    for column, n in enumerate(fold.cutoffs):
         for name in cut:
             if METRICS[name].per_user:
                 columns[f"{name}@{n}"] = values[name][:, column]
             else:
                 whole[f"{name}@{n}"] = float(values[name][column])
-    columns |= {name: values[name] for name in task.metrics if name not in cut}
-    table = np.empty((len(task.users), len(columns)))
+    columns |= {name: values[name] for name in fold.metrics if name not in cut}
+    table = np.empty((len(fold.users), len(columns)))
     for start in range(0, len(table), 1024):  # rows of a whole table would be filled from memory
         for column, value in enumerate(columns.values()):
             table[start : start + 1024, column] = value[start : start + 1024]
     means = dict(zip(columns, table.mean(axis=0).tolist(), strict=True))
     return Evaluation(
-        users=task.users.astype(np.int32), metrics=tuple(columns), values=table, means=means | whole
+        users=fold.users.astype(np.int32), metrics=tuple(columns), values=table, means=means | whole
     )
 
 
-def _checked(cutoffs: Sequence[int], *, items: int) -> tuple[int, ...]:
+def _checked(cutoffs: Sequence[int]) -> tuple[int, ...]:
     if not cutoffs:
         raise InputError("no cut-off is given: name at least one list length, such as 10")
     for n in cutoffs:
         if n != int(n) or n < 1:
             raise InputError(f"a cut-off must be a whole number from 1 on, but is {n}")
-        if n > items:
-            raise InputError(f"cut-off {n} is more than the dataset's {items} items: use {items}")
     return tuple(sorted({int(n) for n in cutoffs}))

@@ -1,17 +1,14 @@
-"""Top-n lists without a score for every item, compiled; ties are as `torch.topk` leaves them.
-
-On a processor topk is `std::partial_sort` of the C++ library where the list has at most a 64th of
-the items: a heap of the best n so far, the worst of them on top, past which every item goes. What
-it leaves of equal scores follows from the steps of that heap, so the same steps are taken here.
-Most items are no better than the top, and cost one comparison.
-"""
+"""Top-n lists by compiled code, with or without a score for every item; loads numba."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import config, njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
@@ -19,52 +16,40 @@ Ints = NDArray[np.int32]
 Lists = NDArray[np.int64]
 
 CHUNK = 64
-"""Items that are compared with the top together, by instructions for several at once."""
+"""Items that are compared with a list's last together, by instructions for several at once."""
 _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
+_threads = cache(ThreadPoolExecutor)
 
-@njit(nogil=True)
-def _settle(worth: Any, items: Any, top: Any, end: Any, value: Any, item: Any) -> None:  # noqa: ANN401
-    """Put an item into the hole at `top`: down to a leaf by the worse children, and up again."""
-    hole, child = top, 2 * top + 1
-    while child < end:
-        if child + 1 < end and worth[child + 1] <= worth[child]:
-            child += 1
-        worth[hole], items[hole] = worth[child], items[child]
-        hole, child = child, 2 * child + 1
-    while hole > top and worth[(hole - 1) // 2] > value:
-        worth[hole], items[hole] = worth[(hole - 1) // 2], items[(hole - 1) // 2]
-        hole = (hole - 1) // 2
-    worth[hole], items[hole] = value, item
+
+def on_every_core(rank: Callable[[NDArray[Any]], Lists], rows: NDArray[Any]) -> Lists:
+    """Lists of all rows, parts of them at once: compiled code leaves Python to other threads."""
+    parts = np.array_split(rows, config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    return np.concatenate([*_threads(len(parts)).map(rank, parts)])
 
 
 @njit(nogil=True)
-def _heap(worth: Floats, items: Lists) -> None:
-    """Make a heap of what is there."""
-    for top in range(len(worth) // 2 - 1, -1, -1):
-        _settle(worth, items, top, len(worth), worth[top], items[top])
+def _insert(worth: Any, items: Any, value: Any, item: Any) -> None:  # noqa: ANN401
+    """Put an item into its place in a list; the last one leaves it.
+
+    Items come by ascending number, so the item's place is after all that have the same score.
+    """
+    place = len(items) - 1
+    while place > 0 and worth[place - 1] < value:
+        worth[place] = worth[place - 1]
+        items[place] = items[place - 1]
+        place -= 1
+    worth[place] = value
+    items[place] = item
 
 
 @njit(nogil=True)
-def _sort(worth: Floats, items: Lists) -> None:
-    """Put a heap in order, best first; -1 for what is no candidate."""
-    for last in range(len(worth) - 1, 0, -1):
-        value, item = worth[last], items[last]
-        worth[last], items[last] = worth[0], items[0]
-        _settle(worth, items, 0, last, value, item)
-    for place in range(len(worth)):
-        if worth[place] == -np.inf:
-            items[place] = -1
-
-
-@njit(nogil=True)
-def _best_of_row(row: Floats, worth: Floats, items: Lists) -> None:
+def _best_of_row(row: Any, worth: Any, items: Any) -> None:  # noqa: ANN401
     """Fill a list with the best items of a row of scores; `worth` is room for theirs."""
-    n = len(items)
-    worth[:], items[:] = row[:n], np.arange(n)
-    _heap(worth, items)
-    limit = worth[0]
-    for start in range(n, len(row), CHUNK):
+    worth[:] = -np.inf
+    items[:] = -1
+    limit = worth[-1]
+    for start in range(0, len(row), CHUNK):
         chunk = row[start : start + CHUNK]
         better = False
         for place in range(len(chunk)):  # not `for value in`: that is one by one when compiled
@@ -72,15 +57,19 @@ def _best_of_row(row: Floats, worth: Floats, items: Lists) -> None:
         if better:
             for place in range(len(chunk)):
                 if chunk[place] > limit:
-                    _settle(worth, items, 0, n, chunk[place], start + place)
-                    limit = worth[0]
-    _sort(worth, items)
+                    _insert(worth, items, chunk[place], start + place)
+                    limit = worth[-1]
 
 
-@njit("int64[:,::1](float32[:,::1], int64)", cache=True, nogil=True)
-def best_of_scores(scores: NDArray[np.float32], n: int) -> Lists:
-    """As `task.best_items`, in one pass over the scores."""
-    lists, worth = np.empty((len(scores), n), np.int64), np.empty(n, np.float32)
+@njit(
+    ["int64[:,::1](float32[:,::1], int64)", "int64[:,::1](float64[:,::1], int64)"],
+    cache=True,
+    nogil=True,
+)
+def best_of_scores(scores: NDArray[np.floating], n: int) -> Lists:
+    """As `ranking.best_items`, in one pass over the scores."""
+    lists = np.empty((len(scores), n), np.int64)
+    worth = np.empty(n, scores.dtype)
     for place in range(len(scores)):
         _best_of_row(scores[place], worth, lists[place])
     return lists
@@ -115,7 +104,8 @@ def best_of_product(
         n: at most the number of items.
     Returns: items, best first, -1 where no candidate is left; shape (block, n).
     """
-    lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
+    lists = np.empty((len(users), n), np.int64)
+    worth = np.empty(n, np.float32)
     row = nothing.copy()
     for place, user in enumerate(users):
         for at in range(left_starts[user], left_starts[user + 1]):
@@ -133,48 +123,42 @@ def best_of_product(
 
 
 @njit(
-    "int64[:,::1](int64[::1], float32[::1], int32[::1], int32[::1], int64[::1], int64)",
+    "int64[:,::1](int64[::1], int64[::1], int32[::1], int32[::1], int64, int64)",
     cache=True,
     nogil=True,
 )
-def best_of_common(
+def first_unseen(
     users: NDArray[np.intp],
-    row: Floats,
+    ranking: NDArray[np.intp],
     seen_starts: Ints,
     seen_columns: Ints,
-    ranking: NDArray[np.intp],
+    n_items: int,
     n: int,
 ) -> Lists:
-    """As `best_of_product`, of one row of scores that is the same for all users.
-
-    A list is the ranking of all items less the user's own. Only where equal scores leave that open
-    are the steps of the heap taken.
+    """The first n items of a ranking that is the same for all users, less the user's own.
 
     Args:
         users: shape (block,).
-        row: shape (items,), -inf where an item is no candidate.
+        ranking: the items that can be recommended, best first.
         seen_starts, seen_columns: what users have already, of shape (users, items).
-        ranking: all items, best first, equal ones in any order.
-        n: at most the number of items.
-    Returns: shape (block, n).
+        n_items: how many there are.
+        n: length of a list.
+    Returns: -1 where no item is left; shape (block, n).
     """
-    lists, worth = np.empty((len(users), n), np.int64), np.empty(n, np.float32)
-    mine = row.copy()
-    for place in range(len(users)):
-        seen = seen_columns[seen_starts[users[place]] : seen_starts[users[place] + 1]]
-        for item in seen:
-            mine[item] = -np.inf
-        items, found, last = lists[place], 0, np.float32(np.inf)
+    lists = np.full((len(users), n), -1, np.int64)
+    taken = np.zeros(n_items, np.bool_)
+    for place, user in enumerate(users):
+        own = seen_columns[seen_starts[user] : seen_starts[user + 1]]
+        for item in own:
+            taken[item] = True
+        items = lists[place]
+        length = 0
         for item in ranking:
-            if mine[item] == last or found > n:
+            if length == n:
                 break
-            if mine[item] > -np.inf:
-                last = mine[item]
-                if found < n:
-                    items[found] = item
-                found += 1
-        if found <= n:
-            _best_of_row(mine, worth, items)
-        for item in seen:
-            mine[item] = row[item]
+            if not taken[item]:
+                items[length] = item
+                length += 1
+        for item in own:
+            taken[item] = False
     return lists

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from operator import eq, gt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -15,13 +14,8 @@ from numpy.typing import NDArray
 from ecv_core.evaluation.formulas import Floats, Popularity, log_loss, per_user
 from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.task import (
-    BLOCK_CELLS,
-    Columns,
-    EvaluatedFold,
-    Protocol,
-    refuse_not_finite,
-)
+from ecv_core.evaluation.protocol import Columns, EvaluatedFold, Protocol
+from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -107,6 +101,12 @@ def _row(matrix: csr_array, row: np.intp) -> NDArray[np.int32]:
     return matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
 
 
+def _drawable_in(matrix: csr_array, drawable: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many of each row's items may be drawn; shape (users,)."""
+    counts = np.concatenate(([0], np.cumsum(drawable[matrix.indices])))
+    return np.diff(counts[matrix.indptr])
+
+
 def _check_enough(
     seen: csr_array,
     held_out: csr_array,
@@ -115,9 +115,8 @@ def _check_enough(
     wanted: int,
     protocol: Protocol,
 ) -> None:
-    weights = drawable.astype(np.float32)
-    gone = seen @ weights + held_out @ weights  # at most: an item may be in both
-    left = (drawable.sum() - gone[users]).astype(int)
+    gone = _drawable_in(seen, drawable) + _drawable_in(held_out, drawable)  # an item may be in both
+    left = drawable.sum() - gone[users]
     if len(left) and left.min() < wanted:
         what = "with a training interaction " if protocol.sampling == "popularity" else ""
         raise InputError(
@@ -131,63 +130,85 @@ PAIRS = 500_000
 """Scores of held-out items and negatives compared at once: 2 MB, so that they stay in cache."""
 
 
-def pooled_ranking(task: EvaluatedFold) -> Columns:
-    """The task's metrics; a user has one list, of all held-out items and of negatives for each.
+def sampled_ranking(fold: EvaluatedFold) -> Columns:
+    """The metrics of a fold whose held-out items are ranked against sampled negatives.
+
+    Raises: InputError for more negatives than there are; RunError for scores that are not finite.
+    """
+    if fold.protocol.sampling == "pooled":
+        return pooled_ranking(fold)
+    return single_ranking(fold)
+
+
+def pooled_ranking(fold: EvaluatedFold) -> Columns:
+    """The fold's metrics; a user has one list, of all held-out items and of negatives for each.
 
     Negatives are drawn with equal chances and with repetition; one drawn twice is there once.
     Source: RecBole (2020), its evaluation setting uniN.
     """
-    protocol, found = task.protocol, []
-    _check_enough(task.seen, task.held_out, task.users, task.candidates, 1, protocol)
-    for start in range(0, len(task.users), USERS_AT_ONCE):
-        users = task.users[start : start + USERS_AT_ONCE]
+    protocol = fold.protocol
+    parts: list[Columns] = []
+    _check_enough(fold.seen, fold.held_out, fold.users, fold.candidates, 1, protocol)
+    for start in range(0, len(fold.users), USERS_AT_ONCE):
+        users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
-        own = task.held_out[users].toarray() != 0
-        free = task.candidates & ~own & (task.seen[users].toarray() == 0)
+        own = fold.held_out[users].toarray() != 0
+        free = fold.candidates & ~own & (fold.seen[users].toarray() == 0)
         outside = ~own
         for row, items in enumerate(free):
             count = (protocol.negatives or 0) * int(own[row].sum())
             outside[row, rng.choice(np.flatnonzero(items), count)] = False
         rows, items = np.nonzero(outside)
         hidden = scipy.sparse.csr_array(
-            (np.ones(len(rows)), (users[rows], items)), shape=task.seen.shape
+            (np.ones(len(rows)), (users[rows], items)), shape=fold.seen.shape
         )
-        found.append(full_ranking(replace(task, users=users, seen=hidden, report=lambda _: None)))
-        task.report(start + len(users))
-    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+        pool = replace(fold, users=users, seen=hidden, report=lambda _: None)
+        parts.append(full_ranking(pool))
+        fold.report(start + len(users))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def sampled_ranking(task: EvaluatedFold) -> Columns:
-    """The task's metrics; every held-out item has a list of its own, averaged over a user's lists.
+def single_ranking(fold: EvaluatedFold) -> Columns:
+    """The fold's metrics; every held-out item has a list of its own, averaged over a user's lists.
 
-    Raises: InputError for more negatives than there are; RunError for scores that are not finite.
+    Of equal scores the item with the lower number comes first, and -inf is in no list.
     """
     import torch
 
-    if task.protocol.sampling == "pooled":
-        return pooled_ranking(task)
     negatives = draw_negatives(
-        task.seen, task.held_out, task.users, task.candidates, task.popularity, task.protocol
+        fold.seen, fold.held_out, fold.users, fold.candidates, fold.popularity, fold.protocol
     )
-    blocks = max(1, BLOCK_CELLS // (task.seen.shape[1] * USERS_AT_ONCE))
-    found: list[tuple[NDArray[Any], ...]] = []
+    blocks = max(1, BLOCK_CELLS // (fold.seen.shape[1] * USERS_AT_ONCE))
+    parts: list[Against] = []
+    losses: list[Floats] = []
     done = 0
     while drawn := list(islice(negatives, blocks)):
         items = np.concatenate(drawn)
-        users = task.users[done : done + len(items)]
-        scores = torch.as_tensor(task.model.score(users))
-        refuse_not_finite(scores)
-        found.append(_compare(scores, items, task, users, done))
+        users = fold.users[done : done + len(items)]
+        scores = torch.as_tensor(fold.model.score(users))
+        check_finite(bool(scores.max() < torch.inf))
+        held_out: csr_array = fold.held_out[users]
+        block = _compare(scores, items, held_out, fold.candidates)
+        parts.append(replace(block, owners=block.owners + done))
+        for _ in fold.of_kind(Kind.PROBABILITIES):
+            losses.append(_log_loss(scores, items, held_out))
         done += len(items)
-        task.report(done)
-    owners, higher, tied, losses = map(np.concatenate, zip(*found, strict=True))
-    everything = Against(owners=owners, higher=higher, tied=tied, negatives=items.shape[1])
-    seed = task.protocol.seed
-    hits = task.of_kind(Kind.HITS)
-    columns = dict(sampled_hits(everything, done, task.cutoffs, hits, seed))
-    columns |= {name: sampled_auc(everything, done) for name in task.of_kind(Kind.RANKS)}
-    columns |= {name: losses for name in task.of_kind(Kind.PROBABILITIES)}
+        fold.report(done)
+    every = Against(
+        owners=np.concatenate([part.owners for part in parts]),
+        higher=np.concatenate([part.higher for part in parts]),
+        tied=np.concatenate([part.tied for part in parts]),
+        ranks=np.concatenate([part.ranks for part in parts]),
+        negatives=items.shape[1],
+    )
+    columns = dict(sampled_hits(every, done, fold.cutoffs, fold.of_kind(Kind.HITS)))
+    columns |= {name: sampled_auc(every, done) for name in fold.of_kind(Kind.RANKS)}
+    columns |= {name: np.concatenate(losses) for name in fold.of_kind(Kind.PROBABILITIES)}
     return columns
+
+
+NOWHERE = np.iinfo(np.intp).max
+"""The rank of an item that is in no list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,17 +223,13 @@ class Against:
     """Negatives with a higher score."""
     tied: NDArray[np.intp]
     """Negatives with the same score."""
+    ranks: NDArray[np.intp]
+    """The item's place in its list, from 1; NOWHERE for an item that is never recommended."""
     negatives: int
-
-    def ranks(self, seed: int) -> NDArray[np.intp]:
-        """The item's rank in its list, from 1; its place among equal scores is drawn."""
-        rng = np.random.default_rng([seed, 1])
-        before: NDArray[np.intp] = rng.integers(0, self.tied, endpoint=True)
-        return 1 + self.higher + before
 
 
 def sampled_hits(
-    against: Against, users: int, cutoffs: Sequence[int], metrics: Sequence[str], seed: int
+    against: Against, users: int, cutoffs: Sequence[int], metrics: Sequence[str]
 ) -> Mapping[str, Floats]:
     """Metrics of lists of one held-out item and its negatives, averaged over a user's lists.
 
@@ -223,14 +240,13 @@ def sampled_hits(
         users: how many own them.
         cutoffs: list lengths, in ascending order.
         metrics: of `ranking.HIT_METRICS`.
-        seed: orders ties.
     Returns: metric -> shape (users, cutoffs), in [0, 1].
     """
     n = max(cutoffs)
     by_rank = per_user(
         np.eye(n + 1, n, dtype=np.bool_), np.ones(n + 1, dtype=np.intp), cutoffs, metrics
     )
-    rows = np.minimum(against.ranks(seed), n + 1) - 1
+    rows = np.minimum(against.ranks, n + 1) - 1
     counts = np.bincount(against.owners * (n + 1) + rows, minlength=users * (n + 1))
     share = counts.reshape(users, n + 1) / np.bincount(against.owners, minlength=users)[:, None]
     return {metric: share @ values for metric, values in by_rank.items()}
@@ -246,46 +262,55 @@ def sampled_auc(against: Against, users: int) -> Floats:
     return np.bincount(against.owners, weights=wins, minlength=users) / owned
 
 
-def _counts(
-    held: torch.Tensor, others: torch.Tensor, rows: torch.Tensor
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of each held-out item's negatives, others[row], those that are higher and those that tie."""
-    import torch
-
-    counts: list[torch.Tensor] = []
-    size = max(1, PAIRS // others.shape[1])
-    for mine, row in zip(torch.split(held, size), torch.split(rows, size), strict=True):
-        theirs = others[row]
-        # As floats, because torch adds them up several times faster than booleans.
-        above, equal = (compare(theirs, mine[:, None]).float().sum(dim=1) for compare in (gt, eq))
-        counts.append(torch.stack((above, equal)))
-    higher, tied = torch.cat(counts, dim=1).long().cpu().numpy()
-    return higher, tied
-
-
 def _compare(
     scores: torch.Tensor,
-    items: NDArray[np.int32],
-    task: EvaluatedFold,
-    users: NDArray[np.intp],
-    start: int,
-) -> tuple[NDArray[Any], ...]:
-    """Owners, higher and tied as of `Against`, of a block of users from position `start` on; and
-    the users' losses, empty where nobody wants them."""
+    negatives: NDArray[np.int32],
+    held_out: csr_array,
+    candidates: NDArray[np.bool_],
+) -> Against:
+    """How the held-out items of a block of users compare with their negatives.
+
+    Args:
+        scores: shape (users, items).
+        negatives: item numbers; shape (users, negatives).
+        held_out: shape (users, items).
+        candidates: which items may be recommended; shape (items,).
+    """
     import torch
 
-    own: csr_array = task.held_out[users]
-    owners = np.repeat(np.arange(len(users)), np.diff(own.indptr))
     device = scores.device
+    count = negatives.shape[1]
+    owners = np.repeat(np.arange(len(negatives)), np.diff(held_out.indptr))
     rows = torch.from_numpy(owners).to(device)
-    held = scores[rows, torch.from_numpy(own.indices.astype(np.int64)).to(device)]
-    others = scores.gather(1, torch.from_numpy(items.astype(np.int64)).to(device))
-    higher, tied = _counts(held, others, rows)
-    outside = ~task.candidates[own.indices]
-    higher[outside], tied[outside] = items.shape[1], 0  # it cannot be recommended: the last
-    loss = np.empty(0)
-    if task.of_kind(Kind.PROBABILITIES):
-        of_held = log_loss(held.cpu().numpy(), True)
-        mean = np.bincount(owners, weights=of_held) / np.bincount(owners)
-        loss = (mean + log_loss(others.cpu().numpy(), False).sum(axis=1)) / (items.shape[1] + 1)
-    return owners + start, higher, tied, loss
+    items = torch.from_numpy(held_out.indices.astype(np.int64)).to(device)
+    of_held = scores[rows, items]
+    of_held[torch.from_numpy(~candidates[held_out.indices]).to(device)] = -torch.inf
+    others = torch.from_numpy(negatives.astype(np.int64)).to(device)
+    of_others = scores.gather(1, others)
+    counts: list[torch.Tensor] = []
+    size = max(1, PAIRS // count)
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        row = rows[part]
+        mine = of_held[part, None]
+        theirs = of_others[row]
+        # As floats, because torch adds them up several times faster than booleans.
+        higher = (theirs > mine).float().sum(dim=1)
+        equal = theirs == mine
+        tied = equal.float().sum(dim=1)
+        before = (equal & (others[row] < items[part, None])).float().sum(dim=1)
+        counts.append(torch.stack((higher, tied, before)))
+    higher, tied, before = torch.cat(counts, dim=1).long().cpu().numpy()
+    ranks = 1 + higher + before
+    ranks[(of_held == -torch.inf).cpu().numpy()] = NOWHERE
+    return Against(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=count)
+
+
+def _log_loss(scores: torch.Tensor, negatives: NDArray[np.int32], held_out: csr_array) -> Floats:
+    """Mean log loss of each user's lists; arguments as of `_compare`; shape (users,)."""
+    values = scores.cpu().numpy()
+    owners = np.repeat(np.arange(len(negatives)), np.diff(held_out.indptr))
+    of_held = log_loss(values[owners, held_out.indices], True)
+    of_others = log_loss(np.take_along_axis(values, negatives.astype(np.int64), axis=1), False)
+    mean = np.bincount(owners, weights=of_held) / np.bincount(owners)
+    return (mean + of_others.sum(axis=1)) / (negatives.shape[1] + 1)

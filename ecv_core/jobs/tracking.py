@@ -16,8 +16,8 @@ from ecv_core import dataset as datasets
 from ecv_core import evaluation, stopping
 from ecv_core.dataset import ready as rated
 from ecv_core.evaluation import Evaluation, check_computed_here, metric_of
+from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.formulas import errors_by_user
-from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of
 from ecv_core.fold.computing import ranked
 from ecv_core.jobs.fold_tables import Handed
@@ -107,7 +107,7 @@ def lists_of(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> tuple[NDArra
     """
     known_columns(table, ("user_id", "item_id"), "recommendations have user_id and item_id")
     users, items = _pairs(handed, table)
-    order = _order(handed, table, users)
+    order = _order(handed, table, users, items)
     users, items = users[order], items[order]
     _check_candidates(spec, handed, users, items)
     counts = np.bincount(users, minlength=handed.data.n_users)
@@ -163,8 +163,10 @@ def _pairs(handed: Handed, table: pd.DataFrame) -> tuple[NDArray[np.int64], NDAr
     return users, items
 
 
-def _order(handed: Handed, table: pd.DataFrame, users: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Rows by user, the best first."""
+def _order(
+    handed: Handed, table: pd.DataFrame, users: NDArray[np.int64], items: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """Rows by user, the best first; of equal scores the item with the lower number."""
     if "rank" in table.columns:
         rank = finite(table, "rank")
         order = np.lexsort((rank, users))
@@ -177,7 +179,7 @@ def _order(handed: Handed, table: pd.DataFrame, users: NDArray[np.int64]) -> NDA
             )
         return order
     if "score" in table.columns:
-        return np.lexsort((-finite(table, "score"), users))
+        return np.lexsort((items, -finite(table, "score"), users))
     return np.argsort(users, kind="stable")
 
 

@@ -20,7 +20,7 @@ import ecv_core.dataset as on_disk
 from ecv_core import evaluation, splits
 from ecv_core.dataset.ready import for_task
 from ecv_core.evaluation import Scorer
-from ecv_core.evaluation.task import AnyScores
+from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import DatasetError, InputError
@@ -410,19 +410,20 @@ def metrics(
     """Every metric of a model's scores, under full ranking, averaged over users.
 
     Args:
-        scores: of every user and item, higher is better, shape (users, items), dense, or sparse
-            with 0 for what is not stored; or a fitted model with `score(users)`, as in
-            `models.base.Recommender`.
+        scores: of every user and item, higher is better, -inf for what is never recommended, shape
+            (users, items), dense, or sparse with 0 for what is not stored; or a fitted model with
+            `score(users)`, as in `models.base.Recommender`.
         train: nonzero where the user has the item in training: never a candidate; shape (users,
-            items).
+            items). A stored 0 is no interaction, and an item that is stored twice counts once.
         held_out: nonzero where it is held out; users without any do not count; same shape.
-        cutoffs: list lengths.
+        cutoffs: list lengths; one above the number of items is a list that is not filled.
         names: ids of metrics; by default all that cost little beside ranking.
     Returns: 'ndcg@10' -> mean.
     Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
-        or a score that is no finite number.
+        or a score that is NaN, +inf or no number.
     """
-    train, held_out = csr_array(train), csr_array(held_out)
+    train = _canonical(train)
+    held_out = _canonical(held_out)
     if train.shape != held_out.shape:
         raise InputError(
             "train and held_out must have the same shape (users, items), but have "
@@ -431,3 +432,11 @@ def metrics(
     model = AnyScores(scores, train.shape)
     found = evaluation.evaluate(model, train, held_out, cutoffs, metrics=names)
     return dict(found.means)
+
+
+def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
+    """A copy in which every cell is stored once, and none that is 0."""
+    canonical = csr_array(matrix).astype(np.float64, copy=True)
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    return canonical

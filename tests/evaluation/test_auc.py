@@ -13,7 +13,8 @@ NONE = float("-inf")  # the item is no candidate
 
 def auc(scores, held_out):
     matrix = csr_array(np.array(held_out, dtype=np.float32))
-    return block_auc(np.array(scores, dtype=np.float32), matrix).tolist()
+    values = np.array(scores, dtype=np.float32)
+    return block_auc(values, matrix, values > NONE).tolist()
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,14 @@ def auc(scores, held_out):
 )
 def test_hand_worked_cases(scores, held_out, expected):
     assert auc([scores], [held_out]) == pytest.approx([expected])
+
+
+def test_a_candidate_that_is_never_recommended_is_below_all_others():
+    held_out = csr_array(np.array([[1, 0, 0, 0], [0, 0, 0, 1]]))
+    scores = np.array([[2, 3, NONE, NONE]] * 2)
+    shares = block_auc(scores, held_out, np.ones((2, 4), dtype=np.bool_))
+    # user 0: below item 1, above items 2 and 3; user 1: below two, equal to item 2
+    assert shares.tolist() == pytest.approx([2 / 3, 1 / 6])
 
 
 def by_pairs(scores, held_out):

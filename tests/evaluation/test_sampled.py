@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.evaluation import Protocol, evaluate, sampled, task
+from ecv_core.evaluation import Protocol, evaluate, ranking, sampled
 from ecv_core.evaluation.formulas import log_loss
 from ecv_core.evaluation.sampled import Against, sampled_auc, sampled_hits
 from ecv_core.records.errors import RunError
@@ -17,14 +17,16 @@ from ecv_core.records.errors import RunError
 def against(owners, higher, tied=None, negatives=9):
     higher = np.array(higher)
     tied = np.zeros_like(higher) if tied is None else np.array(tied)
-    return Against(owners=np.array(owners), higher=higher, tied=tied, negatives=negatives)
+    owners = np.array(owners)
+    ranks = 1 + higher
+    return Against(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=negatives)
 
 
 def test_each_held_out_item_has_a_list_of_its_own():
     # User 0: ranks 1 and 3; user 1: rank 6, outside a list of 5.
     one = against([0, 0, 1], [0, 2, 5])
     metrics = ["ndcg", "recall", "precision", "mrr", "hit", "map"]
-    found = sampled_hits(one, 2, [2, 5], metrics, seed=0)
+    found = sampled_hits(one, 2, [2, 5], metrics)
     rank_3 = 1 / log2(4)
     expected = dict(
         ndcg=[[1 / 2, (1 + rank_3) / 2], [0, 0]],
@@ -43,11 +45,24 @@ def test_auc_of_hand_worked_lists():
     assert sampled_auc(one, 2).tolist() == pytest.approx([(1 + 1 - 3 / 9) / 2, 1 - 7 / 9])
 
 
-def test_ties_are_ordered_by_chance_and_not_in_the_models_favour():
-    many = against([0] * 9000, [0] * 9000, tied=[2] * 9000)
-    ranks = np.bincount(many.ranks(seed=3), minlength=4)
-    assert ranks[[0]] == 0
-    assert np.abs(ranks[1:4] / 9000 - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 9000)
+def test_of_equal_scores_in_a_single_list_the_lower_number_comes_first(given_scores):
+    # All other items are negatives. Users 0 to 3 have item 0 to 3 held out; all scores are equal.
+    held_out = csr_array(np.eye(4, dtype=np.float32))
+    nothing = csr_array((4, 4), dtype=np.float32)
+    model = given_scores(np.ones((4, 4)))
+    result = evaluate(model, nothing, held_out, [1, 4], protocol=Protocol(negatives=3))
+    assert result.of("mrr@4").tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert result.of("auc").tolist() == [1 / 2] * 4
+
+
+def test_an_item_that_is_never_recommended_is_in_no_single_list(given_scores):
+    held_out = csr_array(np.array([[0, 0, 1]], dtype=np.float32))
+    nothing = csr_array((1, 3), dtype=np.float32)
+    model = given_scores([[1, -np.inf, -np.inf]])
+    result = evaluate(model, nothing, held_out, [3, 9], protocol=Protocol(negatives=2))
+    assert result.of("hit@3").tolist() == [0]
+    assert result.of("hit@9").tolist() == [0]
+    assert result.of("auc").tolist() == [1 / 4]  # below one of two, equal to the other
 
 
 @st.composite
@@ -120,7 +135,7 @@ def test_scores_do_not_depend_on_how_users_are_blocked(
     model = given_scores(scores)
     whole = evaluate(model, seen, held_out, [1, 5], protocol=protocol)
     blocks = len(model.blocks)
-    monkeypatch.setattr(task, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(ranking, "BLOCK_CELLS", 1)
     monkeypatch.setattr(sampled, "BLOCK_CELLS", 1)
     monkeypatch.setattr(sampled, "PAIRS", 7)
     again = evaluate(model, seen, held_out, [1, 5], protocol=protocol)
@@ -147,7 +162,7 @@ def test_metrics_of_whole_lists_are_left_out(given_scores, random_fold):
     assert not of_lists & (result.means.keys() | set(result.metrics))
 
 
-def test_held_out_item_that_is_no_candidate_is_the_last_of_its_list(given_scores, matrix):
+def test_held_out_item_that_is_no_candidate_is_in_no_list(given_scores, matrix):
     # Only items 0 and 1 are in training; user 1 holds out item 3, with the highest score of all.
     seen = matrix([1, 1, 0, 0], [0, 0, 0, 0])
     held_out = matrix([0, 0, 0, 0], [0, 0, 0, 1])
@@ -155,7 +170,7 @@ def test_held_out_item_that_is_no_candidate_is_the_last_of_its_list(given_scores
     protocol = Protocol(candidates="train", negatives=2)
     result = evaluate(model, seen, held_out, [2, 3], protocol=protocol)
     assert result.means["hit@2"] == 0
-    assert result.means["mrr@3"] == pytest.approx(1 / 3)
+    assert result.means["hit@3"] == 0  # though the list has a place for it
     assert result.means["auc"] == 0
 
 

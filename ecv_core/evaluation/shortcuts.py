@@ -1,0 +1,189 @@
+"""Lists of models whose scores have a form that makes most of them superfluous."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy  # its parts load when they are used
+from numpy.typing import NDArray
+
+from ecv_core.evaluation.protocol import EvaluatedFold
+from ecv_core.evaluation.ranking import (
+    COMPILED_LENGTH,
+    Lists,
+    best_items,
+    candidate_scores,
+    check_finite,
+)
+
+Ranker = Callable[[NDArray[np.intp]], Lists]
+"""Users (block,) -> their lists, as of `ranking.best_items`."""
+
+USERS_AT_ONCE = 8192
+"""Users who are ranked together where no scores are held."""
+FACTOR_CELLS = 200_000_000
+"""Users x items from which on multiplying the longest items first saves more than it takes."""
+SHARE = 8
+"""One of so many items, the longest, are multiplied first."""
+
+
+def ranked_blocks(fold: EvaluatedFold, n: int) -> Iterator[tuple[NDArray[np.intp], Lists]]:
+    """All users' lists, block by block, in the quickest way that the model allows.
+
+    Args: n: at most the number of items.
+    Raises: RunError if a score is not finite.
+    """
+    ranker = shortcut(fold, n) if fold.compiled else None
+    if ranker is None:
+        yield from by_every_score(fold, fold.users, n)
+        return
+    for start in range(0, len(fold.users), USERS_AT_ONCE):
+        part = fold.users[start : start + USERS_AT_ONCE]
+        yield part, ranker(part)
+
+
+def by_every_score(
+    fold: EvaluatedFold, users: NDArray[np.intp], n: int
+) -> Iterator[tuple[NDArray[np.intp], Lists]]:
+    """Lists of these users, by a score for every item."""
+    for part, scores in candidate_scores(fold.model.score, fold.seen, users, fold.candidates):
+        yield part, best_items(scores, n, compiled=fold.compiled)
+
+
+def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
+    """A way to rank without a score for every user and item; None where there is none."""
+    common = getattr(fold.model, "common", None)
+    if common is not None:
+        return by_common_scores(fold, common, n)
+    product = getattr(fold.model, "product", None)
+    if product is None or n > COMPILED_LENGTH:
+        return None
+    left, right = product
+    if hasattr(left, "indptr"):
+        return by_sparse_product(fold, left, right, n)
+    if left.shape[0] * right.shape[1] >= FACTOR_CELLS and LongestFirst.serves(fold, n):
+        return LongestFirst(fold, n)
+    return None
+
+
+def by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -> Ranker:
+    """By scores that are the same for every user: one ranking, less what each user has.
+
+    Args: common: shape (items,).
+    """
+    from ecv_core.evaluation.kernels import first_unseen, on_every_core
+
+    check_finite(bool(common.max() < np.inf))
+    ranking = np.argsort(-common, kind="stable")
+    ranking = ranking[fold.candidates[ranking] & (common[ranking] > -np.inf)]
+    starts, columns, _ = _arrays(fold.seen)
+
+    def rank(users: NDArray[np.intp]) -> Lists:
+        return first_unseen(users, ranking, starts, columns, len(common), n)
+
+    return lambda users: on_every_core(rank, users)
+
+
+def by_sparse_product(
+    fold: EvaluatedFold, left: scipy.sparse.csr_array, right: scipy.sparse.csr_array, n: int
+) -> Ranker:
+    """By the product of two sparse matrices, of which one user's row is held at a time."""
+    from ecv_core.evaluation.kernels import best_of_product, on_every_core
+
+    check_finite(bool(np.isfinite(left.data).all() and np.isfinite(right.data).all()))
+    nothing = np.where(fold.candidates, 0, -np.inf).astype(np.float32)
+    seen = _arrays(fold.seen)[:2]
+    factors = (*_arrays(left), *_arrays(right))
+
+    def rank(users: NDArray[np.intp]) -> Lists:
+        return best_of_product(users, *factors, *seen, nothing, n)
+
+    return lambda users: on_every_core(rank, users)
+
+
+def _arrays(
+    matrix: scipy.sparse.csr_array,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+    """What it is made of, with the numbers that the kernels take."""
+    starts = matrix.indptr.astype(np.int32, copy=False)
+    columns = matrix.indices.astype(np.int32, copy=False)
+    return starts, columns, matrix.data
+
+
+class LongestFirst:
+    """Ranks by products of factors, of which those of the longest items are worked out first.
+
+    No score is above the length of the user times the length of the item (Cauchy, Schwarz). So a
+    list is complete as soon as its last score is above what the longest of the other items could
+    reach. Whoever may need one of these is ranked by every score. So is whoever has scores in the
+    list that are as near to each other as roundings are, which differ with the shape of a product:
+    lists are those of all scores, whatever was worked out first.
+    """
+
+    def __init__(self, fold: EvaluatedFold, n: int) -> None:
+        """Sort the items by length; the model's product has dense factors."""
+        import torch
+
+        users, items = fold.model.product
+        lengths = torch.linalg.vector_norm(items.double(), dim=0).numpy()
+        lengths[~fold.candidates] = 0
+        size = max(n + 1, int(fold.candidates.sum()) // SHARE)
+        by_length = np.argsort(-lengths, kind="stable")
+        self._fold = fold
+        self._n = n
+        self._first = np.sort(by_length[:size])
+        """The longest items, by number."""
+        self._reach = lengths[by_length[size:]].max(initial=0.0)
+        """The length of the longest of the others."""
+        self._rounding = 2 * items.shape[0] * float(np.finfo(np.float32).eps) * lengths.max()
+        """How much two scores of a user of length 1 may differ by rounding alone."""
+        self._user_lengths = torch.linalg.vector_norm(users.double(), dim=1).numpy()
+        self._users = users
+        self._items = items[:, torch.from_numpy(self._first)].contiguous()
+        self._seen = fold.seen[:, self._first]
+
+    @staticmethod
+    def serves(fold: EvaluatedFold, n: int) -> bool:
+        """Whether there are items to leave out, and no score can be infinite."""
+        users, items = fold.model.product
+        largest = users.abs().max() * items.abs().max() * items.shape[0]
+        return bool(fold.candidates.sum() > n and np.isfinite(float(largest)))
+
+    def __call__(self, users: NDArray[np.intp]) -> Lists:
+        """Lists of these users; shape (users, n)."""
+        lists: Lists = np.empty((len(users), self._n), np.int64)
+        complete = np.empty(len(users), np.bool_)
+        candidates = self._fold.candidates[self._first]
+        done = 0
+        for part, scores in candidate_scores(self._score, self._seen, users, candidates):
+            rows = slice(done, done + len(part))
+            best = best_items(scores, self._n + 1, compiled=self._fold.compiled)
+            worth = np.take_along_axis(np.asarray(scores), best, axis=1)
+            worth[best < 0] = -np.inf
+            lists[rows] = self._first[best[:, : self._n]]
+            complete[rows] = self._complete(worth, self._user_lengths[part])
+            done += len(part)
+        left = np.flatnonzero(~complete)
+        done = 0
+        for part, every in by_every_score(self._fold, users[left], self._n):
+            lists[left[done : done + len(part)]] = every
+            done += len(part)
+        return lists
+
+    def _score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Scores of the longest items; shape (users, longest items)."""
+        return (self._users[users] @ self._items).numpy()
+
+    def _complete(self, worth: NDArray[np.floating], lengths: NDArray[np.float64]) -> NDArray[Any]:
+        """Whose list is that of all scores.
+
+        Args:
+            worth: the n + 1 best scores, best first; shape (users, n + 1).
+            lengths: of the users; shape (users,).
+        """
+        rounding = lengths * self._rounding
+        with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
+            apart = (worth[:, :-1] - worth[:, 1:] > rounding[:, None]).all(axis=1)
+        return apart & (worth[:, self._n - 1] > lengths * self._reach + rounding)
