@@ -88,29 +88,31 @@ _group_member = runs.alias()
 _runs_of_group = sa.select(sa.func.count()).select_from(_group_member)
 _runs_of_group = _runs_of_group.where(_group_member.c.group_id == runs.c.group_id)
 
+_run_columns = [runs.c.run_id, runs.c.state, runs.c.owner, runs.c.queued_at, runs.c.stopped_at]
+_progress_columns = [column for column in progress.c if column is not progress.c.run_id]
 _ACTIVE_RUNS = sa.select(
-    runs,
+    *_run_columns,
+    runs.c.group_id,
+    *_progress_columns,
     _folds_of_run.scalar_subquery().label("folds"),
     _runs_of_group.scalar_subquery().label("of_group"),
-).where(ACTIVE)
-_ACTIVE_RUNS = _ACTIVE_RUNS.order_by(runs.c.sequence)
-_PROGRESS = progress.select().join(runs, runs.c.run_id == progress.c.run_id).where(ACTIVE)
+)
+_ACTIVE_RUNS = _ACTIVE_RUNS.outerjoin_from(runs, progress, runs.c.run_id == progress.c.run_id)
+_ACTIVE_RUNS = _ACTIVE_RUNS.where(ACTIVE).order_by(runs.c.sequence)
 
 
 def going_on(store: Store) -> Going:
-    """What is queued or running now: three indexed queries. Raises: StoreError."""
+    """What is queued or running now: two indexed queries. Raises: StoreError."""
     with store.transaction("read") as connection:
         counts = connection.execute(_COUNTS).one()
         run_rows = connection.execute(_ACTIVE_RUNS).all()
-        progress_rows = connection.execute(_PROGRESS).all()
-    progress_of = {row.run_id: progress_record(row) for row in progress_rows}
     active_runs = []
     for row in run_rows:
         run = GoingRun(
             run_id=row.run_id,
             state=RunState(row.state),
             folds=row.folds,
-            progress=progress_of.get(row.run_id),
+            progress=None if row.fold is None else progress_record(row),
             owner=row.owner or "",
             queued_at=row.queued_at,
             stopped_at=row.stopped_at,

@@ -309,7 +309,7 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
             if same_run.run_id not in deleted_ids:
                 return same_run.run_id, False
             schema.forget(connection, [same_run.run_id])  # it is imported anew
-        taken = sa.select(runs.c.run_id).where(runs.c.run_id == run.run_id)
+        taken = sa.select(runs.c.run_id).filter_by(run_id=run.run_id)
         run_id = run.run_id if connection.scalar(taken) is None else new_run_id()
         _insert(connection, run, run_id, started_by)
         origin = imports.insert().values(

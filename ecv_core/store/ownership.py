@@ -55,7 +55,7 @@ def _moment(text: str | None) -> datetime | None:
 
 def owner_of(store: Store, run_id: str) -> str | None:
     """Who has a run, or had it last; None where that is not known."""
-    return store.scalar(sa.select(runs.c.owner).where(runs.c.run_id == run_id))
+    return store.scalar(sa.select(runs.c.owner).filter_by(run_id=run_id))
 
 
 def beat(store: Store, owner: str, *, serves: bool) -> None:
@@ -67,7 +67,7 @@ def beat(store: Store, owner: str, *, serves: bool) -> None:
         serves: whether the next dashboard takes its queue over.
     """
     values = {"serves": serves, "beat_at": now()}
-    change = owners.update().where(owners.c.owner == owner).values(**values)
+    change = owners.update().filter_by(owner=owner).values(**values)
     with store.transaction("written") as connection:
         if not connection.execute(change).rowcount:
             active = sa.select(runs.c.owner).where(ACTIVE, runs.c.owner.is_not(None))
@@ -78,8 +78,8 @@ def beat(store: Store, owner: str, *, serves: bool) -> None:
 def take_over(store: Store, gone: Collection[str], *, owner: str) -> int:
     """Give what waits in the queues of dashboards that are gone to this owner; how many runs."""
     serving = sa.select(owners.c.owner).where(owners.c.owner.in_(gone), owners.c.serves)
-    waiting = (runs.c.state == RunState.QUEUED, runs.c.owner.in_(serving))
-    return store.write(runs.update().where(*waiting).values(owner=owner))
+    waiting = runs.update().filter_by(state=RunState.QUEUED).where(runs.c.owner.in_(serving))
+    return store.write(waiting.values(owner=owner))
 
 
 def interrupt(store: Store, gone: Collection[str]) -> None:
@@ -183,15 +183,14 @@ def take_fold(
         wait_for_others(connection)
         moment = datetime.now(UTC)
         until = moment + timedelta(seconds=seconds)
-        taken = set(connection.scalars(sa.select(folds.c.fold).where(folds.c.run_id == run_id)))
+        taken = set(connection.scalars(sa.select(folds.c.fold).filter_by(run_id=run_id)))
         if not anew:
             for lease in _leases(connection, run_id).values():
                 if lease.until > moment:
                     taken.add(lease.fold)
         for fold in wanted:
             if fold not in taken:
-                of_fold = (asked.c.run_id == run_id, asked.c.fold == fold)
-                connection.execute(asked.delete().where(*of_fold))
+                connection.execute(asked.delete().filter_by(run_id=run_id, fold=fold))
                 row = {"asked_at": moment.isoformat(), "until": until.isoformat()}
                 connection.execute(asked.insert().values(run_id=run_id, fold=fold, **row))
                 return fold
@@ -200,10 +199,11 @@ def take_fold(
 
 def start_clock(store: Store, run_id: str, fold: int) -> datetime:
     """The clock of a fold starts now, that was asked for; gives until when it is its asker's."""
-    of_fold = (asked.c.run_id == run_id, asked.c.fold == fold)
+    change = asked.update().filter_by(run_id=run_id, fold=fold)
+    query = sa.select(asked.c.until).filter_by(run_id=run_id, fold=fold)
     with store.transaction("written") as connection:
-        connection.execute(asked.update().where(*of_fold).values(asked_at=now()))
-        until: str = connection.execute(sa.select(asked.c.until).where(*of_fold)).scalar_one()
+        connection.execute(change.values(asked_at=now()))
+        until: str = connection.execute(query).scalar_one()
     return datetime.fromisoformat(until)
 
 
@@ -215,15 +215,15 @@ def leases(store: Store, run_id: str) -> Mapping[int, Lease]:
 
 def expire(store: Store, run_id: str, fold: int | None = None) -> None:
     """Let a fold of a run, or every one, be asked for again."""
-    change = asked.update().where(asked.c.run_id == run_id)
+    change = asked.update().filter_by(run_id=run_id)
     if fold is not None:
-        change = change.where(asked.c.fold == fold)
+        change = change.filter_by(fold=fold)
     store.write(change.values(until=now()))
 
 
 def _leases(connection: sa.Connection, run_id: str) -> dict[int, Lease]:
-    finished = sa.select(folds.c.fold).where(folds.c.run_id == run_id)
-    query = asked.select().where(asked.c.run_id == run_id, asked.c.fold.not_in(finished))
+    finished = sa.select(folds.c.fold).filter_by(run_id=run_id)
+    query = asked.select().filter_by(run_id=run_id).where(asked.c.fold.not_in(finished))
     lease_of = {}
     for row in connection.execute(query.order_by(asked.c.asked_at)):
         lease_of[row.fold] = Lease(

@@ -42,10 +42,9 @@ def starters(store: Store, run_ids: Collection[str]) -> dict[str, str]:
 
 def introduce(store: Store, person: str, name: str) -> None:
     """Keep how somebody is called now. Raises: StoreError."""
-    is_person = people.c.person == person
-    if store.scalar(sa.select(people.c.name).where(is_person)) != name:
+    if store.scalar(sa.select(people.c.name).filter_by(person=person)) != name:
         named = people.insert().values(person=person, name=name)
-        store.write(people.delete().where(is_person), named)
+        store.write(people.delete().filter_by(person=person), named)
 
 
 def people_names(store: Store) -> dict[str, str]:

@@ -90,19 +90,19 @@ def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
 
 def plan_behind(store: Store, group: str | None) -> PlanRecord | None:
     """The plan that runs of this group compute for; None for runs on their own."""
-    records = _records(store, plans.select().where(plans.c.plan_id == group))
+    records = _records(store, plans.select().filter_by(plan_id=group))
     return records[0] if records else None
 
 
 def stored_plans(store: Store, kind: str) -> list[PlanRecord]:
     """All plans of this kind that can be read, newest first."""
-    query = plans.select().where(plans.c.kind == kind).order_by(plans.c.sequence.desc())
+    query = plans.select().filter_by(kind=kind).order_by(plans.c.sequence.desc())
     return _records(store, query)
 
 
 def forget_plan(store: Store, plan_id: str) -> None:
     """Remove a plan from its list; its runs stay."""
-    store.write(plans.delete().where(plans.c.plan_id == plan_id))
+    store.write(plans.delete().filter_by(plan_id=plan_id))
 
 
 def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:

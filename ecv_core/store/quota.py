@@ -49,8 +49,8 @@ class Quota:
 def used(connection: sa.Connection, person: str) -> Used:
     """How much this person has started, and how much is waiting."""
     starts = sa.select(sa.func.sum(spent.c.starts))
-    starts = starts.where(spent.c.person == person, spent.c.at >= _an_hour_ago())
-    waiting = sa.select(sa.func.count()).where(runs.c.state == RunState.QUEUED)
+    starts = starts.filter_by(person=person).where(spent.c.at >= _an_hour_ago())
+    waiting = sa.select(sa.func.count()).select_from(runs).filter_by(state=RunState.QUEUED)
     return Used(started=connection.scalar(starts) or 0, waiting=connection.scalar(waiting) or 0)
 
 

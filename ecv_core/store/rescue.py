@@ -87,7 +87,7 @@ def check_kept(store: Store, kept: Mapping[str, KeptRun]) -> None:
                 if answer != "ok":
                     raise _damaged_database(store, str(answer))
             for run_id, run in kept.items():
-                query = sa.select(folds.c.fold, folds.c.result).where(folds.c.run_id == run_id)
+                query = sa.select(folds.c.fold, folds.c.result).filter_by(run_id=run_id)
                 there = {row.fold for row in connection.execute(query)}
                 for row in run.rows:
                     if row["fold"] not in there:
@@ -140,7 +140,7 @@ def _write(store: Store, kept: Mapping[str, KeptRun]) -> None:
         row |= {"state": RunState.INTERRUPTED, "stopped_at": run.stopped_at, "error": GONE}
         with store.transaction("written") as connection:
             for table in (runs, folds, user_scores):
-                connection.execute(table.delete().where(table.c.run_id == run_id))
+                connection.execute(table.delete().filter_by(run_id=run_id))
             connection.execute(runs.insert().values(**row))
             for kept_fold in run.rows:
                 connection.execute(folds.insert().values(**kept_fold))

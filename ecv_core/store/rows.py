@@ -47,15 +47,10 @@ def has_run(connection: sa.Connection, run_id: str, owner: str) -> bool:
 
     One that was taken for dead, and whose run nobody has resumed, has it again.
     """
-    of_owner = (runs.c.run_id == run_id, runs.c.owner == owner)
-    interrupted = runs.update().where(*of_owner, runs.c.state == RunState.INTERRUPTED)
-    revived = connection.execute(
-        interrupted.values(state=RunState.RUNNING, finished_at=None, error=None)
-    )
-    if revived.rowcount:
-        return True
-    query = sa.select(runs.c.run_id).where(*of_owner, runs.c.state == RunState.RUNNING)
-    return connection.scalar(query) is not None
+    interrupted = runs.update().filter_by(run_id=run_id, owner=owner, state=RunState.INTERRUPTED)
+    connection.execute(interrupted.values(state=RunState.RUNNING, finished_at=None, error=None))
+    running = runs.select().filter_by(run_id=run_id, owner=owner, state=RunState.RUNNING)
+    return connection.scalar(running) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,20 +159,20 @@ class Store:
 
         Raises: StoreError if they are damaged.
         """
-        query = user_scores.select().where(user_scores.c.run_id == run_id)
+        query = user_scores.select().filter_by(run_id=run_id)
         if only is not None:
             query = query.where(user_scores.c.fold.in_(only))
         return {row.fold: unpack_user_scores(row) for row in self.rows(query)}
 
     def place_of(self, group_id: str | None) -> str:
         """Where the runs of a group are computed; empty where nobody has chosen."""
-        query = sa.select(places.c.place).where(places.c.group_id == group_id)
+        query = sa.select(places.c.place).filter_by(group_id=group_id)
         return self.scalar(query) or ""
 
     def next_queued(self, owner: str) -> str | None:
         """The run id that has waited longest in this owner's queue, or None."""
         query = sa.select(runs.c.run_id)
-        query = query.where(runs.c.state == RunState.QUEUED, runs.c.owner == owner)
+        query = query.filter_by(state=RunState.QUEUED, owner=owner)
         return self.scalar(query.order_by(runs.c.queued_at, runs.c.sequence).limit(1))
 
     def cancel_requested(self, *run_ids: str) -> bool:
@@ -241,7 +241,6 @@ class Store:
         Returns: False if it is queued or running already, whoever did it.
         Raises: RightsError beyond the quota; it stays as it is then.
         """
-        idle_run = (runs.c.run_id == run_id, ~ACTIVE)
         values = {
             "state": RunState.QUEUED,
             "spec": spec.to_json(),
@@ -255,7 +254,7 @@ class Store:
         with self.transaction("written") as connection:
             if quota is not None and _is_idle(connection, run_id):
                 insist(connection, quota, started_by, [run_id])
-            change = runs.update().where(*idle_run).values(**values)
+            change = runs.update().filter_by(run_id=run_id).where(~ACTIVE).values(**values)
             return connection.execute(change).rowcount == 1
 
     def start(self, run_id: str, spec: RunSpec | None = None, *, owner: str) -> bool:
@@ -285,20 +284,16 @@ class Store:
         with self.transaction("written") as connection:
             if owner is not None and not has_run(connection, run_id, owner):
                 return
-            connection.execute(under_way.delete().where(under_way.c.run_id == run_id))
-            connection.execute(progress.delete().where(progress.c.run_id == run_id))
-            change = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(under_way.delete().filter_by(run_id=run_id))
+            connection.execute(progress.delete().filter_by(run_id=run_id))
+            change = runs.update().filter_by(run_id=run_id)
             connection.execute(change.values(state=state, error=error, finished_at=now()))
 
     def left_queue(self, group_id: str, since_of: str) -> list[str]:
         """Runs of a group that were cancelled since another run was queued."""
-        queued_at = sa.select(runs.c.queued_at).where(runs.c.run_id == since_of).scalar_subquery()
-        query = sa.select(runs.c.run_id).where(
-            runs.c.group_id == group_id,
-            runs.c.state == RunState.CANCELLED,
-            runs.c.finished_at >= queued_at,
-        )
-        return [row.run_id for row in self.rows(query)]
+        queued_at = sa.select(runs.c.queued_at).filter_by(run_id=since_of).scalar_subquery()
+        query = sa.select(runs.c.run_id).filter_by(group_id=group_id, state=RunState.CANCELLED)
+        return [row.run_id for row in self.rows(query.where(runs.c.finished_at >= queued_at))]
 
     def leave_queue(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str
@@ -334,8 +329,8 @@ class Store:
         if result.user_scores is not None:
             user_scores_row(result.user_scores)  # packs them before others have to wait
         with self.transaction("written") as connection:
-            is_this = (folds.c.run_id == run_id, folds.c.fold == result.fold)
-            rows = connection.execute(folds.select().where(*is_this)).all()
+            query = folds.select().filter_by(run_id=run_id, fold=result.fold)
+            rows = connection.execute(query).all()
             is_damaged = bool(read_folds(rows).damaged)
             if is_damaged:
                 _forget_fold(connection, run_id, result.fold)
@@ -343,12 +338,12 @@ class Store:
                 _insert_fold(connection, run_id, result, moment, ahead=ahead)
             _end_on_node(connection, run_id, result.fold)
             for other in others:
-                of_fold = folds.update().where(folds.c.run_id == run_id, folds.c.fold == other.fold)
+                of_fold = folds.update().filter_by(run_id=run_id, fold=other.fold)
                 connection.execute(of_fold.values(**moment_columns(other)))
             if owner is not None and not has_run(connection, run_id, owner):
                 return False
-            connection.execute(progress.delete().where(progress.c.run_id == run_id))
-            change = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(progress.delete().filter_by(run_id=run_id))
+            change = runs.update().filter_by(run_id=run_id)
             connection.execute(change.values(stopped_at=stopped_at))
             return True
 
@@ -357,11 +352,11 @@ class Store:
     ) -> None:
         """Say where the running fold is; it started at its first report, or now with `anew`."""
         values = {"phase": phase, "step": step, "steps": steps}
-        of_fold = progress.update().where(progress.c.run_id == run_id, progress.c.fold == fold)
+        of_fold = progress.update().filter_by(run_id=run_id, fold=fold)
         with self.transaction("written") as connection:
             if not anew and connection.execute(of_fold.values(**values)).rowcount:
                 return
-            connection.execute(progress.delete().where(progress.c.run_id == run_id))
+            connection.execute(progress.delete().filter_by(run_id=run_id))
             row = progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)
             connection.execute(row)
 
@@ -376,7 +371,7 @@ class Store:
     def on_nodes(self) -> list[NodeNow]:
         """What the nodes of a cluster compute now, by their names."""
         query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
-        query = query.where(runs.c.state == RunState.RUNNING).order_by(under_way.c.node)
+        query = query.filter_by(state=RunState.RUNNING).order_by(under_way.c.node)
         nodes = []
         for row in self.rows(query):
             since = datetime.fromisoformat(row.since)
@@ -385,7 +380,7 @@ class Store:
 
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
-        change = runs.update().where(runs.c.run_id == run_id)
+        change = runs.update().filter_by(run_id=run_id)
         outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
         without_owner = change.where((runs.c.state == RunState.QUEUED) | outside)
         self.write(
@@ -408,15 +403,15 @@ class Store:
 
         A fold that can be read stays.
         """
-        of_run = folds.c.run_id == run_id
+        query = folds.select().filter_by(run_id=run_id, fold=fold)
         with self.transaction("written") as connection:
-            rows = connection.execute(folds.select().where(of_run, folds.c.fold == fold)).all()
+            rows = connection.execute(query).all()
             if fold not in read_folds(rows).damaged:
                 return
             _forget_fold(connection, run_id, fold)
-            change = runs.update().where(runs.c.run_id == run_id)
+            change = runs.update().filter_by(run_id=run_id)
             connection.execute(change.values(stopped_at=None))
-            finished = change.where(runs.c.state == RunState.FINISHED)
+            finished = change.filter_by(state=RunState.FINISHED)
             error = f"fold {fold} was damaged, and deleted"
             connection.execute(finished.values(state=RunState.INTERRUPTED, error=error))
 
@@ -474,20 +469,17 @@ def new_run_id() -> str:
 
 def _in_state(run_id: str, state: RunState, owner: str) -> sa.Update:
     """A change of a run, if it is this owner's and in this state."""
-    return runs.update().where(
-        runs.c.run_id == run_id, runs.c.state == state, runs.c.owner == owner
-    )
+    return runs.update().filter_by(run_id=run_id, state=state, owner=owner)
 
 
 def _is_idle(connection: sa.Connection, run_id: str) -> bool:
     """Whether a run is neither queued nor running."""
-    query = sa.select(runs.c.run_id).where(runs.c.run_id == run_id, ACTIVE)
-    return connection.scalar(query) is None
+    return connection.scalar(runs.select().filter_by(run_id=run_id).where(ACTIVE)) is None
 
 
 def _compute_on(connection: sa.Connection, group_id: str, place: str) -> None:
     if place:
-        connection.execute(places.delete().where(places.c.group_id == group_id))
+        connection.execute(places.delete().filter_by(group_id=group_id))
         connection.execute(places.insert().values(group_id=group_id, place=place))
 
 
@@ -507,14 +499,12 @@ def _insert_fold(
 
 def _end_on_node(connection: sa.Connection, run_id: str, fold: int) -> None:
     """No node computes this fold any more."""
-    of_fold = (under_way.c.run_id == run_id, under_way.c.fold == fold)
-    connection.execute(under_way.delete().where(*of_fold))
+    connection.execute(under_way.delete().filter_by(run_id=run_id, fold=fold))
 
 
 def _forget_fold(connection: sa.Connection, run_id: str, fold: int) -> None:
     """Delete a fold; where the run stood after the others is worked out again without it."""
     for table in (folds, user_scores):
-        of_fold = (table.c.run_id == run_id, table.c.fold == fold)
-        connection.execute(table.delete().where(*of_fold))
-    change = folds.update().where(folds.c.run_id == run_id)
+        connection.execute(table.delete().filter_by(run_id=run_id, fold=fold))
+    change = folds.update().filter_by(run_id=run_id)
     connection.execute(change.values(ahead=False, turn=None, moment=None))
