@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, asynccontextmanager
 
@@ -140,6 +141,15 @@ def test_without_a_token_or_after_its_session_nothing_is_shown(events, server, a
         assert json.loads(page.receive_text())["entries"] == {"folds": [1]}
     assert ended != kept.token
     assert len(ended) >= 22  # 16 bytes by chance: nobody guesses them
+
+
+def test_a_grant_ends_at_its_time_whoever_keeps_it(events, server, store, a_run, content, made):
+    a_run([0.3], state=RunState.RUNNING)
+    over = events.grant(content, until=time.time() - 1)
+    with server.websocket_connect("/events") as page:
+        page.send_text(f"{SERVER}\nshared {over.token}")
+        assert told(page)[SERVER] == "ended"
+    assert made == []
 
 
 def test_a_page_whose_session_has_ended_is_drawn_anew(events, server, a_run, content):

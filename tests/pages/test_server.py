@@ -1,7 +1,6 @@
 """What the dashboard's server has besides Streamlit: addresses, plotly.js, limits of tabs."""
 
 import gzip
-import time
 from contextlib import ExitStack, suppress
 
 import plotly
@@ -14,7 +13,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from pages.shared.live.server import PLOTLY, end_where_settings_are_wrong, middleware, routes
-from pages.shared.live.tabs import NAME, OF_AN_ADDRESS, tabs
+from pages.shared.live.tabs import BROWSER, NAME, OF_AN_ADDRESS, tabs
 
 SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
 UPLOAD = f"/_stcore/upload_file/{SESSION}/file"
@@ -34,12 +33,11 @@ class Streamlit:
         self.app = Starlette(routes=[*routes(), *routes_of_it], middleware=middleware())
 
     async def page(self, socket):
-        """The first message names the session; what else a tab sends is its answer."""
+        """What a tab sends is its answer, after a first message."""
         await socket.accept()
         self.forwarded = socket.headers[NAME]
         tabs.admit(socket.headers[NAME], **self.may)
-        session = socket.query_params.get("session", SESSION)
-        await socket.send_bytes(f"session {session}".encode())
+        await socket.send_bytes(b"open")
         with suppress(WebSocketDisconnect):
             while True:
                 await socket.send_bytes(await socket.receive_bytes())
@@ -60,6 +58,7 @@ def streamlit():
 @pytest.fixture
 def client(streamlit):
     with TestClient(streamlit.app) as client:
+        client.cookies.set(BROWSER, "ada's")
         yield client
 
 
@@ -118,15 +117,35 @@ def test_nobody_sends_a_file_without_an_open_tab_that_may(client, streamlit):
     assert streamlit.files == {}
 
 
-def test_a_session_that_two_tabs_name_may_upload_only_if_both_may(client, tab, streamlit):
-    """A tab can have somebody else's session in what it is told, by a link for instance."""
-    streamlit.may = {"upload": False}
-    with client.websocket_connect("/_stcore/stream") as stranger:
-        stranger.receive_bytes()
+@pytest.mark.parametrize("cookies", [{}, {BROWSER: "another's"}])
+def test_a_file_of_another_browser_than_that_of_a_tab_is_refused(client, tab, streamlit, cookies):
+    client.cookies = cookies
+    assert client.put(UPLOAD, content=b"x").status_code == 403
+    assert streamlit.files == {}
+
+
+def test_a_browser_without_a_cookie_may_not_upload_though_others_without_one_may(streamlit):
+    with TestClient(streamlit.app) as client, client.websocket_connect("/_stcore/stream") as tab:
+        tab.receive_bytes()
         assert client.put(UPLOAD, content=b"x").status_code == 403
 
 
-def test_a_tab_holds_one_file_of_the_largest_size_and_the_oldest_goes(
+def test_a_browser_gets_a_name_with_its_first_page_that_no_script_can_read():
+    routes_of_it = [
+        Route("/", lambda _: HTMLResponse("<html></html>")),
+        Route("/data", lambda _: JSONResponse({})),
+    ]
+    client = TestClient(Starlette(routes=routes_of_it, middleware=middleware()))
+    assert "set-cookie" not in client.get("/data").headers
+    name, *rules = client.get("/").headers["set-cookie"].split("; ")
+    assert set(rules) == {"Path=/", "HttpOnly", "SameSite=Lax"}
+    assert name == f"{BROWSER}={client.cookies[BROWSER]}"
+    assert "set-cookie" not in client.get("/").headers
+    secret = TestClient(client.app, base_url="https://e-fold.example.org")
+    assert "; Secure" in secret.get("/").headers["set-cookie"]
+
+
+def test_a_browser_holds_one_file_of_the_largest_size_and_the_oldest_goes(
     client, tab, streamlit, monkeypatch
 ):
     monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "3")
@@ -139,48 +158,27 @@ def test_a_tab_holds_one_file_of_the_largest_size_and_the_oldest_goes(
     assert len(streamlit.files) == 4
 
 
-def test_all_tabs_together_hold_four_files_of_the_largest_size(client, monkeypatch):
+def test_all_browsers_together_hold_four_files_of_the_largest_size(client, monkeypatch):
     monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "1")
-    sessions = [f"{SESSION[:-1]}{number}" for number in range(6)]
     statuses = []
     with ExitStack() as open_tabs:
-        for session in sessions:
-            path = f"/_stcore/stream?session={session}"
-            open_tabs.enter_context(client.websocket_connect(path)).receive_bytes()
-        for session in sessions:
-            answer = client.put(UPLOAD.replace(SESSION, session), content=b"x" * (2 << 20))
+        for number in range(6):
+            client.cookies = {BROWSER: f"browser-{number}"}
+            tab = open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
+            tab.receive_bytes()
+            answer = client.put(f"{UPLOAD}{number}", content=b"x" * (2 << 20))
             statuses.append(answer.status_code)
     assert statuses == [204, 204, 204, 204, 503, 503]
     assert tabs.held == 0
 
 
-def test_what_a_tab_has_sent_is_forgotten_when_it_is_closed(client, streamlit):
+def test_what_a_browser_has_sent_is_forgotten_when_its_last_tab_is_closed(client, streamlit):
     with client.websocket_connect("/_stcore/stream") as tab:
-        tab.receive_bytes()
-        client.put(UPLOAD, content=b"x" * 100)
+        with client.websocket_connect("/_stcore/stream"):
+            tab.receive_bytes()
+            client.put(UPLOAD, content=b"x" * 100)
         assert streamlit.files == {UPLOAD: 100}
     assert streamlit.files == {}
-
-
-def test_a_tab_is_told_nothing_once_its_person_is_not_let_in_any_more(client, streamlit):
-    streamlit.may = {"upload": True, "until": time.time() + 1}
-    with client.websocket_connect("/_stcore/stream") as tab:
-        tab.receive_bytes()
-        tab.send_bytes(b"before")
-        assert tab.receive_bytes() == b"before"
-        time.sleep(1)
-        tab.send_bytes(b"after")
-        with pytest.raises(WebSocketDisconnect):
-            tab.receive_bytes()
-
-
-def test_a_text_closes_a_tab_since_streamlit_takes_bytes_alone(client):
-    with client.websocket_connect("/_stcore/stream") as tab:
-        tab.receive_bytes()
-        tab.send_text("no bytes")
-        with pytest.raises(WebSocketDisconnect) as closed:
-            tab.receive_bytes()
-    assert closed.value.code == 1003
 
 
 @pytest.mark.parametrize(("mode", "most"), [("public", OF_AN_ADDRESS), ("", 30)])

@@ -31,7 +31,9 @@ from pages.shared.widgets.component import component
 
 COOKIE = "ecv_visitor"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22,64}")
-_VISITOR, _NEW = "visitor-secret", "visitor-new"
+_VISITOR = "visitor-secret"
+_NEW = "visitor-new"
+"""In the session: the visitor's secret, and whether the browser has yet to keep it."""
 _DAYS = 30
 
 _keep_cookie = component(__file__, "ecv_visitor", html="", js="visitor.js")
@@ -56,30 +58,38 @@ def who() -> Actor:
     A visitor is known by a secret that the browser keeps in a cookie, and until the page is loaded
     again by one of this session; a member of a team by what the provider says.
     """
-    known = settings()
-    if known.mode is Mode.PUBLIC:
+    rules = settings()
+    if rules.mode is Mode.PUBLIC:
         return visitor(_visitor_secret())
-    if known.mode is Mode.TEAM:
-        return member(_claims(), known, time.time())
+    if rules.mode is Mode.TEAM:
+        return member(_claims(), rules, time.time())
     return OWNER
+
+
+def admitted_until() -> float:
+    """The time, in Unix seconds, at which whoever uses this session is let in no longer."""
+    if settings().mode is Mode.TEAM:
+        return signed_in_until(_claims())
+    return math.inf
 
 
 def admitted() -> bool:
     """Whether this person may see the pages; if not, it is said why, and how to sign in."""
     try:
-        known, person = settings(), who()
+        person = who()
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return False
-    tabs.admit(
-        st.context.headers.get(NAME, ""),
-        upload=refusal(Action.UPLOAD, person) is None,
-        until=signed_in_until(_claims()) if person.id and known.mode is Mode.TEAM else math.inf,
-    )
-    if known.mode is Mode.PUBLIC:
-        _remember_visitor()
-    if person.role is not PersonRole.NOBODY:
-        return True
+    may_upload = refusal(Action.UPLOAD, person) is None
+    tabs.admit(st.context.headers.get(NAME, ""), upload=may_upload)
+    _remember_visitor()
+    if person.role is PersonRole.NOBODY:
+        _say_how_to_get_in(person)
+        return False
+    return True
+
+
+def _say_how_to_get_in(person: Actor) -> None:
     st.title("e-fold", anchor=False)
     if not person.id and "is_logged_in" not in st.user:
         st.error(
@@ -87,29 +97,31 @@ def admitted() -> bool:
             ".streamlit/secrets.toml. docs/deploy.md says what belongs into it.",
             icon=":material/error:",
         )
-        return False
-    if not person.id:
+    elif not person.id:
         st.markdown("This dashboard belongs to a team. Sign in to see it, for an hour each time.")
         st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login)
-        return False
-    st.markdown(
-        f"You are signed in as **{escaped(person.name)}**, who is on no list here. Whoever runs "
-        "this dashboard can add you to ECV_VIEWERS or ECV_EDITORS: by your email address if your "
-        f"provider has verified it, or as `{subject_of(person)}`."
-    )
-    st.button("Sign out", icon=":material/logout:", on_click=st.logout)
-    return False
+    else:
+        st.markdown(
+            f"You are signed in as **{escaped(person.name)}**, who is on no list here. Whoever "
+            "runs this dashboard can add you to ECV_VIEWERS or ECV_EDITORS: by your email address "
+            f"if your provider has verified it, or as `{subject_of(person)}`."
+        )
+        st.button("Sign out", icon=":material/logout:", on_click=st.logout)
 
 
 def subject_of(person: Actor) -> str:
     """How a list of members can name somebody without an email address."""
     subject = person.id.partition("#")[2]
-    return person.id if "@" in subject else subject
+    if "@" in subject:
+        return person.id
+    return subject
 
 
 def _claims() -> dict[str, object]:
-    """Of who is signed in here; empty for anybody else."""
-    return dict(st.user.to_dict()) if st.user.get("is_logged_in") else {}
+    """What the provider says of who is signed in here; empty for anybody else."""
+    if not st.user.get("is_logged_in"):
+        return {}
+    return dict(st.user.to_dict())
 
 
 def starter(started_by: str) -> str:
@@ -119,21 +131,27 @@ def starter(started_by: str) -> str:
         return ""
     if started_by == who().id:
         return "you"
-    return people_names(store()).get(started_by, "") if mode is Mode.TEAM else ""
+    if mode is Mode.TEAM:
+        return people_names(store()).get(started_by, "")
+    return ""
 
 
 def why_not(action: Action) -> str:
     """Why this role may not do it to anything, as a sentence for the page; empty where it may."""
     why = handling().refusal(action)
-    return sentence(EcvError(why)) if why else ""
+    if not why:
+        return ""
+    return sentence(EcvError(why))
 
 
 def _visitor_secret() -> str:
     state = st.session_state
     if _VISITOR not in state:
-        kept = st.context.cookies.get(COOKIE, "")
-        state[_NEW] = _SECRET.fullmatch(kept) is None
-        state[_VISITOR] = secrets.token_urlsafe(24) if state[_NEW] else kept
+        secret = st.context.cookies.get(COOKIE, "")
+        state[_NEW] = _SECRET.fullmatch(secret) is None
+        if state[_NEW]:
+            secret = secrets.token_urlsafe(24)
+        state[_VISITOR] = secret
     return str(state[_VISITOR])
 
 

@@ -19,7 +19,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+import math
+import time
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -34,39 +36,81 @@ from pages.shared.live.state import manager, store
 
 log = logging.getLogger(__name__)
 
-ALL, QUEUE, RUNS, STATES, FOLDS = "all", "queue", "runs", "states", "folds"
-STEPS, SERVER = "steps", "server"
+ALL = "all"
+QUEUE = "queue"
+RUNS = "runs"
+STATES = "states"
+FOLDS = "folds"
+STEPS = "steps"
+SERVER = "server"
 _SHARED = "shared"
 
-_BUSY_SECONDS, _IDLE_SECONDS, _LEAST_SECONDS = 0.5, 2.0, 0.1
-"""Between two looks: while something runs, while nothing does, and whatever happens."""
-_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE = 1.0, 0.3
-"""Between two times that pages draw a part anew which may wait: at least, and for each page. So the
-more watch the less often each draws, and together they leave the machine to the fold."""
+_BUSY_SECONDS = 0.5
+"""Between two looks while something runs."""
+_IDLE_SECONDS = 2.0
+"""Between two looks while nothing runs."""
+_LEAST_SECONDS = 0.1
+"""Between two looks, whatever happens."""
+_SELDOM_SECONDS = 1.0
+"""Between two times that pages draw a part anew which may wait: at least."""
+_SELDOM_SECONDS_PER_PAGE = 0.3
+"""The same for each page: the more watch the less often each draws, and together they leave the
+machine to the fold."""
+_PUNCTUAL_SECONDS = 0.2
+"""A look that is so much too early counts, since the next comes half a second later."""
 _PATIENCE_SECONDS = 2.0
 """For a page that does not take what it is told: it is told nothing more."""
-_LONGEST, _MOST = 4000, 20
-"""Characters and lines that a page may say."""
+_MOST_CHARACTERS = 4000
+"""That a page may say."""
+_MOST_LINES = 20
+"""That a page may say."""
+
+
+def _trouble(now: Going) -> str | None:
+    """Why no run can go on, while any should."""
+    if not now:
+        return None
+    return manager().trouble
+
+
+def _all_runs(now: Going, _ids: Sequence[str]) -> Hashable:
+    return (now.stages, now.removed, now.newest_fold, _trouble(now))
+
+
+def _queue(now: Going, _ids: Sequence[str]) -> Hashable:
+    waiting = tuple((run.run_id, run.state, run.queued_at) for run in now.runs)
+    return (waiting, _trouble(now))
+
+
+def _some_runs(now: Going, ids: Sequence[str]) -> Hashable:
+    return (now.of(ids), now.removed)
+
+
+def _folds(now: Going, ids: Sequence[str]) -> Hashable:
+    return now.of(ids)
+
+
+def _states(now: Going, ids: Sequence[str]) -> Hashable:
+    states = tuple((run_id, state, folds > 0) for run_id, state, folds in now.of(ids))
+    return (states, now.removed)
+
+
+def _steps(now: Going, _ids: Sequence[str]) -> Hashable:
+    return (now.stages, now.steps)
+
+
+def _nothing(_now: Going, _ids: Sequence[str]) -> Hashable:
+    return None
+
 
 _SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
-    ALL: lambda now, ids: (
-        now.stages,
-        now.removed,
-        now.newest_fold,
-        manager().trouble if now else None,
-    ),
-    QUEUE: lambda now, ids: (
-        [(run.run_id, run.state, run.queued_at) for run in now.runs],
-        manager().trouble if now else None,
-    ),
-    RUNS: lambda now, ids: (now.of(ids), now.removed),
-    FOLDS: lambda now, ids: now.of(ids),
-    STATES: lambda now, ids: (
-        [(run_id, state, folds > 0) for run_id, state, folds in now.of(ids)],
-        now.removed,
-    ),
-    STEPS: lambda now, ids: (now.stages, now.steps),
-    SERVER: lambda now, ids: None,
+    ALL: _all_runs,
+    QUEUE: _queue,
+    RUNS: _some_runs,
+    FOLDS: _folds,
+    STATES: _states,
+    STEPS: _steps,
+    SERVER: _nothing,
 }
 """Kind of a topic -> what it shows of all that goes on, or of some runs."""
 _SELDOM = (FOLDS, STEPS)
@@ -104,6 +148,8 @@ class Grant:
     """That a session is told a content. The session alone keeps it, so that it ends with that."""
 
     content: Feed
+    until: float = math.inf
+    """The time, in Unix seconds, at which it ends in any case."""
     token: str = field(default_factory=lambda: token_urlsafe(16))
 
 
@@ -118,11 +164,12 @@ class _Made:
 
 @dataclass(slots=True)
 class _Page:
-    """An open page: what it follows, and what it was told last."""
+    """An open page: what it follows, and what it was sent last."""
 
     topics: Sequence[str]
     tokens: Sequence[str]
-    told: Mapping[str, str] = field(default_factory=dict)
+    sent: Mapping[str, str] = field(default_factory=dict)
+    """Topic -> the moment of a look and the version then."""
     shown: Sequence[_Made] = ()
 
 
@@ -131,21 +178,26 @@ class Events:
     """Who follows what, and the last look at it. All of it happens on the server's loop."""
 
     _pages: dict[WebSocket, _Page] = field(default_factory=dict)
-    _said: asyncio.Event = field(default_factory=asyncio.Event)
+    _new_page: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a page says what it follows, which shall not wait for the next look."""
     _key: bytes = field(default_factory=lambda: token_bytes(16))
     _seldom: Going | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
     _made: Mapping[Feed, _Made] = field(default_factory=dict)
 
-    def grant(self, content: Feed) -> Grant:
-        """A token of the content, for the session of somebody who may see it."""
-        grant = Grant(content)
+    def grant(self, content: Feed, until: float = math.inf) -> Grant:
+        """A token of the content, for the session of somebody who may see it until this time."""
+        grant = Grant(content, until)
         self._grants[grant.token] = grant
         return grant
 
     def version(self, topic: str, now: Going) -> str:
-        """Differs once what the topic shows does. Raises: EcvError."""
+        """Differs once what the topic shows does.
+
+        Raises:
+            EcvError: if the database cannot be used.
+        """
         kind, *ids = topic.split()
         shown = repr(_SHOWN[kind](now, ids)).encode()
         return blake2b(shown, digest_size=8, key=self._key).hexdigest()
@@ -154,13 +206,16 @@ class Events:
         """Tell a page for as long as it is open: the route's endpoint."""
         await socket.accept()
         try:
-            while (message := await socket.receive())["type"] == "websocket.receive":
-                page = _page(message.get("text") or "")
+            while True:
+                message = await socket.receive()
+                if message["type"] != "websocket.receive":
+                    return
+                page = _page_from(message.get("text") or "")
                 if page is None:
                     await socket.close()
                     return
                 self._pages[socket] = page
-                self._said.set()
+                self._new_page.set()
         finally:
             self._pages.pop(socket, None)
 
@@ -168,34 +223,46 @@ class Events:
         """Look, and tell; until it is cancelled."""
         while True:
             if not self._pages:
-                await self._said.wait()
-            self._said.clear()
-            seconds = _IDLE_SECONDS
-            try:
-                grants = [grant for page in self._pages.values() for grant in self._of(page)]
-                contents = {grant.content for grant in grants}
-                now, self._made = await asyncio.to_thread(self._look, contents)
-                await self._tell(now)
-                if now:
-                    seconds = _BUSY_SECONDS
-            except EcvError as error:  # a database comes and goes
-                log.warning("what goes on could not be seen: %s", error)
-                self._key = token_bytes(16)  # pages that show the error are drawn anew after it
-            except Exception:  # whoever watches is told again after the next look
-                log.exception("pages could not be told what goes on")
+                await self._new_page.wait()
+            self._new_page.clear()
+            busy = await self._look_and_tell_once()
+            seconds = _BUSY_SECONDS if busy else _IDLE_SECONDS
             await asyncio.sleep(_LEAST_SECONDS)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._said.wait(), seconds - _LEAST_SECONDS)
+                await asyncio.wait_for(self._new_page.wait(), seconds - _LEAST_SECONDS)
 
-    def _of(self, page: _Page) -> list[Grant]:
-        """Its tokens that have not ended."""
-        return [grant for one in page.tokens if (grant := self._grants.get(one)) is not None]
+    async def _look_and_tell_once(self) -> bool:
+        """Whether anything runs; False where that could not be seen or told, which is logged."""
+        contents: set[Feed] = set()
+        for page in self._pages.values():
+            contents.update(grant.content for grant in self._grants_of(page))
+        try:
+            now, self._made = await asyncio.to_thread(self._look, contents)
+            await self._tell(now)
+        except EcvError as error:  # a database comes and goes
+            log.warning("what goes on could not be seen: %s", error)
+            self._key = token_bytes(16)  # pages that show the error are drawn anew after it
+            return False
+        except Exception:  # whoever watches is told again after the next look
+            log.exception("pages could not be told what goes on")
+            return False
+        return bool(now)
+
+    def _grants_of(self, page: _Page) -> list[Grant]:
+        """Those of its tokens that have not ended."""
+        grants = []
+        for token in page.tokens:
+            grant = self._grants.get(token)
+            if grant is not None and grant.until > time.time():
+                grants.append(grant)
+        return grants
 
     def _look(self, contents: Collection[Feed]) -> tuple[Going, dict[Feed, _Made]]:
         now = going_on(store())
         return now, {content: self._make(content, now) for content in contents}
 
     def _make(self, content: Feed, now: Going) -> _Made:
+        """The content as it is now; the last one while its topics have the same versions."""
         last = self._made.get(content)
         versions = [self.version(topic, now) for topic in content.topics]
         if last is not None and last.versions == versions:
@@ -207,39 +274,70 @@ class Events:
         except Exception:  # the others are told theirs
             log.exception("%s could not be shown", content.name)
             entries = None
+        if not entries:
+            return _Made(versions, None)
         message = {_SHARED: content.name, "moment": now.moment, "entries": entries}
-        return _Made(versions, json.dumps(message) if entries else None)
+        return _Made(versions, json.dumps(message))
 
     async def _tell(self, now: Going) -> None:
-        """Tell all pages; of what may wait only after so many seconds."""
-        last = self._seldom
+        """Send all pages what has changed; of what may wait only after so many seconds."""
         every = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
-        if last is None or now.moment - last.moment >= every - 0.2:
-            self._seldom = last = now
-        versions: dict[str, str] = {}
-        sockets, news = list(self._pages), []
+        last = self._seldom
+        if last is None or now.moment - last.moment >= every - _PUNCTUAL_SECONDS:
+            last = now
+        self._seldom = last
+        versions = self._versions(now, last)
+        sockets = list(self._pages)
+        sending: list[Awaitable[None]] = []
         for socket, page in self._pages.items():
-            for topic in page.topics:
-                if topic not in versions:
-                    look = last if topic.startswith(_SELDOM) else now
-                    versions[topic] = f"{look.moment} {self.version(topic, look)}"
-            grants = self._of(page)
-            shown = [made for one in grants if (made := self._made.get(one.content)) is not None]
-            messages = [made.message for made in shown if made not in page.shown and made.message]
-            page.shown = shown
-            told = {topic: versions[topic] for topic in page.topics}
-            if SERVER in told and len(grants) < len(page.tokens):
-                told[SERVER] = f"{now.moment} ended"  # to be drawn anew, with tokens of its session
-            if any(_hash(told[topic]) != _hash(page.told.get(topic, "")) for topic in told):
-                page.told = told
-                messages.append(json.dumps(told))
-            news.append(_send(socket, messages))
-        errors = await asyncio.gather(*news, return_exceptions=True)
+            messages = self._new_contents(page)
+            changed = self._changed_versions(page, versions, now)
+            if changed:
+                messages.append(json.dumps(changed))
+            sending.append(_send(socket, messages))
+        errors = await asyncio.gather(*sending, return_exceptions=True)
         for socket, error in zip(sockets, errors, strict=True):
             if isinstance(error, TimeoutError):  # the others do not wait for it again
                 self._pages.pop(socket, None)
             elif error and not isinstance(error, WebSocketDisconnect | RuntimeError):
                 raise error  # those are pages that have just gone
+
+    def _versions(self, now: Going, seldom: Going) -> dict[str, str]:
+        """Each topic that a page follows -> the moment of its look, and its version then."""
+        versions: dict[str, str] = {}
+        for page in self._pages.values():
+            for topic in page.topics:
+                look = seldom if topic.startswith(_SELDOM) else now
+                if topic not in versions:
+                    versions[topic] = f"{look.moment} {self.version(topic, look)}"
+        return versions
+
+    def _new_contents(self, page: _Page) -> list[str]:
+        """Messages with the contents that a page is to show and does not yet."""
+        shown = []
+        messages = []
+        for grant in self._grants_of(page):
+            made = self._made.get(grant.content)
+            if made is None:
+                continue
+            shown.append(made)
+            if made.message and made not in page.shown:
+                messages.append(made.message)
+        page.shown = shown
+        return messages
+
+    def _changed_versions(
+        self, page: _Page, versions: Mapping[str, str], now: Going
+    ) -> Mapping[str, str]:
+        """Versions of all that a page follows, once any is another than it was sent; else none."""
+        newest = {topic: versions[topic] for topic in page.topics}
+        if SERVER in newest and len(self._grants_of(page)) < len(page.tokens):
+            newest[SERVER] = f"{now.moment} ended"  # to be drawn anew, with tokens of its session
+        for topic, version in newest.items():
+            if _hash(version) != _hash(page.sent.get(topic, "")):
+                page.sent = newest
+                return newest
+        return {}
 
 
 async def _send(socket: WebSocket, messages: Sequence[str]) -> None:
@@ -249,17 +347,26 @@ async def _send(socket: WebSocket, messages: Sequence[str]) -> None:
 
 
 def _hash(version: str) -> str:
+    """A version without the moment of its look."""
     return version.rpartition(" ")[2]
 
 
-def _page(said: str) -> _Page | None:
+def _page_from(text: str) -> _Page | None:
     """The topics and tokens that a page says, one a line; None where it says anything else."""
-    lines = said.split("\n")
-    kinds = {line.partition(" ")[0] for line in lines}
-    if not kinds <= {*_SHOWN, _SHARED} or len(lines) > _MOST or len(said) > _LONGEST:
+    lines = text.split("\n")
+    if len(lines) > _MOST_LINES or len(text) > _MOST_CHARACTERS:
         return None
-    tokens = [line.partition(" ")[2] for line in lines if line.startswith(_SHARED)]
-    return _Page([line for line in lines if not line.startswith(_SHARED)], tokens)
+    topics = []
+    tokens = []
+    for line in lines:
+        kind, _, token = line.partition(" ")
+        if kind == _SHARED:
+            tokens.append(token)
+        elif kind in _SHOWN:
+            topics.append(line)
+        else:
+            return None
+    return _Page(topics, tokens)
 
 
 events = Events()

@@ -41,7 +41,9 @@ async def healthz(_request: Request) -> Response:
             wrong = await asyncio.to_thread(_wrong)
     except TimeoutError:
         wrong = "The database has not answered in time."
-    return PlainTextResponse(wrong or "ok", 503 if wrong else 200)
+    if wrong:
+        return PlainTextResponse(wrong, 503)
+    return PlainTextResponse("ok")
 
 
 def _wrong() -> str:
@@ -53,7 +55,9 @@ def _wrong() -> str:
         return "The database cannot be used, or a setting means nothing; the log says which."
     if not runner.alive:
         return "Nothing is computed any more: the thread that computes runs has ended."
-    return "What is finished cannot be saved; the log says why." if runner.trouble else ""
+    if runner.trouble:
+        return "What is finished cannot be saved; the log says why."
+    return ""
 
 
 async def metrics(request: Request) -> Response:
@@ -63,35 +67,45 @@ async def metrics(request: Request) -> Response:
         if not private and (request.client is None or request.client.host not in _HERE):
             return PlainTextResponse("Numbers are told to this machine only.", 403)
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            found = await asyncio.to_thread(_totals.of, store())
+            total = await asyncio.to_thread(_totals.of, store())
     except (EcvError, TimeoutError):
         return PlainTextResponse("The database cannot be used; the log says why.", 503)
-    by_state = {f'{{state="{state}"}}': found.runs.get(state, 0) for state in RunState}
-    families: list[tuple[str, str, str, Mapping[str, float]]] = [
-        ("runs", "gauge", "Runs by state.", by_state),
-        ("queue", "gauge", "Runs that wait.", {"": found.runs.get(RunState.QUEUED, 0)}),
-        ("folds_total", "counter", "Folds that were finished.", {"": found.folds}),
-        ("fold_seconds_total", "counter", "Seconds that they took.", {"": found.seconds}),
-        ("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
-        ("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held}),
-        ("memory_bytes", "gauge", "Of the dashboard, and of its workers.", dict(_memory())),
+    queued = total.runs.get(RunState.QUEUED, 0)
+    by_state = {f'{{state="{state}"}}': total.runs.get(state, 0) for state in RunState}
+    lines = [
+        *_family("runs", "gauge", "Runs by state.", by_state),
+        *_family("queue", "gauge", "Runs that wait.", {"": queued}),
+        *_family("folds_total", "counter", "Folds that were finished.", {"": total.folds}),
+        *_family("fold_seconds_total", "counter", "Seconds that they took.", {"": total.seconds}),
+        *_family("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
+        *_family("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held}),
+        *_family("memory_bytes", "gauge", "Of the dashboard, and of its workers.", _memory()),
+        "",
     ]
-    lines = []
-    for name, kind, told, values in families:
-        lines += [f"# HELP ecv_{name} {told}", f"# TYPE ecv_{name} {kind}"]
-        lines += [f"ecv_{name}{labels} {value:.15g}" for labels, value in values.items()]
-    return PlainTextResponse("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
+    return PlainTextResponse("\n".join(lines), media_type="text/plain; version=0.0.4")
 
 
-def _memory() -> Iterator[tuple[str, float]]:
-    here, workers = psutil.Process(), 0
-    for child in here.children(recursive=True):
+def _family(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> Iterator[str]:
+    """Lines of one metric, whose values are by their labels."""
+    yield f"# HELP ecv_{name} {meaning}"
+    yield f"# TYPE ecv_{name} {kind}"
+    for labels, value in values.items():
+        yield f"ecv_{name}{labels} {value:.15g}"
+
+
+def _memory() -> dict[str, float]:
+    """Bytes of the dashboard and of its workers, by their labels."""
+    dashboard = psutil.Process()
+    workers = 0
+    for child in dashboard.children(recursive=True):
         try:
             workers += child.memory_info().rss
         except psutil.Error:  # it has just ended
             continue
-    yield '{process="dashboard"}', here.memory_info().rss
-    yield '{process="workers"}', workers
+    return {
+        '{process="dashboard"}': dashboard.memory_info().rss,
+        '{process="workers"}': workers,
+    }
 
 
 async def give_back_memory() -> None:
@@ -128,9 +142,13 @@ async def tell_systemd() -> None:
             _notify("WATCHDOG=1")
 
 
-def _notify(said: str) -> None:
+def _notify(message: str) -> None:
     """As sd_notify(3). Nothing where no systemd listens."""
-    if address := os.environ.get("NOTIFY_SOCKET", ""):
-        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
-            telling.connect("\0" + address[1:] if address.startswith("@") else address)
-            telling.sendall(said.encode())
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):  # a socket without a file
+        address = f"\0{address[1:]}"
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.connect(address)
+        systemd.sendall(message.encode())

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit as st
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -52,7 +52,8 @@ def end_where_settings_are_wrong() -> None:
 
 def routes() -> list[BaseRoute]:
     """What pages ask this server for."""
-    base = "/".join(["", *filter(None, str(st.get_option("server.baseUrlPath")).split("/"))])
+    path = str(st.get_option("server.baseUrlPath")).strip("/")
+    base = f"/{path}" if path else ""
     return [
         WebSocketRoute(f"{base}/events", events.page),
         Route(f"{base}/{PLOTLY}", _plotly),
@@ -81,12 +82,12 @@ class _Styled:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         page = False
 
-        async def widened(message: Message) -> None:
+        async def send_styled(message: Message) -> None:
             nonlocal page
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                page = headers.get("content-type", "").startswith("text/html")
-                page = page and message["status"] == 200 and "content-length" in headers
+                html = headers.get("content-type", "").startswith("text/html")
+                page = html and message["status"] == 200 and "content-length" in headers
                 if page:
                     length = int(headers["content-length"]) + len(self._STYLE)
                     headers["content-length"] = str(length)
@@ -94,12 +95,15 @@ class _Styled:
                 message = {**message, "body": message.get("body", b"") + self._STYLE}
             await send(message)
 
-        asked = Headers(scope=scope) if scope["type"] == "http" else {}
-        if scope.get("method") != "GET" or "text/html" not in asked.get("accept", ""):
+        if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        plain = [one for one in scope["headers"] if one[0] != b"accept-encoding"]
-        await self._app({**scope, "headers": plain}, receive, widened)
+        headers = MutableHeaders(raw=list(scope["headers"]))
+        if "text/html" not in headers.get("accept", ""):
+            await self._app(scope, receive, send)
+            return
+        del headers["accept-encoding"]  # a style cannot be added to a page that is packed
+        await self._app({**scope, "headers": headers.raw}, receive, send_styled)
 
 
 @asynccontextmanager
@@ -117,23 +121,25 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
                 await telling
             await running
             with suppress(EcvError):
-                await asyncio.to_thread(lambda: manager().close())
+                await asyncio.to_thread(_end)
 
 
 def _log_with_run_ids() -> None:
     """Lines of the library and of pages go to stderr, each with the run that it is about."""
 
-    def named(record: logging.LogRecord) -> bool:
-        record.run = f"run {run_id}: " if (run_id := RUN.get()) else ""
+    def name_run(record: logging.LogRecord) -> bool:
+        run_id = RUN.get()
+        record.run = f"run {run_id}: " if run_id else ""
         return True
 
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(run)s%(message)s"))
-    handler.addFilter(named)
+    handler.addFilter(name_run)
     for name in ("ecv_core", "pages"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
-        logger.handlers, logger.propagate = [handler], False
+        logger.handlers = [handler]
+        logger.propagate = False
 
 
 _AHEAD = ("best.live", "folds.view", "replay.view", "run.settings", "runs.history", "studies.view")
@@ -149,6 +155,10 @@ def _begin() -> None:
         import_module(f"pages.{name}")
 
 
+def _end() -> None:
+    manager().close()
+
+
 @contextmanager
 def _end_with_the_terminal() -> Iterator[None]:
     """A terminal that is closed ends the server as Ctrl-C in it does."""
@@ -156,11 +166,15 @@ def _end_with_the_terminal() -> Iterator[None]:
     if hang_up is None or signal.getsignal(hang_up) is not signal.SIG_DFL:  # as under nohup
         yield
         return
-    signal.signal(hang_up, lambda *_: signal.raise_signal(signal.SIGTERM))
+    signal.signal(hang_up, _terminate)
     try:
         yield
     finally:
         signal.signal(hang_up, signal.SIG_DFL)
+
+
+def _terminate(*_: object) -> None:
+    signal.raise_signal(signal.SIGTERM)
 
 
 async def _plotly(_request: Request) -> Response:

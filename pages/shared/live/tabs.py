@@ -1,21 +1,17 @@
-"""Open tabs: how many there may be, for how long each is let in, and the files that it holds.
+"""Open tabs and uploads: how many tabs there may be, who may send files, how much is held.
 
-A tab is a WebSocket of Streamlit. It gets a name in a header of its own, by which the page's script
-says what the person may do; the first message that it is sent names its session, by which an upload
-finds its tab.
+A browser gets a name in a cookie with the page. A tab is a WebSocket of that browser; it gets a
+name of its own in a header, by which the page's script says whether the person may upload. An
+upload comes with the browser's cookie, and so belongs to the tabs of that browser.
 """
 
 from __future__ import annotations
 
-import asyncio
-import math
-import time
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from secrets import token_urlsafe
 
-import streamlit as st
-from starlette.requests import Request
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,38 +21,39 @@ from ecv_core.untrusted.limits import MEGABYTE, max_upload_bytes
 
 NAME = "x-ecv-tab"
 """The header with a tab's name; whatever a browser says there is dropped."""
-OF_AN_ADDRESS, OF_ALL = 20, 400
-"""Sockets of one kind (pages, their events) that an address may have open on a public dashboard;
-and all together on any."""
-SESSIONS_AT_ONCE = 4
-"""So many times the largest file may be held, of all tabs together."""
-_SPOKEN = b"sec-websocket-protocol"
-"""The header in which a browser says which session it goes on with: streamlit, token, session."""
-_LOOK_SECONDS = 5.0
+BROWSER = "ecv_browser"
+"""The cookie with a browser's name."""
+OF_AN_ADDRESS = 20
+"""Sockets of one kind (pages, their events) that an address may have open on a public dashboard."""
+OF_ALL = 400
+"""Sockets of one kind that may be open on any dashboard."""
+BROWSERS_AT_ONCE = 4
+"""So many times the largest file may be held, of all browsers together."""
 _AROUND_A_FILE = MEGABYTE
 """Bytes of a form beside the file that it has; a smaller file counts as this many, too."""
+_EVENTS = "/events"
+_TRY_AGAIN_LATER = 1013
+"""Close code of a WebSocket, by RFC 6455's registry."""
 
 
 @dataclass(slots=True, eq=False)
 class Tab:
-    """An open tab."""
+    """An open WebSocket of a page."""
 
     path: str
     address: str
+    browser: str
     may_upload: bool = False
-    until: float = math.inf
-    """The time from which it is told nothing more."""
-    names_session: bytes = b""
-    """The first message that it was sent."""
-    open: bool = True
-    closed_at: float = 0.0
-    files: dict[str, tuple[int, Scope]] = field(default_factory=dict)
-    """Address of an upload -> its bytes, and the request; the oldest first."""
 
-    @property
-    def held(self) -> int:
-        """That it holds, or is sending."""
-        return sum(size for size, _ in self.files.values())
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Upload:
+    """A file that is held, or on its way."""
+
+    browser: str
+    size: int
+    request: Scope
+    """What brought it, and so where it is deleted."""
 
 
 class Tabs:
@@ -65,193 +62,184 @@ class Tabs:
     def __init__(self) -> None:
         """None is open."""
         self._tabs: dict[str, Tab] = {}
-        self._closed: dict[str, Tab] = {}
-        """Those whose sessions may be gone on with until a time."""
+        self._uploads: dict[str, Upload] = {}
+        """By their paths, the oldest first."""
 
     def __len__(self) -> int:
         """How many are open; their sockets for events are not counted."""
-        return sum(tab.path.endswith("/stream") for tab in self._tabs.values())
+        return sum(not tab.path.endswith(_EVENTS) for tab in self._tabs.values())
 
     @property
     def held(self) -> int:
-        """Of all uploads that are held."""
-        return sum(tab.held for tab in list(self._tabs.values()))
+        """Bytes of all uploads that are held."""
+        return sum(upload.size for upload in list(self._uploads.values()))
 
-    def admit(self, name: str, *, upload: bool, until: float = math.inf) -> None:
+    def admit(self, name: str, *, upload: bool) -> None:
         """Say what the person of a tab may do; a name that no open tab has is left alone.
 
         Args:
             name: what the header `NAME` of its socket says.
             upload: whether it may send files.
-            until: the time, in Unix seconds, at which it is let in no longer.
         """
-        if (tab := self._tabs.get(name)) is not None:
-            tab.may_upload, tab.until = upload, until
+        tab = self._tabs.get(name)
+        if tab is not None:
+            tab.may_upload = upload
 
     def guard(self, app: ASGIApp) -> ASGIApp:
-        """The middleware."""
+        """The middleware. Files alone are put and deleted here."""
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "websocket":
-                await self._follow(app, scope, receive, send)
-            elif scope["type"] == "http" and "/_stcore/upload_file/" in scope["path"]:
-                await self._take(app, scope, receive, send)
-            else:
+                await self._serve_socket(app, scope, receive, send)
+            elif scope["type"] != "http":
                 await app(scope, receive, send)
+            elif scope["method"] == "PUT":
+                await self._serve_upload(app, scope, receive, send)
+            else:
+                if scope["method"] == "DELETE":
+                    self._uploads.pop(scope["path"], None)
+                await app(scope, receive, naming_browser(scope, send))
 
         return guarded
 
-    async def _follow(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        tab = Tab(path=scope["path"], address=(scope.get("client") or [""])[0])
+    async def _serve_socket(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        address = (scope.get("client") or [""])[0]
+        tab = Tab(path=scope["path"], address=address, browser=browser_of(scope))
         if self._too_many(tab):
             await receive()
-            await send({"type": "websocket.close", "code": 1013})
+            await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
             return
         name = token_urlsafe(16)
-        headers = [pair for pair in scope["headers"] if pair[0] not in (NAME.encode(), _SPOKEN)]
-        spoken = self._resumed(tab, dict(scope["headers"]).get(_SPOKEN, b""))
-        headers += [(NAME.encode(), name.encode()), *([(_SPOKEN, spoken)] if spoken else [])]
+        headers = MutableHeaders(raw=list(scope["headers"]))
+        headers[NAME] = name
         self._tabs[name] = tab
-        stream = tab.path.endswith("/stream")
-
-        async def over() -> bool:
-            if tab.open and tab.until <= time.time():
-                tab.open = False
-                await send({"type": "websocket.close", "code": 1008})
-            return not tab.open
-
-        async def heard() -> Message:
-            message = await receive()
-            text = message["type"] == "websocket.receive" and message.get("bytes") is None
-            if text and tab.open and stream:  # Streamlit takes bytes alone, and a text fails there
-                tab.open = False
-                await send({"type": "websocket.close", "code": 1003})
-            return {"type": "websocket.disconnect", "code": 1008} if await over() else message
-
-        async def told(message: Message) -> None:
-            if not await over():
-                if message["type"] == "websocket.send":
-                    tab.names_session = tab.names_session or message.get("bytes") or b""
-                await send(message)
-
-        async def watch() -> None:
-            while not await over():
-                await asyncio.sleep(max(min(tab.until - time.time(), _LOOK_SECONDS), 0.1))
-
-        watching = asyncio.create_task(watch()) if stream else None
         try:
-            await app({**scope, "headers": headers}, heard, told)
+            await app({**scope, "headers": headers.raw}, receive, send)
         finally:
-            if watching is not None:
-                watching.cancel()
-            tab.open, tab.closed_at = False, time.time()
             del self._tabs[name]
-            if tab.until < math.inf:
-                self._closed[name] = tab
-            await _forget(app, tab, list(tab.files))
-
-    def _resumed(self, tab: Tab, spoken: bytes) -> bytes:
-        """What a browser says of the session to go on with, unless its person is out meanwhile.
-
-        The parts of a page that go on by themselves ask nobody who looks, so the tab has the end of
-        the one before; and once that has come, it gets a session of its own, whose script asks.
-        """
-        kept = time.time() - float(st.get_option("server.disconnectedSessionTTL"))
-        self._closed = {
-            name: other for name, other in self._closed.items() if other.closed_at > kept
-        }
-        *others, session = spoken.split(b",")
-        before = [
-            other.until
-            for other in [*self._tabs.values(), *self._closed.values()]
-            if len(others) == 2 and session.strip() and session.strip() in other.names_session
-        ]
-        tab.until = min(before, default=math.inf)
-        if tab.until > time.time():
-            return spoken
-        tab.until = math.inf
-        return b",".join(others)
+            if not self._is_open(tab.browser):
+                for path in self._paths(tab.browser):
+                    await self._forget(app, path)
 
     def _too_many(self, tab: Tab) -> bool:
         try:
             public = settings().mode is Mode.PUBLIC
         except EcvError:
             public = True
-        like = [other for other in self._tabs.values() if other.path == tab.path]
-        here = sum(other.address == tab.address for other in like)
-        return len(like) >= OF_ALL or (public and here >= OF_AN_ADDRESS)
+        alike = [other for other in self._tabs.values() if other.path == tab.path]
+        of_address = sum(other.address == tab.address for other in alike)
+        return len(alike) >= OF_ALL or (public and of_address >= OF_AN_ADDRESS)
 
-    async def _take(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    def _is_open(self, browser: str) -> bool:
+        return any(tab.browser == browser for tab in self._tabs.values())
+
+    def _paths(self, browser: str) -> list[str]:
+        """Those of the browser's uploads, the oldest first."""
+        return [path for path, upload in self._uploads.items() if upload.browser == browser]
+
+    async def _serve_upload(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Let an upload through that may be one, and keep the books."""
-        request, path = Request(scope), scope["path"]
-        session = path.split("/")[-2].encode()
-        tabs = [tab for tab in self._tabs.values() if session in tab.names_session]
-        if request.method != "PUT":
-            for tab in tabs:
-                tab.files.pop(path, None)
-            await app(scope, receive, send)
-            return
-        if (refusal := _refusal(request, tabs)) is not None:
+        refusal = self._refusal(Request(scope))
+        if refusal is not None:
             await refusal(scope, receive, send)
             return
-        tab, limit = tabs[0], max_upload_bytes() + _AROUND_A_FILE
-        size = max(int(request.headers["content-length"]), _AROUND_A_FILE)
-        old = list(tab.files)
-        while old and tab.held + size > limit:
-            await _forget(app, tab, [old.pop(0)])
-        if self.held + size > SESSIONS_AT_ONCE * limit:
-            refusal = PlainTextResponse("Others send files now: try again in a minute.", 503)
-            await refusal(scope, receive, send)
+        path = scope["path"]
+        browser = browser_of(scope)
+        size = max(int(Request(scope).headers["content-length"]), _AROUND_A_FILE)
+        limit = max_upload_bytes() + _AROUND_A_FILE
+        await self._make_room(app, browser, limit - size)
+        if self.held + size > BROWSERS_AT_ONCE * limit:
+            busy = PlainTextResponse("Others send files now: try again in a minute.", 503)
+            await busy(scope, receive, send)
             return
-        tab.files[path] = size, dict(scope)
-        kept = False
+        upload = Upload(browser, size, dict(scope))
+        self._uploads[path] = upload
+        taken = False
 
-        async def answer(message: Message) -> None:
-            nonlocal kept
-            kept = kept or message.get("status") == 204
+        async def send_and_note(message: Message) -> None:
+            nonlocal taken
+            if message["type"] == "http.response.start":
+                taken = message["status"] < 300
             await send(message)
 
         try:
-            await app(scope, receive, answer)
+            await app(scope, receive, send_and_note)
         finally:
-            if not kept:
-                tab.files.pop(path, None)
-            elif not tab.open:  # closed while the file was on its way
-                tab.files.setdefault(path, (size, dict(scope)))
-                await _forget(app, tab, [path])
+            if not taken:
+                self._uploads.pop(path, None)
+            elif not self._is_open(browser):  # closed while the file was on its way
+                self._uploads[path] = upload
+                await self._forget(app, path)
+
+    def _refusal(self, request: Request) -> Response | None:
+        try:
+            public = settings().mode is Mode.PUBLIC
+            limit = max_upload_bytes()
+        except EcvError as error:
+            return PlainTextResponse(str(error), 403)
+        if public:
+            return PlainTextResponse("This dashboard takes no files.", 403)
+        if not self._may_upload(browser_of(request.scope)):
+            return PlainTextResponse("Who may not upload files here cannot send any.", 403)
+        length = request.headers.get("content-length", "")
+        if not length.isdecimal() or "transfer-encoding" in request.headers:
+            return PlainTextResponse("A file comes with its length here.", 411)
+        if int(length) > limit + _AROUND_A_FILE:
+            return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
+        return None
+
+    def _may_upload(self, browser: str) -> bool:
+        if not browser:
+            return False
+        return any(tab.may_upload for tab in self._tabs.values() if tab.browser == browser)
+
+    async def _make_room(self, app: ASGIApp, browser: str, room: int) -> None:
+        """Forget the browser's oldest files, until the others take no more than this."""
+        paths = self._paths(browser)
+        held = sum(self._uploads[path].size for path in paths)
+        for path in paths:
+            if held <= room:
+                return
+            held -= self._uploads[path].size
+            await self._forget(app, path)
+
+    async def _forget(self, app: ASGIApp, path: str) -> None:
+        """Have a file deleted, asked for as a browser would; it is kept for minutes otherwise."""
+
+        async def receive_nothing() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def ignore_answer(_message: Message) -> None:
+            pass
+
+        upload = self._uploads.pop(path)
+        headers = MutableHeaders(raw=list(upload.request["headers"]))
+        del headers["content-length"]
+        del headers["content-type"]
+        request = {**upload.request, "method": "DELETE", "headers": headers.raw}
+        await app(request, receive_nothing, ignore_answer)
 
 
-def _refusal(request: Request, tabs: Collection[Tab]) -> Response | None:
-    try:
-        public, limit = settings().mode is Mode.PUBLIC, max_upload_bytes()
-    except EcvError as error:
-        return PlainTextResponse(str(error), 403)
-    if public:
-        return PlainTextResponse("This dashboard takes no files.", 403)
-    if not tabs or not all(tab.may_upload for tab in tabs):
-        return PlainTextResponse("Who may not upload files here cannot send any.", 403)
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or "transfer-encoding" in request.headers:
-        return PlainTextResponse("A file comes with its length here.", 411)
-    if int(length) > limit + _AROUND_A_FILE:
-        return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
-    return None
+def browser_of(scope: Scope) -> str:
+    """The browser that asks, by its cookie; empty where it has none yet."""
+    return HTTPConnection(scope).cookies.get(BROWSER, "")
 
 
-async def _forget(app: ASGIApp, tab: Tab, paths: Collection[str]) -> None:
-    """Have Streamlit forget files, asked for as a browser would; it keeps them for minutes else."""
+def naming_browser(scope: Scope, send: Send) -> Send:
+    """Sends as `send` does, and gives a browser its cookie with a page; no script can read it."""
+    if browser_of(scope):
+        return send
 
-    async def nothing_more() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
+    async def send_with_cookie(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if headers.get("content-type", "").startswith("text/html"):
+                secure = "; Secure" if scope["scheme"] == "https" else ""
+                cookie = f"{BROWSER}={token_urlsafe(16)}; Path=/; HttpOnly; SameSite=Lax{secure}"
+                headers.append("set-cookie", cookie)
+        await send(message)
 
-    async def unread(_message: Message) -> None:
-        pass
-
-    for path in paths:
-        _, scope = tab.files.pop(path)
-        without = (b"content-length", b"content-type")
-        headers = [pair for pair in scope["headers"] if pair[0] not in without]
-        await app({**scope, "method": "DELETE", "headers": headers}, nothing_more, unread)
+    return send_with_cookie
 
 
 tabs = Tabs()

@@ -14,6 +14,8 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.activity import Going, going_on
 from ecv_core.store.engine import database_url
 from ecv_core.store.store import Store
+from ecv_core.access.rights import PersonRole
+from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
 from pages.shared.live.state import made_once, sentences, store
 from pages.shared.widgets.component import component
@@ -47,11 +49,18 @@ def follow(
 
     def part() -> None:
         nonlocal first
-        moment, versions = time.monotonic(), dict.fromkeys((*of, *often), "")
+        moment = time.monotonic()
+        versions = dict.fromkeys((*of, *often), "")
         tokens: list[str] = []
         with sentences():  # a database comes and goes
-            now = watch().now() if first else watch().look()
-            moment, first = now.moment, False
+            if first:
+                now = watch().now()
+            elif who().role is PersonRole.NOBODY:
+                st.rerun()  # not let in any more: the whole page says so
+            else:
+                now = watch().look()
+            first = False
+            moment = now.moment
             versions = {topic: events.version(topic, now) for topic in versions}
             around = _tokens.set(tokens)
             try:
@@ -84,10 +93,12 @@ def shared(
 
     grants = _grants()
     if name not in grants:
-        grants[name] = events.grant(Feed(name, tuple(of), made))
-    if (tokens := _tokens.get()) is not None:
+        grants[name] = events.grant(Feed(name, tuple(of), made), admitted_until())
+    tokens = _tokens.get()
+    if tokens is not None:
         tokens.append(grants[name].token)
-    return {"shared": name, "moment": watch().now().moment, **(make() or {})}
+    entries = make() or {}
+    return {"shared": name, "moment": watch().now().moment, **entries}
 
 
 @st.cache_resource(scope="session", show_spinner=False)
@@ -131,7 +142,11 @@ def _listen(
         "path": st.session_state.get(PAGE, ""),
     }
     with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
-        _listener(key=f"listens-{key}", data=data, on_changed_change=lambda: None)
+        _listener(key=f"listens-{key}", data=data, on_changed_change=_ignore)
+
+
+def _ignore() -> None:
+    """What a press does by itself; the part is drawn anew in any case."""
 
 
 def watch() -> Watch:
@@ -169,21 +184,25 @@ class Watch:
     def now(self) -> Going:
         """What went on when the drawing of this page or part of it began. Raises: StoreError."""
         now = _drawn_from.get()
-        return self.look() if now is None else now
+        if now is None:
+            return self.look()
+        return now
 
     def active(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
         now = self.now()
         if now.stages != self._stages:
-            self._runs, self._stages = (self._store.active() if now else []), now.stages
-        at = {run.run_id: run.progress for run in now.runs}
-        return [replace(run, progress=at.get(run.run_id)) for run in self._runs]
+            self._runs = []
+            if now:
+                self._runs = self._store.active()
+            self._stages = now.stages
+        progress = {run.run_id: run.progress for run in now.runs}
+        return [replace(run, progress=progress.get(run.run_id)) for run in self._runs]
 
     def group(self, group_id: str) -> list[RunRecord]:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
-        of_group = [run for run in self.now().runs if run.group == group_id]
-        runs = [run for run in self.active() if run.group == group_id]
-        if of_group and len(runs) == of_group[0].of_group:
-            order = {run.run_id: place for place, run in enumerate(of_group)}
-            return sorted(runs, key=lambda run: order[run.run_id])
+        going = [run for run in self.now().runs if run.group == group_id]
+        runs = {run.run_id: run for run in self.active() if run.group == group_id}
+        if going and len(runs) == going[0].of_group:
+            return [runs[run.run_id] for run in going if run.run_id in runs]
         return self._store.group(group_id)
