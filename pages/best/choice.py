@@ -20,6 +20,7 @@ from pages.shared.address.link import link_has, link_warning
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, sentences, store
 from pages.shared.widgets.choices import switch
+from pages.shared.widgets.words import plan_label
 
 SELECTION = "selection"
 """In the address."""
@@ -109,12 +110,9 @@ def _labels() -> dict[str, str]:
 
 
 def _label(one: PlanRecord) -> str:
-    """Never changes: Streamlit knows a choice by its label."""
-    spec = one.content.runs[0].spec
-    return (
-        f"{one.created_at:%Y-%m-%d %H:%M}: {len(one.content.runs)} contenders on "
-        f"{dataset_title(spec.dataset)} ({one.plan_id})"
-    )
+    runs = one.content.runs
+    dataset = dataset_title(runs[0].spec.dataset)
+    return plan_label(one, f"{len(runs)} contenders on {dataset}")
 
 
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]

@@ -7,7 +7,7 @@ from contextlib import suppress
 import streamlit as st
 
 from ecv_core.access.rights import Action
-from ecv_core.figures.words import counted, metric_label, run_title
+from ecv_core.figures.words import counted
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
@@ -28,6 +28,7 @@ from pages.shared.live.state import KEPT, escaped, run_list, sentences
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.dataset_picker import dataset_picker
 from pages.shared.widgets.place import place_picker
+from pages.shared.widgets.words import choice_label
 
 Named = list[tuple[str, RunSpec]]
 MOST = 64
@@ -212,18 +213,13 @@ def _runs() -> tuple[Named, bool]:
     chosen = st.multiselect(
         "Runs",
         list(runs),
-        format_func=lambda run_id: _label(runs[run_id]),
+        format_func=lambda run_id: choice_label(runs[run_id]),
         key="contender_runs",
         help="Their folds are used; only folds that they lack are computed. They must share "
         "dataset, split, seed, metric and protocol.",
     )
     some = [runs[run_id] for run_id in chosen]
     return [(contender_name(run.spec), run.spec) for run in some], True
-
-
-def _label(run: Known) -> str:
-    kind = f"{folds_done(run)} of {run.spec.k} folds, {metric_label(run.spec)}"
-    return f"{run_title(run)}: {kind} ({run.run_id})"
 
 
 _CONTENDERS = {

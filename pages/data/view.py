@@ -24,7 +24,7 @@ from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, run_list, sentence, sentences
 from pages.shared.widgets.component import component
 
-_top = component(__file__, "ecv_kept_top", html="", js="top.js")
+_top = component(__file__, "ecv_kept_top", html="", js=["top.js"])
 FILE, KEPT = "file", "kept"
 """In the address: the token of a dropped file; the name of the dataset that was just kept."""
 _DROPPED = "files-dropped"

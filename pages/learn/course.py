@@ -132,7 +132,7 @@ _CHAPTER = "learn-chapter"
 _STYLE = (Path(__file__).parent / "learn.css").read_text(encoding="utf-8")
 
 
-_history = component(__file__, "ecv_history", html="", js="history.js")
+_history = component(__file__, "ecv_history", html="", js=["history.js"])
 
 
 def course() -> None:

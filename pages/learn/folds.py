@@ -12,7 +12,7 @@ from pages.shared.widgets.component import component
 _USUAL = 5
 
 _deal = component(
-    __file__, "ecv_deal", html='<div class="ecv-deal"></div>', css="folds.css", js="folds.js"
+    __file__, "ecv_deal", html='<div class="ecv-deal"></div>', css="folds.css", js=["folds.js"]
 )
 
 

@@ -16,7 +16,7 @@ _glossary = component(
     "ecv_glossary",
     html='<div class="ecv-glossary"></div>',
     css="glossary.css",
-    js="glossary.js",
+    js=["glossary.js"],
 )
 
 

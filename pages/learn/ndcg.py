@@ -19,7 +19,7 @@ ITEMS = (
 """Made-up titles in the order in which the list begins, and whether the user took them."""
 
 _ranked = component(
-    __file__, "ecv_ranked", html='<div class="ecv-rank-list"></div>', css="ndcg.css", js="ndcg.js"
+    __file__, "ecv_ranked", html='<div class="ecv-rank-list"></div>', css="ndcg.css", js=["ndcg.js"]
 )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.analysis.replay import Replay
 from ecv_core.analysis.replay import replay as replayed
-from ecv_core.figures.words import alpha_text, metric_label, rule_words, run_title
+from ecv_core.figures.words import alpha_text, rule_words
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
@@ -20,6 +20,7 @@ from pages.shared.address.link import step_from_link
 from pages.shared.live.runs import Known, whole
 from pages.shared.live.state import KEPT, results, run_list, sentence, sentences, store
 from pages.shared.widgets.glossary import explained
+from pages.shared.widgets.words import choice_label
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
 _AXIS = axis_of(PAPERS_RULE)
@@ -195,11 +196,10 @@ def choose_run(
         st.query_params.pop("fold", None)
         picked(run)
 
-    mine = {run.run_id for run in own}
     chosen = st.selectbox(
         "Run",
         list(runs),
-        format_func=lambda run_id: _label(runs[run_id], run_id in mine),
+        format_func=lambda run_id: choice_label(runs[run_id]),
         key=KEY,
         on_change=opened,
         help="Your own runs, newest first, then those recorded for this page.",
@@ -209,12 +209,6 @@ def choose_run(
 
 def _is_over(row: ListedRun) -> bool:
     return bool(row.scores) and not row.state.active
-
-
-def _label(run: Known, mine: bool) -> str:
-    """Never another run's: Streamlit knows a choice by its label."""
-    whose = f"yours, {run.run_id}" if mine else "recorded"
-    return f"{run_title(run)} · {metric_label(run.spec)} · {whose}"
 
 
 def _why_not(run_id: str) -> EcvError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -29,62 +29,107 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         picked: the runs that are picked, newest first.
         rows: all runs, for the tags that there are.
     """
-    person = acting()
-
-    def mine(action: Action, rows: Sequence[ListedRun]) -> list[str]:
-        return [row.run_id for row in rows if person.may(action, row.started_by)]
-
     ids = [row.run_id for row in picked]
-    active = mine(Action.CANCEL, [row for row in picked if row.state.active])
-    resumable = mine(
-        Action.GO_ON, [row for row in picked if _cut_off(row) and computed_here(row.spec)]
-    )
-    idle = mine(Action.DELETE, [row for row in picked if not row.state.active])
-    labelled = [row for row in picked if person.may(Action.ANNOTATE, row.started_by)]
-    theirs = len(labelled) < len(picked)
-    several = len(ids) > 1
-    st.button(
-        f"Compare {len(ids)} runs" if several else "Compare",
-        key="compare-picked",
-        icon=":material/balance:",
-        type="primary" if several else "secondary",
-        disabled=not several,
-        help=None if several else "Pick two or more runs by the boxes at the left of their rows.",
-        on_click=_compare,
-        args=(ids,),
-    )
+    _compare_button(ids)
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
         go("run/run.py", {"run": ids[0]})
     if not why_not(Action.ANNOTATE):
-        with st.popover(
-            "Name, tags, note" if len(labelled) < 2 else "Tags",
-            icon=":material/label:",
-            disabled=not labelled,
-            help=_THEIRS if theirs else None,
-        ):
-            if labelled:
-                _label_form(labelled, sorted({tag for row in rows for tag in row.label.tags}))
-    for word, some, act in (("Cancel", active, _cancel), ("Resume", resumable, _resume)):
-        if some:
-            st.button(
-                f"{word} {_count(some)}".strip(),
-                key=f"{word.lower()}-picked",
-                icon=f":material/{word.lower()}:",
-                on_click=act,
-                args=(some,),
-            )
-    if why_not(Action.DELETE):
-        return
+        _label_popover(picked, rows)
+    active = [row for row in picked if row.state.active]
+    _button_for_all("Cancel", _own(Action.CANCEL, active), _cancel, key="cancel-picked")
+    cut_off = [row for row in picked if _cut_off(row)]
+    _button_for_all("Resume", _own(Action.GO_ON, cut_off), _resume, key="resume-picked")
+    if not why_not(Action.DELETE):
+        _delete_button(picked)
+
+
+def all_tags(rows: Sequence[ListedRun]) -> list[str]:
+    """Every tag that is on any of the runs, each once, in the order of the alphabet."""
+    tags: set[str] = set()
+    for row in rows:
+        tags.update(row.label.tags)
+    return sorted(tags)
+
+
+def _own(action: Action, rows: Sequence[ListedRun]) -> list[ListedRun]:
+    """The runs to which whoever looks may do this."""
+    person = acting()
+    return [row for row in rows if person.may(action, row.started_by)]
+
+
+def _compare_button(ids: Sequence[str]) -> None:
+    if len(ids) > 1:
+        st.button(
+            f"Compare {len(ids)} runs",
+            key="compare-picked",
+            icon=":material/balance:",
+            type="primary",
+            on_click=_compare,
+            args=(ids,),
+        )
+    else:
+        st.button(
+            "Compare",
+            key="compare-picked",
+            icon=":material/balance:",
+            disabled=True,
+            help="Pick two or more runs by the boxes at the left of their rows.",
+        )
+
+
+def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
+    """What people write on the runs of their own among those picked."""
+    own = _own(Action.ANNOTATE, picked)
+    title = "Name, tags, note"
+    if len(own) > 1:
+        title = "Tags"
+    note = None
+    if len(own) < len(picked):
+        note = _THEIRS
+    with st.popover(title, icon=":material/label:", disabled=not own, help=note):
+        if own:
+            _label_form(own, all_tags(rows))
+
+
+def _button_for_all(
+    verb: str, rows: Sequence[ListedRun], act: Callable[[Sequence[str]], None], *, key: str
+) -> None:
+    """A button that does this to all of the runs; none where there are no runs."""
+    if rows:
+        st.button(
+            _for_several(verb, rows),
+            key=key,
+            icon=f":material/{verb.lower()}:",
+            on_click=act,
+            args=([row.run_id for row in rows],),
+        )
+
+
+def _delete_button(picked: Sequence[ListedRun]) -> None:
+    own = _own(Action.DELETE, picked)
+    idle = [row for row in own if not row.state.active]
+    note = (
+        f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled before it "
+        "can be deleted."
+    )
+    if len(own) < len(picked):
+        note = f"{note} {_THEIRS}"
     st.button(
-        f"Delete {_count(idle)}".strip(),
+        _for_several("Delete", idle),
         key="delete-picked",
         icon=":material/delete:",
         disabled=not idle,
         on_click=_delete,
-        args=(idle,),
-        help=f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled "
-        f"before it can be deleted.{' ' + _THEIRS if theirs else ''}",
+        args=([row.run_id for row in idle],),
+        help=note,
     )
+
+
+def _for_several(verb: str, rows: Sequence[ListedRun]) -> str:
+    """'Delete', or 'Delete 3 runs'."""
+    if len(rows) > 1:
+        return f"{verb} {len(rows)} runs"
+    return verb
 
 
 def undo() -> None:
@@ -101,8 +146,12 @@ def undo() -> None:
             icon=":material/close:",
             type="tertiary",
             help="Close",
-            on_click=lambda: st.session_state.pop(REMOVED, None),
+            on_click=_forget_removed,
         )
+
+
+def _forget_removed() -> None:
+    st.session_state.pop(REMOVED, None)
 
 
 def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Label:
@@ -118,14 +167,17 @@ def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Labe
     return checked_label(label.name, [*chosen, *own], label.note)
 
 
-def _label_form(picked: Sequence[ListedRun], known: Sequence[str]) -> None:
+def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     """Tags are kept as they are picked, a name and a note on Enter or Save."""
     first = picked[0].label
     common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
     which = "-".join(row.run_id for row in picked[:40])
+    title = "Tags"
+    if len(picked) > 1:
+        title = f"Tags of all {len(picked)} runs"
     st.multiselect(
-        "Tags" if len(picked) == 1 else f"Tags of all {len(picked)} runs",
-        list(dict.fromkeys([*common, *known])),
+        title,
+        list(dict.fromkeys([*common, *every_tag])),
         default=common,
         key=f"tags-{which}",
         accept_new_options=True,
@@ -151,11 +203,9 @@ def _tag(picked: Sequence[ListedRun], common: Sequence[str], key: str) -> None:
 
 
 def _cut_off(row: ListedRun) -> bool:
-    return row.state.resumable or (row.state is RunState.FINISHED and bool(row.damaged))
-
-
-def _count(ids: Sequence[str]) -> str:
-    return f"{len(ids)} runs" if len(ids) > 1 else ""
+    """Whether there are folds to go on with, and this installation can compute them."""
+    damaged = row.state is RunState.FINISHED and bool(row.damaged)
+    return (row.state.resumable or damaged) and computed_here(row.spec)
 
 
 def _compare(run_ids: Sequence[str]) -> None:

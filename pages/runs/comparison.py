@@ -6,26 +6,26 @@ from importlib import import_module
 
 import streamlit as st
 
-from ecv_core.figures.report.describe import describe_runs
-from ecv_core.figures.words import (
-    counted,
-    dataset_title,
-    in_order,
-    metric_label,
-    rule_words,
-    run_title,
-)
-from ecv_core.records.errors import EcvError
+from ecv_core.figures.report.describe import Description, describe_runs
+from ecv_core.figures.words import counted, dataset_title
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
-from pages.shared.live.state import escaped, run_list, sentence
+from pages.shared.live.state import escaped, run_list, sentences
+from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
+from pages.shared.widgets.words import choice_label
 
 KEY = "compared"
 MOST = 40
+"""Runs that are compared at once."""
 FAVOURITE = "ml-100k"
+"""The dataset of the example, if there are runs on it."""
+
+
+_NAMED = 3
+"""Runs that a sentence names, of those that are missing."""
 
 
 def comparison() -> None:
@@ -45,6 +45,9 @@ def comparison() -> None:
         table,
     )
 
+    def describe() -> Description:
+        return describe_runs(runs, made_with(runs))
+
     named = named_runs(runs)
     if len(named) > 1:
         better(named)  # what a comparison is for
@@ -56,7 +59,7 @@ def comparison() -> None:
     table(named)
     if any(run.folds for run in runs):
         for_paper(
-            lambda: describe_runs(runs, made_with(runs)),
+            describe,
             key="comparison",
             pictures=means_pictures(named),
             title=f"{counted(len(runs), 'run')} compared",
@@ -69,27 +72,33 @@ def comparison() -> None:
 
 def choose_runs() -> list[RunRecord]:
     """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
-    known = _known()
+    runs = _runs()
     asked = [key for key in st.query_params.get(COMPARED, "").split(",") if key]
-    found = list(dict.fromkeys(key for key in asked if key in known))
+    missing = [key for key in asked if key not in runs]
+    there = list(dict.fromkeys(key for key in asked if key in runs))
     if asked:
-        st.session_state[KEY] = found[:MOST]
+        st.session_state[KEY] = there[:MOST]
     elif st.session_state.get(KEY):  # back from another page
-        st.session_state[KEY] = [key for key in st.session_state[KEY] if key in known]
-        _to_address()
+        st.session_state[KEY] = [key for key in st.session_state[KEY] if key in runs]
+        _write_address()
+
+    def label(key: str) -> str:
+        return choice_label(runs[key])
+
     picked = st.multiselect(
         "Runs",
-        list(known),
-        format_func=lambda key: _label(key, known[key]),
+        list(runs),
+        format_func=label,
         key=KEY,
-        on_change=_to_address,
+        on_change=_write_address,
         persist_state="session",
         max_selections=MOST,
         placeholder="Type a dataset or an algorithm",
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
-    _say_what_is_missing([key for key in asked if key not in known], len(found))
-    return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
+    _say_what_is_missing(missing, len(there))
+    each_once = {runs[key].run_id: runs[key] for key in picked}
+    return [whole(run) for run in each_once.values()]
 
 
 def empty_state() -> None:
@@ -100,67 +109,66 @@ def empty_state() -> None:
         f"Where two runs share their {glossary_link('fold', 'folds')}, a "
         f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
     )
-    recorded = {key: run for key, run in _known().items() if isinstance(run, RunRecord)}
-    datasets = in_order(run.spec.dataset for run in recorded.values())
-    dataset = FAVOURITE if FAVOURITE in datasets else next(iter(datasets), "")
-    keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
+    by_dataset: dict[str, list[str]] = {}
+    for key, run in _recorded().items():
+        by_dataset.setdefault(run.spec.dataset, []).append(key)
+    dataset = next(iter(by_dataset), FAVOURITE)
+    if FAVOURITE in by_dataset:
+        dataset = FAVOURITE
+    keys = by_dataset.get(dataset, [])
     if len(keys) > 1:
         st.button(
             f"Every algorithm on {dataset_title(dataset)}",
             key="example",
             icon=":material/balance:",
             help="Recorded runs: nothing is computed.",
-            on_click=_open,
+            on_click=_address_runs,
             args=(keys,),
         )
     st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
 
 
-def _known() -> dict[str, Known]:
+def _runs() -> dict[str, Known]:
     """Every run that can be chosen, by what the address calls it."""
-    known: dict[str, Known] = {row.run_id: row for row in run_list().rows()}
-    try:
-        recorded = recorded_runs()
-    except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
-        recorded = []
-    by_place = {(run.spec.dataset, run.spec.algorithm): run for run in recorded}
-    algorithms = in_order(algorithm for _, algorithm in by_place)
-    return known | {
-        f"{dataset}--{algorithm}": by_place[dataset, algorithm]
-        for dataset in in_order(dataset for dataset, _ in by_place)
-        for algorithm in algorithms
-        if (dataset, algorithm) in by_place
-    }
+    own: dict[str, Known] = {row.run_id: row for row in run_list().rows()}
+    return own | _recorded()
 
 
-def _label(key: str, run: Known) -> str:
-    """Never changes and is never another run's: Streamlit knows a choice by its label."""
-    if isinstance(run, RunRecord):
-        return f"{run_title(run)} · recorded"
-    return f"{run_title(run)} · {metric_label(run.spec)} · {rule_words(run.spec)} · {key}"
+def _recorded() -> dict[str, RunRecord]:
+    """The recorded runs, as `_runs` has them."""
+    runs: list[RunRecord] = []
+    with sentences():  # a damaged recorded file does not hide one's own runs
+        runs = ordered(recorded_runs())
+    return {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in runs}
 
 
-def _open(keys: list[str]) -> None:
+def _address_runs(keys: list[str]) -> None:
     st.query_params[COMPARED] = ",".join(keys[:MOST])
 
 
-def _to_address() -> None:
+def _write_address() -> None:
     picked = st.session_state.get(KEY)
     if picked:
-        _open(picked)
+        _address_runs(picked)
     else:
         st.query_params.pop(COMPARED, None)
 
 
-def _say_what_is_missing(unknown: list[str], found: int) -> None:
-    if unknown:
-        named = ", ".join(f"'{key}'" for key in unknown[:3])
-        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        are = "is no run" if len(unknown) == 1 else "are no runs"
+def _say_what_is_missing(missing: list[str], there: int) -> None:
+    """Say which runs the address names that are not here, and whether it names too many.
+
+    Args:
+        missing: what it calls those that are not here.
+        there: how many it names that are.
+    """
+    if missing:
+        named = ", ".join(f"'{key}'" for key in missing[:_NAMED])
+        if len(missing) > _NAMED:
+            named = f"{named} and {len(missing) - _NAMED} more"
+        are = "is no run" if len(missing) == 1 else "are no runs"
         st.warning(
-            escaped(f"There {are} {named}{more} here: pick from the list, or correct the address."),
+            escaped(f"There {are} {named} here: pick from the list, or correct the address."),
             icon=":material/search_off:",
         )
-    if found > MOST:
-        st.warning(f"The address names {found} runs; the first {MOST} are shown.")
+    if there > MOST:
+        st.warning(f"The address names {there} runs; the first {MOST} are shown.")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from math import nan
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -26,6 +25,7 @@ from ecv_core.figures.words import (
     rule_words,
     run_name,
     run_title,
+    titles_of,
     watt_hours,
 )
 from ecv_core.models import computed_here
@@ -38,7 +38,7 @@ from ecv_core.store.imports import read_run
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
-from pages.runs.actions import actions, undo
+from pages.runs.actions import actions, all_tags, undo
 from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
@@ -49,8 +49,10 @@ from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.glossary import glossary_link
+from pages.shared.widgets.tables import number, text
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 
@@ -58,7 +60,15 @@ if TYPE_CHECKING:
 
 
 _DONE = "imported-file"
-"""In the session: (id of the uploaded file, run id, whether it was new)."""
+"""In the session: what became of the file that was imported last."""
+
+
+class _Imported(NamedTuple):
+    """What became of an uploaded file."""
+
+    file_id: str
+    run_id: str
+    new: bool
 
 
 def import_run() -> None:
@@ -78,8 +88,8 @@ def import_run() -> None:
             st.caption("A finished run from another e-fold. It is checked before it is kept.")
             return
         with sentences():
-            run_id, new = _kept(file)
-            if new:
+            imported = _imported(file)
+            if imported.new:
                 st.success("Imported, and marked as such.", icon=":material/check_circle:")
             else:
                 st.info("This run is here already.", icon=":material/info:")
@@ -87,27 +97,36 @@ def import_run() -> None:
                 "run/run.py",
                 label="Open it",
                 icon=":material/open_in_full:",
-                query_params={"run": run_id},
+                query_params={"run": imported.run_id},
             )
 
 
-def _kept(file: UploadedFile) -> tuple[str, bool]:
-    """The run's id here, and whether it was new when this file came."""
-    done = st.session_state.get(_DONE)
-    if done and done[0] == file.file_id and any(r.run_id == done[1] for r in run_list().rows()):
-        return str(done[1]), bool(done[2])
-    found = read_run(file.getvalue(), file.name)
-    run_id, new = acting().import_run(found)
+def _imported(file: UploadedFile) -> _Imported:
+    """What became of this file: it is imported once, however often the page is drawn."""
+    last: _Imported | None = st.session_state.get(_DONE)
+    ids = {row.run_id for row in run_list().rows()}
+    if last and last.file_id == file.file_id and last.run_id in ids:
+        return last
+    document = read_run(file.getvalue(), file.name)
+    run_id, new = acting().import_run(document)
+    imported = _Imported(file.file_id, run_id, new)
+    st.session_state[_DONE] = imported
     if new:
-        st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
-    st.session_state[_DONE] = (file.file_id, run_id, new)
-    if new:
+        st.toast(f"Imported {escaped(run_title(document.run))}.", icon=":material/upload_file:")
         st.rerun()  # the table is drawn with it
-    return run_id, new
+    return imported
 
 
-PICKED, OPENED = "runs-picked", "runs-opened"
+PICKED = "runs-picked"
+"""In the session: ids of the picked runs."""
+OPENED = "runs-opened"
+"""Key of the buttons that open a run."""
+_LISTED = "runs-listed"
+"""In the session: ids of the runs in the table, by their rows."""
+_ROWS = 13
+"""Rows up to which the table is as high as they are."""
 _HEIGHT = 520
+"""Pixels of a table with more rows."""
 _WRITTEN = ("name", "parameters", "beside", "part of", "tags", "note", "from", "by")
 """Columns that are shown once one of their cells holds something."""
 
@@ -115,7 +134,7 @@ _WRITTEN = ("name", "parameters", "beside", "part of", "tags", "note", "from", "
 def history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
-    _damaged(run_list().damaged)
+    _show_damaged(run_list().damaged)
     damaged_folds(rows)
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -138,25 +157,33 @@ def history() -> None:
     if shown:
         frame = runs_frame(shown, groups)
         _picture(shown, frame, picked)
-        _table(shown, frame, key, picked, of=len(rows))
+        _table(shown, frame, key, picked)
+        _table_words(len(shown), len(rows))
+        _energy(picked or shown, picked=bool(picked))
     else:
         st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
     _follow()
 
 
-def _damaged(found: Mapping[str, str]) -> None:
-    """What cannot be read is shown all the same, to be deleted."""
-    if not found:
+def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
+    """What cannot be read is shown all the same, to be deleted.
+
+    Args:
+        sentences_of_runs: run id -> why it cannot be read.
+    """
+    if not sentences_of_runs:
         return
     with st.container(border=True, key="runs-damaged"):
-        st.warning("  \n".join(escaped(said) for said in found.values()), icon=":material/error:")
-        mine = [run_id for run_id in found if not acting().refusal(Action.DELETE, run_id)]
+        reasons = map(escaped, sentences_of_runs.values())
+        st.warning("  \n".join(reasons), icon=":material/error:")
+        person = acting()
+        mine = [run for run in sentences_of_runs if not person.refusal(Action.DELETE, run)]
         if mine and st.button(
             f"Delete {counted(len(mine), 'damaged run')}", icon=":material/delete:"
         ):
             with sentences():
                 for run_id in mine:
-                    acting().delete(run_id)
+                    person.delete(run_id)
                 st.rerun()
 
 
@@ -169,50 +196,75 @@ def runs_frame(
         rows: the runs.
         groups: id of a selection or a study -> what it is called.
     """
-    titles = {one: dataset_title(one) for one in {row.spec.dataset for row in rows}}
-    people = {one: starter(one) for one in {row.started_by for row in rows}}
-    return pd.DataFrame(
-        {
-            "open": [":material/open_in_full:"] * len(rows),
-            "name": [row.label.name for row in rows],
-            "dataset": [titles[row.spec.dataset] for row in rows],
-            "algorithm": [algorithm_title(row.spec.algorithm) for row in rows],
-            "parameters": [_parameters(row.spec) for row in rows],
-            "state": [row.state.value for row in rows],
-            "score": [nan if row.mean is None else row.mean for row in rows],
-            "half": [_half(row.spec, row.scores, row.stopped_at) for row in rows],
-            "metric": [metric_label(row.spec) for row in rows],
-            "rule": [rule_words(row.spec) for row in rows],
-            "folds": [len(row.scores) for row in rows],
-            "stop": pd.array([_stop(row) for row in rows], dtype="Int64"),
-            "k": [row.spec.k for row in rows],
-            "seed": [row.spec.seed for row in rows],
-            "time": [sum(row.fold_seconds) if row.fold_seconds else nan for row in rows],
-            "processor": pd.Series([row.processor_seconds for row in rows], dtype=float),
-            "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
-            "beside": ["other work" if row.other_work else "" for row in rows],
-            "when": pd.to_datetime([row.created_at for row in rows], utc=True),
-            "part of": [groups.get(row.group, "") for row in rows],
-            "tags": [list(row.label.tags) for row in rows],
-            "note": [row.label.note for row in rows],
-            "from": [_from(row) for row in rows],
-            "by": [people[row.started_by] for row in rows],
-            "id": [row.run_id for row in rows],
-        }
-    )
+    frame = pd.DataFrame([_facts(row) for row in rows], columns=list(_COLUMNS))
+    frame["dataset"] = _in_words(frame["dataset"], dataset_title)
+    frame["by"] = _in_words(frame["by"], starter)
+    frame["part of"] = _in_words(frame["part of"], lambda group: groups.get(group, ""))
+    frame["stop"] = frame["stop"].astype("Int64")
+    frame["when"] = pd.to_datetime(frame["when"], utc=True)
+    numbers = ["score", "half", "time", "processor", "energy"]
+    frame[numbers] = frame[numbers].astype(float)
+    return frame
+
+
+_COLUMNS = (
+    *("open", "name", "dataset", "algorithm", "parameters", "state", "score", "half", "metric"),
+    *("rule", "folds", "stop", "k", "seed", "time", "processor", "energy", "beside", "when"),
+    *("part of", "tags", "note", "from", "by", "id"),
+)
+"""Of the table, in this order."""
+
+
+def _in_words(ids: pd.Series[str], words: Callable[[str], str]) -> pd.Series[str]:
+    """Ids as people read them, each looked up once."""
+    return ids.map({name: words(name) for name in ids.unique()})
+
+
+def _facts(row: ListedRun) -> dict[str, object]:
+    """The cells of a run, by their columns; datasets, people and plans by their ids."""
+    spec = row.spec
+    facts: dict[str, object] = {"open": ":material/open_in_full:", "id": row.run_id}
+    facts["dataset"] = spec.dataset
+    facts["algorithm"] = algorithm_title(spec.algorithm)
+    facts["parameters"] = _parameters(spec)
+    facts["metric"] = metric_label(spec)
+    facts["rule"] = rule_words(spec)
+    facts["k"] = spec.k
+    facts["seed"] = spec.seed
+    facts["state"] = row.state.value
+    facts["score"] = row.mean
+    facts["half"] = _half(spec, row.scores, row.stopped_at)
+    facts["folds"] = len(row.scores)
+    if row.stopped_at is not None and row.stopped_at < len(spec.fold_order):
+        facts["stop"] = row.stopped_at  # early
+    if row.fold_seconds:
+        facts["time"] = sum(row.fold_seconds)
+    facts["processor"] = row.processor_seconds
+    if row.joules is not None:
+        facts["energy"] = row.joules / 3.6
+    facts["beside"] = "other work" if row.other_work else ""
+    facts["when"] = row.created_at
+    facts["name"] = row.label.name
+    facts["tags"] = list(row.label.tags)
+    facts["note"] = row.label.note
+    facts["from"] = _origin(row)
+    facts["part of"] = row.group
+    facts["by"] = row.started_by
+    return facts
 
 
 def matching(rows: Sequence[ListedRun], text: str) -> list[ListedRun]:
     """The runs of which the table, or the ids of their dataset and algorithm, hold every word."""
     if not rows:
         return []
-    told = runs_frame(rows).astype(str).agg(" ".join, axis=1).str.lower()
+    cells = runs_frame(rows).astype(str).agg(" ".join, axis=1)
     words = text.lower().split()
-    return [
-        row
-        for row, said in zip(rows, told, strict=True)
-        if all(word in f"{said} {run_name(row).lower()}" for word in words)
-    ]
+    matches = []
+    for row, row_cells in zip(rows, cells, strict=True):
+        row_text = f"{row_cells} {run_name(row)}".lower()
+        if all(word in row_text for word in words):
+            matches.append(row)
+    return matches
 
 
 def table_key(rows: Sequence[ListedRun]) -> str:
@@ -230,40 +282,67 @@ def _parameters(spec: RunSpec) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _half(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float:
-    """Half the interval that stands beside the score; NaN where there is none."""
+def _half(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float | None:
+    """Half the interval that stands beside the score; None where there is none."""
     used = scores[:stopped_at]
-    early = stopped_at is not None and stopped_at < spec.max_folds
-    find = interval_after_stop(spec, used) if early else None
-    interval = find or (uncertainty_of(used, spec.confidence) if used else None)
-    return nan if interval is None else interval.width / 2
+    interval = None
+    if stopped_at is not None and stopped_at < spec.max_folds:
+        interval = interval_after_stop(spec, used)
+    if interval is None and used:
+        interval = uncertainty_of(used, spec.confidence)
+    if interval is None:
+        return None
+    return interval.width / 2
 
 
 def plan_names() -> dict[str, str]:
     """Id of each selection and study -> what it is called among runs."""
-    return {
-        plan.plan_id: f"{kind} of {plan.created_at:%Y-%m-%d %H:%M}"
-        for kind in (SELECTION, STUDY)
-        for plan in stored_plans(store(), kind)
-    }
+    names = {}
+    for kind in (SELECTION, STUDY):
+        for plan in stored_plans(store(), kind):
+            names[plan.plan_id] = f"{kind} of {plan.created_at:%Y-%m-%d %H:%M}"
+    return names
 
 
-def _from(row: ListedRun) -> str:
+def _origin(row: ListedRun) -> str:
     """Where its folds were computed, if not by the dashboard or a command of it."""
-    kinds = [("tracked", row.spec.tracked), ("imported", row.imported)]
-    return ", ".join(word for word, is_one in kinds if is_one)
+    words = []
+    if row.spec.tracked:
+        words.append("tracked")
+    if row.imported:
+        words.append("imported")
+    return ", ".join(words)
 
 
-def _stop(row: ListedRun) -> int | None:
-    """The fold after which the rule stopped it early."""
-    early = row.stopped_at is not None and row.stopped_at < len(row.spec.fold_order)
-    return row.stopped_at if early else None
+class _Filter(NamedTuple):
+    """What is picked above the table; what is empty filters nothing."""
+
+    text: str
+    states: Sequence[RunState]
+    datasets: Sequence[str]
+    plans: Sequence[str]
+    tags: Sequence[str]
+
+    def admits(self, row: ListedRun) -> bool:
+        """Whether the run matches all but the text."""
+        if self.states and row.state not in self.states:
+            return False
+        if self.datasets and row.spec.dataset not in self.datasets:
+            return False
+        if self.plans and row.group not in self.plans:
+            return False
+        return set(self.tags) <= set(row.label.tags)
 
 
 def _filtered(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> list[ListedRun]:
     """The runs that match what is picked above the table."""
-    tags = sorted({tag for row in rows for tag in row.label.tags})
-    plans = {row.group: groups[row.group] for row in rows if row.group in groups}
+    picked = _filter_widgets(rows, groups)
+    if picked.text:
+        rows = matching(rows, picked.text)
+    return list(filter(picked.admits, rows))
+
+
+def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Filter:
     place = st.container(horizontal=True)
     text = place.text_input(
         "Find",
@@ -273,15 +352,8 @@ def _filtered(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> list[List
         icon=":material/search:",
         width=300,
     )
-    states = place.multiselect(
-        "State",
-        list(RunState),
-        format_func=lambda one: one.value,
-        key="state",
-        bind="query-params",
-        width=220,
-    )
-    titles = {one: dataset_title(one) for one in in_order(row.spec.dataset for row in rows)}
+    states = place.multiselect("State", list(RunState), key="state", bind="query-params", width=220)
+    titles = titles_of(in_order(row.spec.dataset for row in rows), dataset_title)
     label_from_link("of_dataset", titles)
     datasets = place.multiselect(
         "Dataset",
@@ -291,21 +363,17 @@ def _filtered(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> list[List
         bind="query-params",
         width=220,
     )
-    parts = tagged = []
-    if plans:
-        parts = place.multiselect(
-            "Part of", list(plans), format_func=plans.__getitem__, key="part", width=260
+    plans: list[str] = []
+    names = {row.group: groups[row.group] for row in rows if row.group in groups}
+    if names:
+        plans = place.multiselect(
+            "Part of", list(names), format_func=names.__getitem__, key="part", width=260
         )
-    if tags:
-        tagged = place.multiselect("Tag", tags, key="tag", bind="query-params", width=160)
-    return [
-        row
-        for row in (matching(rows, text) if text else rows)
-        if (not states or row.state in states)
-        and (not datasets or row.spec.dataset in datasets)
-        and (not parts or row.group in parts)
-        and set(tagged) <= set(row.label.tags)
-    ]
+    tags: list[str] = []
+    every_tag = all_tags(rows)
+    if every_tag:
+        tags = place.multiselect("Tag", every_tag, key="tag", bind="query-params", width=160)
+    return _Filter(text, states, datasets, plans, tags)
 
 
 def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
@@ -313,31 +381,29 @@ def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
     state = st.session_state.get(key)
     if state is not None:
         places = state["selection"]["rows"]
-        st.session_state[PICKED] = [shown[at].run_id for at in places if at < len(shown)]
+        ids = [shown[place].run_id for place in places if place < len(shown)]
+        st.session_state[PICKED] = ids
     picked = set(st.session_state.get(PICKED, ()))
     return [row for row in shown if row.run_id in picked]
 
 
 def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[ListedRun]) -> None:
     """Score against energy; nothing below two runs with both."""
-    marked = {row.run_id for row in picked}
-    points = spent_frame(
-        pd.DataFrame(
-            {
-                "name": frame["algorithm"] + " on " + frame["dataset"] + ", " + frame["rule"],
-                "of": frame["dataset"] + ", " + frame["metric"],
-                "score": frame["score"],
-                "higher": [metric_of(row.spec).higher_is_better for row in shown],
-                "mwh": frame["energy"],
-                "picked": frame["id"].isin(marked),
-            }
-        )
-    )
+    runs = pd.DataFrame({"score": frame["score"], "mwh": frame["energy"]})
+    runs["name"] = frame["algorithm"] + " on " + frame["dataset"] + ", " + frame["rule"]
+    runs["of"] = frame["dataset"] + ", " + frame["metric"]
+    runs["higher"] = [metric_of(row.spec).higher_is_better for row in shown]
+    runs["picked"] = frame["id"].isin([row.run_id for row in picked])
+    points = spent_frame(runs)
     if len(points) < 2:
         return
+
+    def figure(dark: bool) -> go.Figure:
+        return spent_figure(points, dark=dark)
+
     with st.container(height=270, border=False):  # room for it, before it is drawn
         plot(
-            lambda dark: spent_figure(points, dark=dark),
+            figure,
             version=points.to_csv(),
             key="runs-picture",
             alt=f"Score of {len(points)} runs, in % of the best on its dataset, by their energy.",
@@ -346,116 +412,127 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
 
 
 def _table(
-    shown: Sequence[ListedRun],
-    frame: pd.DataFrame,
-    key: str,
-    picked: Sequence[ListedRun],
-    *,
-    of: int,
+    shown: Sequence[ListedRun], frame: pd.DataFrame, key: str, picked: Sequence[ListedRun]
 ) -> None:
-    marked = {row.run_id for row in picked}
-    st.session_state[OPENED + "-rows"] = [row.run_id for row in shown]
-    column = st.column_config
-    columns: dict[str, ColumnConfig | ButtonColumnResult] = {
-        "open": column.ButtonColumn(
-            "", help="Open the run.", type="tertiary", key=OPENED, width=44, pinned=True
-        ),
-        "name": column.TextColumn(help="Your own name for it."),
-        "score": column.NumberColumn(
-            format="%.4f", help="Mean of the folds up to the stop, or of all so far."
-        ),
-        "parameters": column.TextColumn(help="Those that are not at their defaults."),
-        "half": column.NumberColumn(
-            "±",
-            format="%.4f",
-            help="Half the interval of the score, allowing for the stop; empty for one fold.",
-        ),
-        "rule": column.TextColumn(help="What stops the run."),
-        "folds": column.NumberColumn(
-            help="Folds that have run, those after the stop included.", width=56
-        ),
-        "stop": column.NumberColumn(
-            help="The fold after which the rule stopped; empty where it did not.", width=56
-        ),
-        "k": column.NumberColumn(help="Folds that the data is split into.", width=44),
-        "seed": column.NumberColumn(format="%d", width=56),
-        "time": column.NumberColumn("time (s)", format="%.1f", help="Of all folds that have run."),
-        "part of": column.TextColumn(help="The selection or the study that it was computed for."),
-        "processor": column.NumberColumn(
-            "processor (s)",
-            format="%.1f",
-            help="Processor time of all folds that have run, of all cores: other work on the "
-            "machine hardly changes it. Empty where it was not written.",
-        ),
-        "energy": column.NumberColumn(
-            "energy (mWh)",
-            format="%.2g",
-            help="Of all folds that have run; empty where there was no meter. Mostly an estimate: "
-            "open a run to see what it is made up of.",
-        ),
-        "beside": column.TextColumn(
-            help="Other programs used the machine meanwhile, so its energy is in no sum: the page "
-            "of the run says how much."
-        ),
-        "when": column.DatetimeColumn(
-            "started", format="YYYY-MM-DD HH:mm", timezone=st.context.timezone
-        ),
-        "tags": column.ListColumn(),
-        "from": column.TextColumn(
-            help="Imported runs were computed elsewhere, tracked ones by code outside e-fold."
-        ),
-    }
-    written = [name for name in _WRITTEN if any(len(value) for value in frame[name])]
+    st.session_state[_LISTED] = [row.run_id for row in shown]
+    columns = []
+    for name in _COLUMNS:
+        if name not in _WRITTEN or frame[name].str.len().any():
+            columns.append(name)
+    height: str | int = _HEIGHT
+    if len(shown) <= _ROWS:
+        height = "content"
+    picked_ids = {row.run_id for row in picked}
+    places = [place for place, row in enumerate(shown) if row.run_id in picked_ids]
     st.dataframe(
         frame,
-        column_order=[str(name) for name in frame if name not in _WRITTEN or name in written],
+        column_order=columns,
         hide_index=True,
-        height="content" if len(shown) <= 13 else _HEIGHT,
-        column_config=columns,
+        height=height,
+        column_config=_number_columns() | _other_columns(),
         key=key,
         on_select="rerun",
         selection_mode="multi-row",
-        selection_default={
-            "selection": {"rows": [at for at, row in enumerate(shown) if row.run_id in marked]}
-        },
+        selection_default={"selection": {"rows": places}},
         placeholder="",
         alt=f"{counted(len(shown), 'run')}, newest first",
     )
-    every = counted(of, "run")
+
+
+def _number_columns() -> dict[str, ColumnConfig]:
+    columns = {}
+    columns["score"] = number(None, "%.4f", "Mean of the folds up to the stop, or of all so far.")
+    columns["half"] = number(
+        "±", "%.4f", "Half the interval of the score, allowing for the stop; empty for one fold."
+    )
+    columns["folds"] = number(
+        None, help="Folds that have run, those after the stop included.", width=56
+    )
+    columns["stop"] = number(
+        None, help="The fold after which the rule stopped; empty where it did not.", width=56
+    )
+    columns["k"] = number(None, help="Folds that the data is split into.", width=44)
+    columns["seed"] = number(None, "%d", width=56)
+    columns["time"] = number("time (s)", "%.1f", "Of all folds that have run.")
+    columns["processor"] = number(
+        "processor (s)",
+        "%.1f",
+        "Processor time of all folds that have run, of all cores: other work on the machine "
+        "hardly changes it. Empty where it was not written.",
+    )
+    columns["energy"] = number(
+        "energy (mWh)",
+        "%.2g",
+        "Of all folds that have run; empty where there was no meter. Mostly an estimate: open a "
+        "run to see what it is made up of.",
+    )
+    return columns
+
+
+def _other_columns() -> dict[str, ColumnConfig | ButtonColumnResult]:
+    column = st.column_config
+    columns: dict[str, ColumnConfig | ButtonColumnResult] = {}
+    columns["open"] = column.ButtonColumn(
+        "", help="Open the run.", type="tertiary", key=OPENED, width=44, pinned=True
+    )
+    columns["name"] = text(None, "Your own name for it.")
+    columns["parameters"] = text(None, "Those that are not at their defaults.")
+    columns["rule"] = text(None, "What stops the run.")
+    columns["part of"] = text(None, "The selection or the study that it was computed for.")
+    columns["beside"] = text(
+        None,
+        "Other programs used the machine meanwhile, so its energy is in no sum: the page of the "
+        "run says how much.",
+    )
+    columns["when"] = column.DatetimeColumn(
+        "started", format="YYYY-MM-DD HH:mm", timezone=st.context.timezone
+    )
+    columns["tags"] = column.ListColumn()
+    columns["from"] = text(
+        None, "Imported runs were computed elsewhere, tracked ones by code outside e-fold."
+    )
+    return columns
+
+
+def _table_words(shown: int, every: int) -> None:
+    """How many runs the table has, of how many, and how it is used."""
+    runs = counted(every, "run")
+    if shown < every:
+        runs = f"{shown:,} of {runs}"
     st.caption(
-        f"{every if len(shown) == of else f'{len(shown):,} of {every}'}, newest first. A click on "
+        f"{runs}, newest first. A click on "
         f"a column's head sorts; the arrow at the left of a row opens the {glossary_link('run')}."
     )
-    _energy(picked or shown, picked=bool(picked))
 
 
 def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
     """What the shown runs, or those picked among them, used together, and what it is made up of."""
     every = [row for row in rows if row.joules is not None]
     metered = with_own_joules(every)
+    left_out = left_out_words(every)
     if not metered:
-        if note := left_out_words(every):
-            st.caption(note)
+        if left_out:
+            st.caption(left_out)
         return
-    of = f"{'picked' if picked else 'shown'} {'run' if len(metered) == 1 else 'runs'}"
-    st.markdown(
-        f"**{watt_hours(sum(row.joules or 0.0 for row in metered))}** for all folds of "
-        f"{len(metered):,} {of}."
-    )
-    energy_bar((spent for row in metered for spent in row.spent), left_out_words(every))
+    joules = sum(row.joules or 0.0 for row in metered)
+    kind = "picked" if picked else "shown"
+    runs = counted(len(metered), f"{kind} run")
+    st.markdown(f"**{watt_hours(joules)}** for all folds of {runs}.")
+    energy_bar((fold for row in metered for fold in row.spent), left_out)
 
 
 def _open_clicked() -> None:
     """Open the run whose button was pressed, by the rows as they were when it was pressed."""
     click = st.session_state.get(OPENED)
-    listed = st.session_state.get(OPENED + "-rows", [])
+    listed = st.session_state.get(_LISTED, [])
     if click is not None and click["row"] < len(listed):
         go("run/run.py", {"run": listed[click["row"]]})
 
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
-    if before := watch().now().stages:
+    before = watch().now().stages
+    if before:
         follow(_look_again, before, key="history", of=[ALL])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from pages.shared.live.state import escaped, run_list, store
 from pages.shared.live.watch import follow
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from ecv_core.records.run import RunRecord
 
 
@@ -31,58 +34,85 @@ def nodes() -> None:
 
 def _shown() -> None:
     now = store().on_nodes()
-    going = {node.run_id for node in now}
-    rows = run_list().rows()
-    groups = dict.fromkeys(row.group for row in rows if row.run_id in going or not going)
-    runs: dict[str, RunRecord] = {}
-    for group in list(groups)[:_NEWEST]:
-        runs = {run.run_id: run for run in store().group(group)}
-        runs |= {one: store().run(one) for one in going - set(runs)}
-        frame = lanes_frame(runs.values())
-        if going or frame["node"].nunique() > 1:
-            break
-    else:
-        frame = lanes_frame(())
-    offered = ["this machine" if name == HERE else escaped(name) for name in places()]
+    runs = _runs_on_nodes({node.run_id for node in now})
     if now:
-        busy = len({node.node for node in now})
+        count = len({node.node for node in now})
         st.markdown(
-            f"**{counted(busy, 'node')} of a cluster compute {counted(len(now), 'fold')}.**"
+            f"**{counted(count, 'node')} of a cluster compute {counted(len(now), 'fold')}.**"
         )
     else:
         st.markdown("**No node of a cluster computes now.**")
-    st.caption(
-        f"Runs of this dashboard are computed on {offered[0]}, unless they are started on another "
-        f"place: {', '.join(offered[1:])}."
-        if offered[1:]
-        else "Runs of this dashboard are computed on this machine. ECV_CLUSTER, such as local:3 or "
+    st.caption(_places_words())
+    if now:
+        table = pd.DataFrame({"Node": [node.node for node in now]})
+        titles = {run.run_id: run_title(run) for run in runs}
+        table["Computes"] = [f"fold {node.fold} of {titles[node.run_id]}" for node in now]
+        table["Since"] = [_since(node.since) for node in now]
+        st.dataframe(table, hide_index=True, width="stretch")
+    frame = lanes_frame(runs)
+    if _on_several_nodes(frame):
+        _lanes(frame)
+
+
+def _runs_on_nodes(going: Set[str]) -> list[RunRecord]:
+    """Runs whose folds are drawn as lanes.
+
+    Args:
+        going: ids of runs that nodes compute now.
+    Returns:
+        Those, with the others of the newest group of them; while none is computed, the newest
+        group that several nodes have computed; empty if there is none.
+    """
+    rows = run_list().rows()
+    if going:
+        rows = [row for row in rows if row.run_id in going]
+    groups = dict.fromkeys(row.group for row in rows)
+    for group in list(groups)[:_NEWEST]:
+        runs = store().group(group)
+        if going:
+            others = going - {run.run_id for run in runs}
+            return [*runs, *(store().run(run_id) for run_id in others)]
+        if _on_several_nodes(lanes_frame(runs)):
+            return runs
+    return []
+
+
+def _on_several_nodes(frame: pd.DataFrame) -> bool:
+    return frame["node"].nunique() > 1
+
+
+def _places_words() -> str:
+    """Where runs of this dashboard are computed."""
+    usual, *others = ("this machine" if name == HERE else escaped(name) for name in places())
+    if others:
+        return (
+            f"Runs of this dashboard are computed on {usual}, unless they are started on another "
+            f"place: {', '.join(others)}."
+        )
+    return (
+        "Runs of this dashboard are computed on this machine. ECV_CLUSTER, such as local:3 or "
         "tcp://host:8786, or a site's file in ECV_SITES, has them computed on a cluster."
     )
-    if now:
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "Node": [node.node for node in now],
-                    "Computes": [
-                        f"fold {node.fold} of {run_title(runs[node.run_id])}" for node in now
-                    ],
-                    "Since": [_since(node.since) for node in now],
-                }
-            ),
-            hide_index=True,
-            width="stretch",
-        )
-    if frame["node"].nunique() > 1:
-        st.markdown(lanes_sentence(frame))
-        version = (len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes())
-        plot(
-            lambda dark: lanes_figure(frame, dark=dark),
-            version=version,
-            key="lanes",
-            alt=lanes_sentence(frame),
-            name="folds on nodes",
-            table=lambda: frame,
-        )
+
+
+def _lanes(frame: pd.DataFrame) -> None:
+    """What each node has computed, as a figure with its sentence."""
+
+    def figure(dark: bool) -> go.Figure:
+        return lanes_figure(frame, dark=dark)
+
+    def numbers() -> pd.DataFrame:
+        return frame
+
+    st.markdown(lanes_sentence(frame))
+    plot(
+        figure,
+        version=(len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes()),
+        key="lanes",
+        alt=lanes_sentence(frame),
+        name="folds on nodes",
+        table=numbers,
+    )
 
 
 def _since(begun: datetime) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -29,9 +30,11 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import runs_table
+from pages.shared.widgets.tables import number, runs_table, text
+from pages.shared.widgets.tables import table as numbers_table
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     from matplotlib.figure import Figure
 
 
@@ -41,13 +44,20 @@ def picture(runs: Sequence[NamedRun]) -> None:
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
+
+    def figure(dark: bool) -> go.Figure:
+        return compare_figure(frame, dark=dark)
+
+    def numbers() -> pd.DataFrame:
+        return frame
+
     plot(
-        lambda dark: compare_figure(frame, dark=dark),
+        figure,
         version=tuple((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
         key="compare-means",
         alt=compare_alt_text(frame),
         name="comparison",
-        table=lambda: frame,
+        table=numbers,
         opens=_addresses(runs),
     )
     st.caption("A click on a mean opens its run.")
@@ -56,28 +66,27 @@ def picture(runs: Sequence[NamedRun]) -> None:
 def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
     """For print, what `picture` shows: one for each dataset and metric."""
     panels = compare_frame(runs).groupby(["dataset", "metric"], sort=False)
-    return {
-        f"{metric} on {dataset_title(str(dataset))}": partial(
-            printed, partial(compare_figure, rows)
-        )
-        for (dataset, metric), rows in panels
-        if rows["mean"].notna().any()
-    }
+    pictures = {}
+    for (dataset, metric), rows in panels:
+        if rows["mean"].notna().any():
+            title = f"{metric} on {dataset_title(str(dataset))}"
+            pictures[title] = partial(printed, partial(compare_figure, rows))
+    return pictures
 
 
 def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
     own = {row.run_id for row in run_list().rows()}
-    panels: dict[tuple[str, str], list[RunRecord]] = {}
+    axes: dict[Panel, str] = {}
+    places: Counter[Panel] = Counter()
+    addresses = {}
     for _, run in runs:
-        panels.setdefault(_panel(run), []).append(run)
-    return {
-        f"y{number if number > 1 else ''}|{place}": (
-            f"{'run' if run.run_id in own else 'replay'}?run={run.run_id}"
-        )
-        for number, panel in enumerate(panels.values(), start=1)
-        for place, run in enumerate(panel)
-    }
+        panel = _panel(run)
+        axis = axes.setdefault(panel, f"y{len(axes) + 1}" if axes else "y")
+        page = "run" if run.run_id in own else "replay"
+        addresses[f"{axis}|{places[panel]}"] = f"{page}?run={run.run_id}"
+        places[panel] += 1
+    return addresses
 
 
 def table(runs: Sequence[NamedRun]) -> None:
@@ -91,10 +100,9 @@ def table(runs: Sequence[NamedRun]) -> None:
     frame = compare_frame(runs)
     named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
     runs_table(frame, algorithms=not named, key="compare-runs")
-    unnamed = [run for _, run in runs]
-    energy_bar(
-        (fold for run in with_own_joules(unnamed) for fold in run.folds), left_out_words(unnamed)
-    )
+    records = [run for _, run in runs]
+    metered = with_own_joules(records)
+    energy_bar((fold for run in metered for fold in run.folds), left_out_words(records))
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics do not compare; folds, savings in percent and "
@@ -106,91 +114,113 @@ def settings(runs: Sequence[NamedRun]) -> None:
     """A row per setting that is not the same in all runs, and a column per run."""
     st.header("Settings that differ", anchor=False)
     fields = differences([run.spec for _, run in runs])
-    other = [field for field in fields if field.differs or field.partial]
-    if not other:
+    differing = [field for field in fields if field.differs or field.partial]
+    if not differing:
         st.markdown("**All settings are the same**: such runs should have the same scores.")
         return
     several = len(_panels(runs)) > 1
-    heads = [
-        f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
-        if several
-        else name
-        for name, run in runs
-    ]
-    frame = pd.DataFrame(
-        {"setting": [": ".join(map(titled, field.name.split(": "))) for field in other]}
-        | {head: [titled(field.values[at]) for field in other] for at, head in enumerate(heads)}
-    )
-    st.dataframe(
+    names_of_settings = [": ".join(map(titled, field.name.split(": "))) for field in differing]
+    frame = pd.DataFrame({"setting": names_of_settings})
+    for place, (name, run) in enumerate(runs):
+        head = name
+        if several:
+            head = f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
+        frame[head] = [titled(field.values[place]) for field in differing]
+    numbers_table(
         frame,
-        hide_index=True,
-        column_config={"setting": st.column_config.TextColumn("setting", pinned=True)},
-        height="content" if len(frame) <= 12 else 460,
+        {"setting": text("setting", pinned=True)},
         key="compare-settings",
         alt=f"{len(frame)} settings in which {len(runs)} runs differ",
     )
-    st.caption(f"{len(fields) - len(other)} other settings are the same.")
+    st.caption(f"{len(fields) - len(differing)} other settings are the same.")
 
 
 def named_runs(runs: Sequence[RunRecord]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
     named = list(zip(names(runs, algorithm_title), runs, strict=True))
     panels = _panels(named)
-    return sorted(named, key=lambda one: (panels.index(_panel(one[1])), _rank(one[1])))
+
+    def place(named_run: NamedRun) -> tuple[int, float]:
+        _, run = named_run
+        return panels.index(_panel(run)), _rank(run)
+
+    return sorted(named, key=place)
 
 
-def _panels(runs: Sequence[NamedRun]) -> list[tuple[str, str]]:
+Panel = tuple[str, str]
+"""Dataset and metric, of which each is a panel of the figure."""
+
+
+def _panels(runs: Sequence[NamedRun]) -> list[Panel]:
     return list(dict.fromkeys(_panel(run) for _, run in runs))
 
 
-def _panel(run: RunRecord) -> tuple[str, str]:
+def _panel(run: RunRecord) -> Panel:
     return run.spec.dataset, metric_label(run.spec)
 
 
 def _rank(run: RunRecord) -> float:
     """Lower comes first: the better mean, and last what has none yet."""
-    at = run.at_stop
-    if at is None:
+    stop = run.at_stop
+    if stop is None:
         return inf
-    return -at.mean if metric_of(run.spec).higher_is_better else at.mean
+    if metric_of(run.spec).higher_is_better:
+        return -stop.mean
+    return stop.mean
 
 
 MOST_SENTENCES = 3
-Found = tuple[list[Comparison], list[Untested]]
+"""That say the answer; the other comparisons are in the table."""
+_NAMED = 4
+"""Pairs that a sentence names, of those that were not tested for one reason."""
+Tests = tuple[list[Comparison], list[Untested]]
+"""Pairs of runs that were tested, and those that were not."""
+Pair = TypeVar("Pair", Comparison, Untested)
 
 
 def paired_tests(runs: Sequence[NamedRun]) -> None:
     """How it was tested, and all pairs in a table."""
     st.header("How this is tested", anchor=False)
-    tested, untested = _found(runs)
-    corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
+    tested, untested = _tests(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
+    corrected = ""
+    if len(tested) > 1:
+        link = glossary_link("multiple-comparisons", "correction for several comparisons")
+        corrected = f", with a {link}"
     st.caption(
         f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
-        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}: over {units}, "
+        f"after the stop too{corrected}: over {units}, "
         f"each with the mean of these folds; where scores of single {units} were not kept, over "
         "folds, which share training data and so are not independent, by the corrected "
         f"resampled t test (Nadeau and Bengio, 2003). {glossary_link('p-value', 'p')} and effect "
         "d are in the table; no difference found is not the same as equal."
     )
-    several = len({run.spec.dataset for _, run in runs}) > 1
     if tested:
-        _table(tested, several=several)
+        _table(tested, datasets=_on_several_datasets(runs))
     _say_untested(untested, runs)
 
 
-def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
+def _on_several_datasets(runs: Sequence[NamedRun]) -> bool:
+    return len({run.spec.dataset for _, run in runs}) > 1
+
+
+def verdict(pair: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
     """'item-knn is better than popular by 0.0120 nDCG@10: ...', as Markdown.
 
     Only of several comparisons is p corrected, and is Holm named.
     """
-    where = f" on {escaped(dataset_title(one.dataset))}" if on_dataset else ""
-    test = one.test
-    first, second = f"**{escaped(one.first)}**", f"**{escaped(one.second)}**"
-    p = f"{p_words(one.p_holm)}{' after Holm' if of_several else ''}"
+    test = pair.test
+    first = f"**{escaped(pair.first)}**"
+    second = f"**{escaped(pair.second)}**"
+    where = ""
+    if on_dataset:
+        where = f" on {escaped(dataset_title(pair.dataset))}"
+    p = p_words(pair.p_holm)
+    if of_several:
+        p = f"{p} after Holm"
     numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
-    if one.found:
-        by = f"by {test.difference:.4f} {escaped(one.metric)}"
+    if pair.found:
+        by = f"by {test.difference:.4f} {escaped(pair.metric)}"
         return f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}."
     return (
         f":material/drag_handle: No difference found between {first} and {second}{where}: "
@@ -202,83 +232,79 @@ def p_words(p: float) -> str:
     """'p = 0.012', 'p < 0.001'."""
     if p < 0.001:
         return "p < 0.001"
-    return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+    if p < 0.1:
+        return f"p = {p:.3f}"
+    return f"p = {p:.2f}"
 
 
 def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     """Of each dataset and metric, the comparisons of the run that is never the worse one."""
-    worse = {(one.dataset, one.metric, one.second) for one in tested}
-    return [one for one in tested if (one.dataset, one.metric, one.first) not in worse]
+    worse = {(pair.dataset, pair.metric, pair.second) for pair in tested}
+    return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
 
 
-def _found(runs: Sequence[NamedRun]) -> Found:
+def _tests(runs: Sequence[NamedRun]) -> Tests:
     """Tested and untested pairs, under the names of the runs."""
     with_folds = [run for _, run in runs if run.folds]
-    version = tuple(
-        (run.run_id, tuple(fold.fold for fold in run.folds), run.spec.to_json())
-        for run in with_folds
-    )
-    tested, untested = _compared(store().url, version, with_folds)
+    version = []
+    for run in with_folds:
+        folds = tuple(fold.fold for fold in run.folds)
+        version.append((run.run_id, folds, run.spec.to_json()))
+    tested, untested = _compared(store().url, tuple(version), with_folds)
     names = {run.run_id: name for name, run in runs}
     labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
-    return (
-        [
-            replace(
-                one, first=names[one.first], second=names[one.second], metric=labels[one.metric]
-            )
-            for one in tested
-        ],
-        [replace(one, first=names[one.first], second=names[one.second]) for one in untested],
-    )
+
+    def named(pair: Pair) -> Pair:
+        return replace(pair, first=names[pair.first], second=names[pair.second])
+
+    labelled = [replace(named(pair), metric=labels[pair.metric]) for pair in tested]
+    return labelled, list(map(named, untested))
 
 
 @st.cache_data(show_spinner="Comparing one by one ...", max_entries=32)
-def _compared(url: str, version: object, _runs: Sequence[RunRecord]) -> Found:
+def _compared(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 
 def better(runs: Sequence[NamedRun]) -> None:
     """The answer: the best of each dataset against the others, in a sentence each."""
-    tested, _ = _found(runs)
-    several = len({run.spec.dataset for _, run in runs}) > 1
-    said = against_the_best(tested)
-    for one in said[:MOST_SENTENCES]:
-        st.markdown(verdict(one, on_dataset=several, of_several=len(tested) > 1))
-    if len(said) > MOST_SENTENCES:
-        st.caption(f"{len(said) - MOST_SENTENCES} more are in the table below.")
+    tested, _ = _tests(runs)
+    on_dataset = _on_several_datasets(runs)
+    of_the_best = against_the_best(tested)
+    for pair in of_the_best[:MOST_SENTENCES]:
+        st.markdown(verdict(pair, on_dataset=on_dataset, of_several=len(tested) > 1))
+    if len(of_the_best) > MOST_SENTENCES:
+        st.caption(f"{len(of_the_best) - MOST_SENTENCES} more are in the table below.")
 
 
-def _table(tested: Sequence[Comparison], *, several: bool) -> None:
+def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
+    """All pairs; `datasets` is whether there is more than one, which then have a column."""
     frame = comparison_frame(tested)
-    shown = frame.assign(
-        found=["✓" if one.found else "" for one in tested],
-        dataset=frame["dataset"].map(dataset_title),
-        p_holm=frame["p_holm"].map(p_words),
-        over=[f"{test.pairs:,} {test.over}" for test in (one.test for one in tested)],
-    )
-    column = st.column_config
-    titles = {
-        "found": column.TextColumn("✓", help="A difference is found at 5 %, after Holm.", width=36),
-        "better": None,
-        "worse": None,
-        "dataset": None,
-        "metric": None,
-        "difference": column.NumberColumn(format="%.4f"),
-        "low": column.NumberColumn("from", format="%.4f"),
-        "high": column.NumberColumn("to", format="%.4f"),
-        "p_holm": column.TextColumn("p (t, Holm)"),
-        "effect": column.NumberColumn("effect d", format="%.2f"),
-        "over": column.TextColumn("paired over"),
+    frame["found"] = ["✓" if pair.found else "" for pair in tested]
+    frame["dataset"] = frame["dataset"].map(dataset_title)
+    frame["p_holm"] = frame["p_holm"].map(p_words)
+    frame["over"] = [f"{pair.test.pairs:,} {pair.test.over}" for pair in tested]
+    order = ["found", "better", "worse", "metric", "difference", "low", "high"]
+    order += ["p_holm", "effect", "over"]
+    if datasets:
+        order.insert(order.index("metric"), "dataset")
+    columns = {
+        "found": text("✓", "A difference is found at 5 %, after Holm.", width=36),
+        "difference": number(None, "%.4f"),
+        "low": number("from", "%.4f"),
+        "high": number("to", "%.4f"),
+        "p_holm": text("p (t, Holm)"),
+        "effect": number("effect d", "%.2f"),
+        "over": text("paired over"),
     }
-    pairs = "1 pair" if len(shown) == 1 else f"all {len(shown)} pairs"
+    pairs = "1 pair"
+    if len(frame) > 1:
+        pairs = f"all {len(frame)} pairs"
     with st.expander(f"Table of {pairs}", icon=":material/table:", key="compare-pairs"):
-        st.dataframe(
-            shown,
-            hide_index=True,
-            column_order=[name for name in titles if several or name != "dataset"],
-            column_config={name: one for name, one in titles.items() if one},
-            placeholder="-",
-            height="content" if len(shown) <= 12 else 460,
+        numbers_table(
+            frame,
+            columns,
+            column_order=order,
             key="compare-tests",
             alt=f"Paired tests of {pairs}",
         )
@@ -286,19 +312,24 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
 
 def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
     """Pairs on different data in one sentence; every other reason with the names."""
-    apart = sum(one.apart for one in untested)
-    rest: dict[str, list[str]] = {}
-    for one in untested:
-        if not one.apart:
-            rest.setdefault(one.reason, []).append(f"{one.first} and {one.second}")
-    for reason, pairs in rest.items():
-        named = "; ".join(pairs[:4]) + (f"; and {len(pairs) - 4} more" if len(pairs) > 4 else "")
+    apart = 0
+    by_reason: dict[str, list[str]] = {}
+    for pair in untested:
+        if pair.apart:
+            apart += 1
+        else:
+            by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
+    for reason, pairs in by_reason.items():
+        named = "; ".join(pairs[:_NAMED])
+        if len(pairs) > _NAMED:
+            named = f"{named}; and {len(pairs) - _NAMED} more"
         st.info(
             escaped(f"Not tested, because it would not be fair: {named} ({reason})."),
             icon=":material/block:",
         )
     if apart:
-        what = "1 pair is" if apart == 1 else f"{apart} pairs are"
-        st.caption(f"{what} on different datasets or metrics and so are not tested.")
-    if without := [name for name, run in runs if not run.folds]:
+        pairs_are = "1 pair is" if apart == 1 else f"{apart} pairs are"
+        st.caption(f"{pairs_are} on different datasets or metrics and so are not tested.")
+    without = [name for name, run in runs if not run.folds]
+    if without:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))

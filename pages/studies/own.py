@@ -45,6 +45,7 @@ from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import about, setting_widget, split_titles
 from pages.shared.widgets.tables import number, table
+from pages.shared.widgets.words import plan_label
 
 RECORDED = "recorded"
 _CHOICE = "study"
@@ -75,7 +76,6 @@ def pick_study() -> str:
 
 
 def _label(one: PlanRecord) -> str:
-    """Never changes and is never another study's: Streamlit knows a choice by its label."""
     specs = [run.spec for run in one.content.runs]
     parts = [
         counted(len({spec.dataset for spec in specs}), "dataset"),
@@ -83,7 +83,7 @@ def _label(one: PlanRecord) -> str:
     ]
     if n_splits(one) > 1:
         parts.append(counted(n_splits(one), "split"))
-    return f"{one.created_at:%Y-%m-%d %H:%M} · {' x '.join(parts)} · {one.plan_id}"
+    return plan_label(one, " x ".join(parts))
 
 
 def cells_of(study_id: str) -> list[Cell]:

@@ -31,7 +31,7 @@ _button = component(
   <span role="status" style="position:absolute;clip-path:inset(50%);width:1px;height:1px"></span>
 </div>""",
     css="link.css",
-    js="link.js",
+    js=["link.js"],
 )
 
 

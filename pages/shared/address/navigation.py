@@ -32,8 +32,8 @@ ALGORITHMS, RANKS, METRICS, PAPERS, ESTIMATORS = (
     "Estimators",
 )
 
-_menu = component(__file__, "ecv_menu", html="", js="menu.js")
-_press = component(__file__, "ecv_press_link", html="", js="press_link.js")
+_menu = component(__file__, "ecv_menu", html="", js=["menu.js"])
+_press = component(__file__, "ecv_press_link", html="", js=["press_link.js"])
 
 
 def look() -> None:

@@ -34,7 +34,7 @@ _STYLE = """
 </style>
 """
 
-_keys = component(__file__, "ecv_present", html="", js="present.js")
+_keys = component(__file__, "ecv_present", html="", js=["present.js"])
 
 
 def presenting() -> bool:

@@ -10,7 +10,11 @@ from pages.shared.address.present import presenting
 from pages.shared.widgets.component import component
 
 _player = component(
-    __file__, "ecv_player", html='<div class="ecv-player"></div>', css="player.css", js="player.js"
+    __file__,
+    "ecv_player",
+    html='<div class="ecv-player"></div>',
+    css="player.css",
+    js=["player.js"],
 )
 
 
@@ -53,7 +57,7 @@ def player(
             "version": version,
             "texts": list(texts),
             "seconds": list(seconds),
-            "speeds": [list(one) for one in speeds],
+            "speeds": list(speeds),
             "speed": speed,
             "step": step,
             "pauses": list(pauses),
@@ -69,4 +73,6 @@ def player(
 def asked_step(most: int, default: int = 0) -> int:
     """The step that `?fold=` asks for, if it is one."""
     text = st.query_params.get("fold", "")
-    return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 9 else default
+    if text.isascii() and text.isdigit() and len(text) < 9:
+        return min(int(text), most)
+    return default

@@ -36,7 +36,7 @@ _NEW = "visitor-new"
 """In the session: the visitor's secret, and whether the browser has yet to keep it."""
 _DAYS = 30
 
-_keep_cookie = component(__file__, "ecv_visitor", html="", js="visitor.js")
+_keep_cookie = component(__file__, "ecv_visitor", html="", js=["visitor.js"])
 
 
 def acting() -> Acting:

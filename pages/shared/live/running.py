@@ -213,4 +213,6 @@ def _done() -> None:
     if st.query_params.get("run") in (run.run_id, run.group):
         st.session_state[_KEPT] = run
     else:
-        st.toast(f"**{escaped(run_title(run))}** is {run.state.value}.", icon=STATES[run.state][0])
+        st.toast(
+            f"**{escaped(run_title(run))}** is {run.state.value}.", icon=STATES[run.state].icon
+        )

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
+from ecv_core.access.rights import PersonRole
 from ecv_core.records.run import RunRecord
 from ecv_core.store.activity import Going, going_on
 from ecv_core.store.engine import database_url
 from ecv_core.store.store import Store
-from ecv_core.access.rights import PersonRole
 from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
 from pages.shared.live.state import made_once, sentences, store
 from pages.shared.widgets.component import component
 
-_listener = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
+_listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js"])
 
 PAGE = "page-shown"
 """In the session's state: the path of the page that is drawn, empty for the first one."""

@@ -42,9 +42,11 @@ def pick_one(
     """
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
-    at = options.index(usual) if usual in options else 0
-    given: dict[str, Any] = {"width": 260, "format_func": words, **KEPT} | about
-    return str(st.selectbox(label, options, index=at, key=key, **given) or options[at])
+    if usual not in options:
+        usual = options[0]
+    look: dict[str, Any] = {"width": 260, "format_func": words, **KEPT} | about
+    picked = st.selectbox(label, options, index=options.index(usual), key=key, **look)
+    return str(picked or usual)
 
 
 def pick_several(
@@ -84,8 +86,8 @@ def switch(
     **about: Any,  # noqa: ANN401  arguments of the widget
 ) -> str:
     """One of a few options that are all seen, at first the first."""
-    given: dict[str, Any] = {"default": options[0], "required": True, **KEPT} | about
-    return str(st.segmented_control(label, options, key=key, **given) or options[0])
+    look: dict[str, Any] = {"default": options[0], "required": True, **KEPT} | about
+    return str(st.segmented_control(label, options, key=key, **look) or options[0])
 
 
 def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -118,33 +120,42 @@ def pick_runs(
     specs = list(offered) or [run.spec for run in runs]
     datasets = in_order(spec.dataset for spec in specs)
     algorithms = in_order(spec.algorithm for spec in specs)
-    rows = pick_several("Datasets", titles_of(datasets, dataset_title), f"{prefix}datasets")
-    columns = pick_several(
+    picked_datasets = pick_several(
+        "Datasets", titles_of(datasets, dataset_title), f"{prefix}datasets"
+    )
+    picked_algorithms = pick_several(
         "Algorithms", titles_of(algorithms, algorithm_title), f"{prefix}algorithms"
     )
-    return ordered(
-        run for run in runs if run.spec.dataset in rows and run.spec.algorithm in columns
-    )
+    picked = []
+    for run in runs:
+        if run.spec.dataset in picked_datasets and run.spec.algorithm in picked_algorithms:
+            picked.append(run)
+    return ordered(picked)
 
 
 def ordered(runs: Iterable[RunRecord]) -> list[RunRecord]:
     """By dataset and then by algorithm, in the order of both."""
-    found = list(runs)
-    names = in_order(name for run in found for name in (run.spec.dataset, run.spec.algorithm))
-    return sorted(
-        found, key=lambda run: (names.index(run.spec.dataset), names.index(run.spec.algorithm))
-    )
+    runs = list(runs)
+    datasets = in_order(run.spec.dataset for run in runs)
+    algorithms = in_order(run.spec.algorithm for run in runs)
+
+    def place(run: RunRecord) -> tuple[int, int]:
+        return datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)
+
+    return sorted(runs, key=place)
 
 
 def runs_words(runs: Sequence[RunRecord]) -> str:
     """'**46 runs**: 6 datasets, 8 algorithms, seed 42', as Markdown."""
-    rows = len({run.spec.dataset for run in runs})
-    columns = len({run.spec.algorithm for run in runs})
+    datasets = {run.spec.dataset for run in runs}
+    algorithms = {run.spec.algorithm for run in runs}
     seeds = {run.spec.seed for run in runs}
-    seed = f"seed {min(seeds)}" if len(seeds) == 1 else counted(len(seeds), "seed")
+    seed = counted(len(seeds), "seed")
+    if len(seeds) == 1:
+        seed = f"seed {min(seeds)}"
     return (
-        f"**{counted(len(runs), 'run')}**: {counted(rows, 'dataset')}, "
-        f"{counted(columns, 'algorithm')}, {seed}"
+        f"**{counted(len(runs), 'run')}**: {counted(len(datasets), 'dataset')}, "
+        f"{counted(len(algorithms), 'algorithm')}, {seed}"
     )
 
 
@@ -159,7 +170,8 @@ def scores_upload(form: str, kinds: Sequence[str], *, key: str) -> UploadedFile 
         kinds: of files.
         key: of the widget.
     """
-    if why := why_not(Action.UPLOAD):
+    why = why_not(Action.UPLOAD)
+    if why:
         st.info(why, icon=":material/lock:")
         return None
     left, right = st.columns([2, 1], vertical_alignment="bottom")

@@ -51,17 +51,17 @@ def for_paper(
     if not box.open:
         return
     with box, sentences():
-        known = make()
+        description = make()
         names = ["Text", "LaTeX", "BibTeX", "Figures", "Folds"]
         plain, latex, references, figures, folds = st.tabs(names, key=f"paper-tabs-{key}")
         with plain:
-            st.code(known.methods, language=None, wrap_lines=True)
+            st.code(description.methods, language=None, wrap_lines=True)
         with latex:
-            st.code(known.latex, language="latex", wrap_lines=True)
-            if known.table:
-                st.code(known.table, language="latex")
+            st.code(description.latex, language="latex", wrap_lines=True)
+            if description.table:
+                st.code(description.table, language="latex")
         with references:
-            st.code(known.bibtex, language="bibtex")
+            st.code(description.bibtex, language="bibtex")
         with figures:
             print_figures(pictures, key=key, title=title)
         with folds:
@@ -70,14 +70,15 @@ def for_paper(
 
 def _folds(specs: Iterable[RunSpec], key: str) -> None:
     """A button for each split whose data are here."""
-    splits = {str(replace(one, only_folds=()).part(Role.FOLDS)): one for one in specs}
+    splits = {str(replace(spec, only_folds=()).part(Role.FOLDS)): spec for spec in specs}
     if not splits:
         st.caption("The folds were made by other software; release them from there.")
-    for at, one in enumerate(splits.values()):
-        title, known = dataset_title(one.dataset), datasets.catalogue().get(one.dataset)
-        if known is not None and datasets.available(known):
-            label = f"The folds of {title}, seed {one.seed}"
-            split_download(one, key=f"paper-folds-{key}-{at}", label=escaped(label))
+    for number, spec in enumerate(splits.values()):
+        title = dataset_title(spec.dataset)
+        entry = datasets.catalogue().get(spec.dataset)
+        if entry is not None and datasets.available(entry):
+            label = f"The folds of {title}, seed {spec.seed}"
+            split_download(spec, key=f"paper-folds-{key}-{number}", label=escaped(label))
         else:
             st.caption(escaped(f"{title} is not on this machine, so its folds are not either."))
 
@@ -85,16 +86,16 @@ def _folds(specs: Iterable[RunSpec], key: str) -> None:
 def made_with(runs: Sequence[RunRecord]) -> Mapping[str, Any]:
     """The environment that all these runs share; where they differ it says so instead."""
     imported = origins(store())
-    found: list[Mapping[str, Any]] = []
+    environments: list[Mapping[str, Any]] = []
     for run in runs:
         if run.run_id in imported:
-            here: Mapping[str, Any] = imported[run.run_id].made_with
+            made_with: Mapping[str, Any] = imported[run.run_id].made_with
         else:
-            here = recorded_environment(run.run_id) or environment()
-        if here not in found:
-            found.append(here)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        return environment()
-    return {"machine": f"{len(found)} different ones, named in each run's JSON"}
+            made_with = recorded_environment(run.run_id) or environment()
+        if made_with not in environments:
+            environments.append(made_with)
+    if len(environments) > 1:
+        return {"machine": f"{len(environments)} different ones, named in each run's JSON"}
+    if environments:
+        return environments[0]
+    return environment()

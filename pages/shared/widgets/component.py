@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def component(
-    module: str, name: str, *, html: str, js: str | Sequence[str], css: str = ""
+    module: str, name: str, *, html: str, js: Sequence[str], css: str = ""
 ) -> ComponentRenderer:
     """Register it; call once, when the module is loaded.
 
@@ -21,15 +21,12 @@ def component(
         module: the `__file__` of the module, whose folder has the files.
         name: of the component; no other has it.
         html: what it begins with.
-        js: name of the script, or of several that make one module together.
+        js: names of the scripts, which make one module together.
         css: name of the style sheet, if there is one.
     """
     folder = Path(module).parent
-    scripts = [js] if isinstance(js, str) else js
-    return st.components.v2.component(
-        name,
-        html=html,
-        css=(folder / css).read_text(encoding="utf-8") if css else None,
-        js="".join((folder / one).read_text(encoding="utf-8") for one in scripts),
-        isolate_styles=False,
-    )
+    script = "".join((folder / file).read_text(encoding="utf-8") for file in js)
+    style = None
+    if css:
+        style = (folder / css).read_text(encoding="utf-8")
+    return st.components.v2.component(name, html=html, css=style, js=script, isolate_styles=False)

@@ -34,18 +34,23 @@ class Term:
 @cache
 def terms() -> dict[str, Term]:
     """Every entry by id, in the order of the alphabet."""
-    found = {
-        entry["id"]: Term(**entry) for entry in tomllib.loads(_WRITTEN.read_text("utf-8"))["term"]
-    }
-    for entry in _from_the_library():
-        found.setdefault(entry.id, entry)
-    return dict(sorted(found.items(), key=lambda pair: pair[1].title.lower()))
+    written = [Term(**entry) for entry in tomllib.loads(_WRITTEN.read_text("utf-8"))["term"]]
+    entries: dict[str, Term] = {}
+    for entry in [*written, *_from_the_library()]:
+        entries.setdefault(entry.id, entry)
+    in_order = sorted(entries.values(), key=_alphabetically)
+    return {entry.id: entry for entry in in_order}
+
+
+def _alphabetically(entry: Term) -> str:
+    return entry.title.lower()
 
 
 def _from_the_library() -> Iterator[Term]:
     """Metrics, splits and rules say themselves what they are."""
-    for metric in filter(lambda one: one.help, METRICS.values()):  # one's own may have none
-        yield Term(id=metric_term(metric.id), title=metric.title, text=metric.help)
+    for metric in METRICS.values():
+        if metric.help:  # a metric of one's own may have none
+            yield Term(id=metric_term(metric.id), title=metric.title, text=metric.help)
     for split in SPLITS.values():
         yield Term(id=split.id, title=f"split: {split.title}", text=split.help, chapter="folds")
     for rule in RULES.values():
@@ -59,7 +64,9 @@ def metric_term(metric_id: str) -> str:
 
 def rule_term(rule_id: str) -> str:
     """The id of a stopping rule's entry."""
-    return f"{rule_id}-rule" if rule_id in METRICS else rule_id
+    if rule_id in METRICS:
+        return f"{rule_id}-rule"
+    return rule_id
 
 
 def term(term_id: str) -> Term:

@@ -13,22 +13,22 @@ def place_picker() -> str:
     offered = acting().places
     if len(offered) < 2:
         return ""
-    return (
-        st.segmented_control(
-            "Compute on",
-            offered,
-            default=offered[0],
-            required=True,
-            key="place",
-            persist_state="session",
-            format_func=place_title,
-            help="On a cluster several folds are computed at once, one on each node; scores and "
-            "stop are the same. Runs > Nodes shows what each node computes.",
-        )
-        or ""
+    picked = st.segmented_control(
+        "Compute on",
+        offered,
+        default=offered[0],
+        required=True,
+        key="place",
+        persist_state="session",
+        format_func=place_title,
+        help="On a cluster several folds are computed at once, one on each node; scores and "
+        "stop are the same. Runs > Nodes shows what each node computes.",
     )
+    return picked or ""
 
 
 def place_title(place: str) -> str:
     """A place as people read it."""
-    return "this machine" if place == HERE else place
+    if place == HERE:
+        return "this machine"
+    return place

@@ -15,7 +15,7 @@ from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained
 
 _watch = component(
-    __file__, "ecv_slider_watch", html='<span class="ecv-watch"></span>', js="slider_watch.js"
+    __file__, "ecv_slider_watch", html='<span class="ecv-watch"></span>', js=["slider_watch.js"]
 )
 
 _numbers = component(
@@ -23,7 +23,7 @@ _numbers = component(
     "ecv_numbers",
     html='<div class="ecv-numbers"></div>',
     css="numbers.css",
-    js="numbers.js",
+    js=["numbers.js"],
 )
 
 
@@ -57,9 +57,14 @@ def numbers(
         notes: per step, a smaller line below each number.
         sentences: per step, what the numbers say.
     """
-    said = list(sentences) or [""] * len(values)
-    row = {"labels": list(labels), "values": list(values), "notes": list(notes)}
-    _numbers(key=key, data={"slider": name, "sentences": said} | row)
+    data = {
+        "slider": name,
+        "sentences": list(sentences) or [""] * len(values),
+        "labels": list(labels),
+        "values": list(values),
+        "notes": list(notes),
+    }
+    _numbers(key=key, data=data)
 
 
 KEY = "explore_alpha"
@@ -90,14 +95,25 @@ def alpha_slider(
 
 def usual_alpha(alphas: list[float], average: Curve) -> float:
     """The step to start with: the usual one, or on another scale what spends as the paper."""
+
+    def from_usual(alpha: float) -> float:
+        return abs(alpha - USUAL_ALPHA)
+
+    def from_the_papers_cost(alpha: float) -> float:
+        return abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT)
+
     if alphas[0] <= USUAL_ALPHA <= alphas[-1]:
-        return min(alphas, key=lambda alpha: abs(alpha - USUAL_ALPHA))
-    return min(alphas, key=lambda alpha: abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT))
+        return min(alphas, key=from_usual)
+    return min(alphas, key=from_the_papers_cost)
 
 
 def nearest(alphas: list[float], value: float) -> float:
     """The step that is closest on the logarithmic scale."""
-    return min(alphas, key=lambda step: max(step / value, value / step))
+
+    def ratio(step: float) -> float:
+        return max(step / value, value / step)
+
+    return min(alphas, key=ratio)
 
 
 @st.fragment
@@ -106,9 +122,13 @@ def _slider(
 ) -> None:
     if key in st.session_state and st.session_state[key] not in alphas:
         before = float(st.session_state[key])
-        same_scale = alphas[0] <= before <= alphas[-1]
-        st.session_state[key] = nearest(alphas, before) if same_scale else usual
-    box = "explore-slider" if key == KEY else f"{name}-box"
+        if alphas[0] <= before <= alphas[-1]:
+            st.session_state[key] = nearest(alphas, before)
+        else:
+            st.session_state[key] = usual
+    box = f"{name}-box"
+    if key == KEY:
+        box = "explore-slider"
     with st.container(key=box):
         alpha = st.select_slider(
             "alpha: left spends more and is more certain, right saves more",

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 
-ROWS, HIGHEST = 12, 460
-"""Rows up to which a table is as high as they are, and the pixels of a longer one."""
+ROWS = 12
+"""Rows up to which a table is as high as they are."""
+HIGHEST = 460
+"""Pixels of a table with more rows."""
 
 
 def table(
@@ -40,21 +42,45 @@ def table(
         placeholder: for what is missing.
         more: width and what else the table takes.
     """
+    height: str | int = HIGHEST
+    if len(frame) <= ROWS:
+        height = "content"
     st.dataframe(
         frame,
         hide_index=True,
         column_config=columns,
         placeholder=placeholder,
-        height="content" if len(frame) <= ROWS else HIGHEST,
+        height=height,
         key=key,
         alt=alt,
         **more,
     )
 
 
-def number(label: str | None, form: str = "localized", said: str | None = None) -> ColumnConfig:
-    """A column of numbers: its head, or None for its name; their format; what they are."""
-    return st.column_config.NumberColumn(label, format=form, help=said)
+def number(
+    label: str | None,
+    form: str = "localized",
+    help: str | None = None,
+    **more: Any,  # noqa: ANN401  arguments of the column
+) -> ColumnConfig:
+    """A column of numbers.
+
+    Args:
+        label: its head; None for its name.
+        form: their format.
+        help: what they are.
+        more: width and what else the column takes.
+    """
+    return st.column_config.NumberColumn(label, format=form, help=help, **more)
+
+
+def text(
+    label: str | None,
+    help: str | None = None,
+    **more: Any,  # noqa: ANN401  arguments of the column
+) -> ColumnConfig:
+    """A column of texts; the arguments are those of `number`."""
+    return st.column_config.TextColumn(label, help=help, **more)
 
 
 def chart_table(
@@ -75,12 +101,14 @@ def chart_table(
         rows: draws the part of the page with the table; by default it is drawn as it is.
     """
 
-    def numbers() -> None:
+    def draw_numbers() -> None:
         frame = make()
-        said = column_texts(frame).items()
+        columns = {}
+        for column, meaning in column_texts(frame).items():
+            columns[column] = st.column_config.Column(help=meaning)
         table(
             frame,
-            {name: st.column_config.Column(help=text) for name, text in said},
+            columns,
             key=f"{key}-rows",
             alt=f"The numbers behind: {alt}",
             placeholder="",
@@ -91,28 +119,41 @@ def chart_table(
         expander = st.expander(
             "Table", icon=":material/table:", type="compact", key=f"{key}-table", on_change="rerun"
         )
-        if expander.open:
-            with expander:
-                (rows or (lambda draw: draw()))(numbers)
+        if not expander.open:
+            return
+        with expander:
+            if rows is None:
+                draw_numbers()
+            else:
+                rows(draw_numbers)
 
     with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
         box()
-        said = "The numbers behind this chart."
-        csv_button("CSV", make, f"{file_name(name)}.csv", key=f"{key}-csv", help_text=said)
+        csv_button(
+            "CSV",
+            make,
+            f"{file_name(name)}.csv",
+            key=f"{key}-csv",
+            help_text="The numbers behind this chart.",
+        )
 
 
 def csv_button(
     label: str,
-    make: pd.DataFrame | Callable[[], pd.DataFrame],
+    make: Callable[[], pd.DataFrame],
     name: str,
     *,
     key: str = "",
     help_text: str | None = None,
 ) -> None:
-    """Saves a table as it is, or one that is made when the button is pressed."""
+    """Saves a table that is made when the button is pressed."""
+
+    def csv() -> str:
+        return csv_of(make())
+
     st.download_button(
         label,
-        lambda: csv_of(make() if callable(make) else make),
+        csv,
         file_name=name,
         mime="text/csv",
         icon=":material/download:",
@@ -126,7 +167,33 @@ def csv_button(
 def file_name(words: str) -> str:
     """A file name, without an ending, that every system takes: 'e-fold-item-knn-on-ml-100k'."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
-    return "-".join(["e-fold", *([plain[:120]] if plain else [])])
+    if not plain:
+        return "e-fold"
+    return f"e-fold-{plain[:120]}"
+
+
+_INTERVAL = "of its interval: of the mean, or with the precision rule of where the k-fold mean is."
+_USED = "Of the folds used."
+_SAVED = (
+    "Of the folds that were not needed; a forecast, the middle of a range, where they did not run."
+)
+_NUMBERS = {
+    "mean": (None, "%.4f", "At the stop, or so far."),
+    "low": ("from", "%.4f", f"Lower end {_INTERVAL}"),
+    "high": ("to", "%.4f", f"Upper end {_INTERVAL}"),
+    "k-fold mean": (None, "%.4f", "Mean of all folds, where all have run."),
+    "difference %": (
+        "difference to k-fold, %",
+        "%.2f",
+        "Between the mean at the stop and the k-fold mean.",
+    ),
+    "energy Wh": (None, "%.2g", _USED),
+    "grams CO2e": (None, "%.2g", _USED),
+    "seconds": (None, "%.1f", f"Computing time. {_USED}"),
+    "saved Wh": (None, "%.2g", _SAVED),
+    "saved %": (None, "%.0f", "Of the energy of all k folds."),
+}
+"""Column -> its head, format and meaning."""
 
 
 def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
@@ -137,46 +204,34 @@ def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
         algorithms: whether they need a column of their own.
         key: of the table on the page.
     """
-    text, holds = st.column_config.TextColumn, "of its interval: of the mean, or with the"
-    holds += " precision rule of where the k-fold mean is."
-    used = "Of the folds used."
-    saved = (
-        "Of the folds that were not needed; a forecast, the middle of a range, where they did "
-        "not run."
-    )
-    apart = "Between the mean at the stop and the k-fold mean."
-    folds = [f"{e} of {k}" for e, k in zip(frame["folds_used"], frame["k"], strict=True)]
-    stops = ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]]
-    columns: dict[str, tuple[Any, ColumnConfig | None]] = {
-        "dataset": (frame["dataset"].map(dataset_title), None),
-        "algorithm": (frame["algorithm"].map(algorithm_title), None),
-        "name": (frame["name"], text("run", pinned=True)),
-        "metric": (frame["metric"], None),
-        "mean": (frame["mean"], number("mean", "%.4f", "At the stop, or so far.")),
-        "low": (frame["low"], number("from", "%.4f", f"Lower end {holds}")),
-        "high": (frame["high"], number("to", "%.4f", f"Upper end {holds}")),
-        "folds": (folds, text("folds used")),
-        "stop": (stops, text("stop", help="The fold after which it stopped.")),
-        "k-fold mean": (
-            frame["k_fold_mean"],
-            number(None, "%.4f", "Mean of all folds, where all have run."),
-        ),
-        "difference %": (
-            frame["difference_percent"],
-            number("difference to k-fold, %", "%.2f", apart),
-        ),
-        "energy Wh": (frame["joules"] / 3600, number(None, "%.2g", used)),
-        "grams CO2e": (frame["grams_co2e"], number(None, "%.2g", used)),
-        "seconds": (frame["seconds"], number(None, "%.1f", f"Computing time. {used}")),
-        "saved Wh": (frame["saved_joules"] / 3600, number(None, "%.2g", saved)),
-        "saved %": (frame["saved_percent"], number(None, "%.0f", "Of the energy of all k folds.")),
-        "state": (frame["state"], None),
-    }
-    if not algorithms:
-        del columns["algorithm"]
+    shown = pd.DataFrame({"dataset": frame["dataset"].map(dataset_title)})
+    if algorithms:
+        shown["algorithm"] = frame["algorithm"].map(algorithm_title)
+    for name in ("name", "metric", "mean", "low", "high"):
+        shown[name] = frame[name]
+    shown["folds"] = frame["folds_used"].astype(str) + " of " + frame["k"].astype(str)
+    shown["stop"] = frame["stop"].map(_stop_words)
+    shown["k-fold mean"] = frame["k_fold_mean"]
+    shown["difference %"] = frame["difference_percent"]
+    shown["energy Wh"] = frame["joules"] / 3600
+    shown["grams CO2e"] = frame["grams_co2e"]
+    shown["seconds"] = frame["seconds"]
+    shown["saved Wh"] = frame["saved_joules"] / 3600
+    shown["saved %"] = frame["saved_percent"]
+    shown["state"] = frame["state"]
+    columns = {name: number(*shape) for name, shape in _NUMBERS.items()}
+    columns["name"] = text("run", pinned=True)
+    columns["folds"] = text("folds used")
+    columns["stop"] = text(None, "The fold after which it stopped.")
     table(
-        pd.DataFrame({name: values for name, (values, _) in columns.items()}),
-        {name: shown for name, (_, shown) in columns.items() if shown is not None},
+        shown,
+        columns,
         key=key,
         alt=f"{len(frame)} runs with their means, folds used and energy",
     )
+
+
+def _stop_words(stop: float) -> str:
+    if pd.isna(stop):
+        return "-"
+    return f"after {stop:.0f}"

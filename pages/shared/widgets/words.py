@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape
+from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from ecv_core.figures.words import metric_label, run_title
+from ecv_core.figures.words import metric_label, rule_words, run_title
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
+from ecv_core.store.plans import PlanRecord
 
-STATES: dict[RunState, tuple[str, str]] = {
-    RunState.QUEUED: (":material/hourglass_empty:", "gray"),
-    RunState.RUNNING: (":material/play_arrow:", "blue"),
-    RunState.FINISHED: (":material/check:", "green"),
-    RunState.CANCELLED: (":material/block:", "orange"),
-    RunState.FAILED: (":material/error:", "red"),
-    RunState.INTERRUPTED: (":material/power_off:", "orange"),
+
+class StateLook(NamedTuple):
+    """How a state is seen; the word is always there too."""
+
+    icon: str
+    colour: Literal["gray", "blue", "green", "orange", "red"]
+
+
+STATES = {
+    RunState.QUEUED: StateLook(":material/hourglass_empty:", "gray"),
+    RunState.RUNNING: StateLook(":material/play_arrow:", "blue"),
+    RunState.FINISHED: StateLook(":material/check:", "green"),
+    RunState.CANCELLED: StateLook(":material/block:", "orange"),
+    RunState.FAILED: StateLook(":material/error:", "red"),
+    RunState.INTERRUPTED: StateLook(":material/power_off:", "orange"),
 }
-"""Icon and colour of each state; the word is always there too."""
 
 
 def state_badge(state: RunState) -> None:
     """A run's state as a coloured word with an icon."""
-    icon, colour = STATES[state]
-    st.badge(state.value, icon=icon, color=colour)  # type: ignore[arg-type]  # a literal colour
+    look = STATES[state]
+    st.badge(state.value, icon=look.icon, color=look.colour)
 
 
 def ago(moment: datetime) -> str:
@@ -45,7 +54,24 @@ def run_label(run: RunRecord | ListedRun) -> str:
 
     Never changes and is never another run's: Streamlit knows a choice by its label.
     """
-    return f"{run_title(run)} · {metric_label(run.spec)} · k = {run.spec.k} · {run.run_id}"
+    return f"{run_title(run)} · {metric_label(run.spec)} · {rule_words(run.spec)} · {run.run_id}"
+
+
+def choice_label(run: RunRecord | ListedRun) -> str:
+    """The same in a choice of own runs, as rows of the list, and of recorded ones, whole."""
+    if isinstance(run, RunRecord):
+        return f"{run_title(run)} · {metric_label(run.spec)} · recorded"
+    return run_label(run)
+
+
+def plan_label(plan: PlanRecord, contents: str) -> str:
+    """How a choice of studies or selections names one; what holds of run labels holds here.
+
+    Args:
+        plan: the study or selection.
+        contents: what it is made of, in words.
+    """
+    return f"{plan.created_at:%Y-%m-%d %H:%M} · {contents} · {plan.plan_id}"
 
 
 def large(sentence: str) -> None:
