@@ -29,12 +29,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     longest = parser.parse_args().seconds
     os.environ["ECV_DATABASE_URL"] = f"sqlite:///{tempfile.mkdtemp()}/runs.sqlite"
-    from pages.run.start_form import _known
+    from pages.run.expectation import evidence_of
 
     within, tried, read = 0, 0, set[str]()
     for run in sorted(recorded_runs(), key=lambda run: run.folds[0].processor_seconds or 1e9):
-        known, _ = _known([run.spec])
-        found = expected(run.spec, known, (1, 1))
+        evidence = evidence_of([run.spec])
+        found = expected(run.spec, evidence.costs, (1, 1))
         if found is None or found.seconds[1] > longest:
             continue
         if not datasets.available(datasets.entry(run.spec.dataset)):

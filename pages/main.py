@@ -12,6 +12,30 @@ from pages.shared.live.running import running_bar
 _PICTURES = Path(__file__).parent / "shared"
 
 
+_SECTIONS = {
+    "": [
+        ("home", "Home", "home"),
+        ("learn", "Learn", "school"),
+        ("data", "Data", "upload_file"),
+    ],
+    "Evaluate": [
+        ("run", "Run", "play_circle"),
+        ("best", "Which is best?", "trophy"),
+        ("folds", "How many folds?", "tune"),
+    ],
+    "Results": [
+        ("runs", "Runs", "balance"),
+        ("replay", "Replay", "replay"),
+    ],
+    "Studies": [
+        ("studies", "Studies", "grid_on"),
+        ("splits", "Splits", "splitscreen"),
+        ("baselines", "Baselines", "flag"),
+    ],
+}
+"""Heading in the menu -> its pages: folder and address, title, icon."""
+
+
 def main() -> None:
     """The page that is asked for."""
     st.set_page_config(page_icon=str(_PICTURES / "icon.svg"), layout="wide")
@@ -19,34 +43,26 @@ def main() -> None:
     look()
     drop_endless()
     welcome = admitted()
-    page = st.navigation(
-        {
-            "": [
-                st.Page("home/home.py", title="Home", icon=":material/home:", default=True),
-                st.Page("learn/learn.py", title="Learn", icon=":material/school:"),
-                st.Page("data/data.py", title="Data", icon=":material/upload_file:"),
-            ],
-            "Evaluate": [
-                st.Page("run/run.py", title="Run", icon=":material/play_circle:"),
-                st.Page("best/best.py", title="Which is best?", icon=":material/trophy:"),
-                st.Page("folds/folds.py", title="How many folds?", icon=":material/tune:"),
-            ],
-            "Results": [
-                st.Page("runs/runs.py", title="Runs", icon=":material/balance:"),
-                st.Page("replay/replay.py", title="Replay", icon=":material/replay:"),
-            ],
-            "Studies": [
-                st.Page("studies/studies.py", title="Studies", icon=":material/grid_on:"),
-                st.Page("splits/splits.py", title="Splits", icon=":material/splitscreen:"),
-                st.Page("baselines/baselines.py", title="Baselines", icon=":material/flag:"),
-            ],
-            "Account": account_page(),
-        },
-        position="top" if welcome else "hidden",
-    )
+    page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:
         running_bar(page)
         page.run()
+
+
+def _menu() -> dict[str, list[st.Page]]:
+    menu: dict[str, list[st.Page]] = {}
+    for heading, pages in _SECTIONS.items():
+        menu[heading] = []
+        for name, title, icon in pages:
+            page = st.Page(
+                f"{name}/{name}.py",
+                title=title,
+                icon=f":material/{icon}:",
+                default=name == "home",
+            )
+            menu[heading].append(page)
+    menu["Account"] = account_page()
+    return menu
 
 
 if __name__ == "__main__":  # not in the workers that Dask starts while a page is drawn

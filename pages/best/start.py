@@ -20,8 +20,8 @@ from ecv_core.selection.tuning.spaces import contender_word, sampled, size_of, s
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import recorded_runs, specs_of
 from pages.best.choice import Asked, open_selection, settings
+from pages.run.expectation import expectation
 from pages.run.settings import algorithm_picker, fold_settings, parameter_settings, usual_of_task
-from pages.run.start_form import expectation
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, escaped, run_list, sentences

@@ -153,7 +153,7 @@ def just_kept(name: str) -> None:
 def _which_is_best(name: str, about: About) -> None:
     from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
-    from pages.run.start_form import expectation
+    from pages.run.expectation import expectation
 
     named = sensible_contenders(name, about.task or Task.TOP_N, about.items)
     with st.container(horizontal=True):

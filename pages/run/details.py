@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -29,6 +29,7 @@ from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 
 def fold_table(run: RunRecord) -> None:
@@ -36,95 +37,117 @@ def fold_table(run: RunRecord) -> None:
     if not run.folds:
         st.caption("No fold is finished yet.")
         return
-    frame, label = fold_frame(run), metric_label(run.spec)
-    pinned = st.column_config.NumberColumn
-    said = {
-        "used": "Up to the stop.",
-        "processor s": "Of all cores, of this fold alone.",
-        "GPU s": "Of all GPUs, of this fold alone.",
-        "other work %": "Of the machine, by other programs; above 5 % the energy is in no sum.",
-    }
+    frame = fold_frame(run)
+    label = metric_label(run.spec)
+    columns: dict[str, ColumnConfig | str | None] = {}
+    for name in frame.select_dtypes("float").columns:
+        columns[name] = number(None, _form(name), _MEANINGS.get(name))
+    columns["n"] = number("n", help="Folds seen so far.", pinned=True)
+    columns["fold"] = number("fold", help="Its index, from 0.", pinned=True)
+    columns["used"] = st.column_config.CheckboxColumn("used", help="Up to the stop.")
+    columns["score"] = number(label, "%.4f", pinned=True)
     table(
         frame,
-        {
-            name: number(None, _form(name), said.get(name))
-            for name in frame.select_dtypes("float").columns
-        }
-        | {
-            "n": pinned("n", pinned=True, help="Folds seen so far."),
-            "fold": pinned("fold", pinned=True, help="Its index, from 0."),
-            "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
-            "score": pinned(label, format="%.4f", pinned=True),
-        },
+        columns,
         placeholder="",
         key=f"folds-{run.run_id}",
         alt=f"{label}, all metrics, seconds and energy of each of {len(frame)} folds",
     )
 
 
+_MEANINGS = {
+    "processor s": "Of all cores, of this fold alone.",
+    "GPU s": "Of all GPUs, of this fold alone.",
+    "other work %": "Of the machine, by other programs; above 5 % the energy is in no sum.",
+}
+"""What a column's name does not say."""
+_FORMS = {"Wh": "%.2g", "CO2e": "%.2g", "s": "%.2f", "%": "%.0f"}
+"""Unit -> the format of its numbers."""
+
+
 def _form(name: str) -> str:
-    if name.endswith(" Wh") or name == "grams CO2e":
-        return "%.2g"
-    return {"s": "%.2f", "%": "%.0f"}.get(name.rpartition(" ")[2], "%.4f")
+    unit = name.rpartition(" ")[2]
+    return _FORMS.get(unit, "%.4f")
 
 
 def downloads(run: RunRecord) -> None:
     """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed."""
     if not run.folds:
         return
-    name = file_name(f"{run_name(run)} {run.run_id}")
-    kinds: list[tuple[str, Callable[[RunRecord], str | bytes], str, str, str | None]] = [
-        (
+    with st.container(horizontal=True):
+        _download(
+            run,
             "Report",
             _report,
-            "html",
-            "text/html",
-            "One page to print or to send: settings, figure 1, results, energy, how to repeat it, "
-            "what to cite.",
-        ),
-        ("Folds as CSV", lambda run: csv_of(fold_frame(run)), "csv", "text/csv", None),
-        (
+            ending="html",
+            mime="text/html",
+            help="One page to print or to send: settings, figure 1, results, energy, how to "
+            "repeat it, what to cite.",
+        )
+        _download(run, "Folds as CSV", _csv, ending="csv", mime="text/csv")
+        _download(
+            run,
             "Run as JSON",
             _document,
-            "json",
-            "application/json",
-            f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
+            ending="json",
+            mime="application/json",
+            help=f"Everything but the scores of single {run.spec.task.unit}s; another e-fold can "
             "import it.",
-        ),
-    ]
-    with st.container(horizontal=True):
-        for label, make, ending, mime, said in kinds:
-            st.download_button(
-                label,
-                partial(_now, make, run),
-                file_name=f"{name}.{ending}",
-                mime=mime,
-                icon=":material/download:",
-                key=f"{ending}-{run.run_id}",
-                on_click="ignore",
-                help=said,
-            )
+        )
+
+
+def _download(
+    run: RunRecord,
+    label: str,
+    make: Callable[[RunRecord], str],
+    *,
+    ending: str,
+    mime: str,
+    help: str | None = None,
+) -> None:
+    """A button that makes a file of the run as it is when it is pressed."""
+
+    def make_now() -> str:
+        return make(newest(run))
+
+    st.download_button(
+        label,
+        make_now,
+        file_name=f"{file_name(f'{run_name(run)} {run.run_id}')}.{ending}",
+        mime=mime,
+        icon=":material/download:",
+        key=f"{ending}-{run.run_id}",
+        on_click="ignore",
+        help=help,
+    )
 
 
 def figure_1(shown: RunRecord) -> Callable[[], Figure]:
     """What draws it for print, as the run is then."""
 
-    return lambda: printed(partial(run_figure, newest(shown)))
+    def figure() -> Figure:
+        return printed(partial(run_figure, newest(shown)))
 
-
-def _now(make: Callable[[RunRecord], str | bytes], run: RunRecord) -> str | bytes:
-    return make(newest(run))
+    return figure
 
 
 def _report(run: RunRecord) -> str:
     origin = origins(store()).get(run.run_id)
-    made_with = origin.made_with if origin else None
+    made_with = None
+    if origin:
+        made_with = origin.made_with
     return run_report(run, made_with, origin=imported_sentence(run.run_id))
+
+
+def _csv(run: RunRecord) -> str:
+    return csv_of(fold_frame(run))
 
 
 def _document(run: RunRecord) -> str:
     origin = origins(store()).get(run.run_id)
-    made_with = origin.made_with if origin else environment()
+    made_with: Mapping[str, Any] = environment()
+    if origin:
+        made_with = origin.made_with
     return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
 
 
@@ -159,36 +182,40 @@ def fold_frame(run: RunRecord) -> pd.DataFrame:
     What is known of no fold, such as the energy of GPUs, has no column.
     """
     costs = pd.DataFrame([_costs(fold) for fold in run.folds]).dropna(axis="columns", how="all")
-    users = [fold.users for fold in run.folds]
-    metrics = pd.DataFrame(
-        [{column_title(name): one for name, one in fold.metrics.items()} for fold in run.folds]
-    )
+    costs[f"{run.spec.task.unit}s"] = [fold.users for fold in run.folds]
+    metrics = pd.DataFrame([fold.metrics for fold in run.folds]).rename(columns=column_title)
     head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
-    counts = costs.assign(**{f"{run.spec.task.unit}s": users})
-    return pd.concat([head, counts, metrics], axis="columns")
+    return pd.concat([head, costs, metrics], axis="columns")
 
 
 def _costs(fold: FoldResult) -> dict[str, str | float | None]:
     """What a fold took, what its meters said, and for how long the one that counts said nothing."""
     energy = fold.energy
-    cpu, gpu, ram = (
-        None if energy.source in WHOLE else joules / 3600  # nothing is known of parts
-        for joules in (energy.cpu_joules, energy.gpu_joules, energy.ram_joules)
-    )
-    above, others = energy.above_idle_joules, energy.other_work
-    return {
-        "fit s": fold.fit_seconds,
-        "evaluate s": fold.evaluate_seconds,
-        "processor s": fold.processor_seconds,
-        "energy Wh": energy.watt_hours,
-        "GPU s": energy.gpu_seconds,
-        "meters": readings_words([fold]) if energy.readings else None,
-        "gaps s": energy.readings[0].gap_seconds if energy.readings else None,
-        "processor Wh": cpu,
-        "GPU Wh": gpu,
-        "memory Wh": ram,
-        "above idle Wh": None if above is None else above / 3600,
-        "other work %": None if others is None else 100 * others,
-        "grams CO2e": energy.grams_co2e,
-        "source": energy.source,
-    }
+    costs: dict[str, str | float | None] = dict.fromkeys(_COSTS)
+    costs["fit s"] = fold.fit_seconds
+    costs["evaluate s"] = fold.evaluate_seconds
+    costs["processor s"] = fold.processor_seconds
+    costs["energy Wh"] = energy.watt_hours
+    costs["GPU s"] = energy.gpu_seconds
+    if energy.readings:
+        costs["meters"] = readings_words([fold])
+        costs["gaps s"] = energy.readings[0].gap_seconds
+    if energy.source not in WHOLE:  # of which no parts are known
+        costs["processor Wh"] = energy.cpu_joules / 3600
+        costs["GPU Wh"] = energy.gpu_joules / 3600
+        costs["memory Wh"] = energy.ram_joules / 3600
+    if energy.above_idle_joules is not None:
+        costs["above idle Wh"] = energy.above_idle_joules / 3600
+    if energy.other_work is not None:
+        costs["other work %"] = 100 * energy.other_work
+    costs["grams CO2e"] = energy.grams_co2e
+    costs["source"] = energy.source
+    return costs
+
+
+_COSTS = (
+    *("fit s", "evaluate s", "processor s", "energy Wh", "GPU s", "meters", "gaps s"),
+    *("processor Wh", "GPU Wh", "memory Wh", "above idle Wh", "other work %", "grams CO2e"),
+    "source",
+)
+"""Columns of what a fold took, in this order."""

@@ -61,10 +61,13 @@ def show(data: Mapping[str, object], *, key: str, room: str | None) -> None:
 
 def box(kind: str, lines: list[str]) -> str:
     """A sentence in a box, 'info', 'success', 'warning' or 'error', and more in small type."""
-    first, *small = map(escape, lines)
-    said = f"<p>{first}</p>" + "".join(f"<p><small>{line}</small></p>" for line in small)
+    first, *others = lines
+    paragraphs = [f"<p>{escape(first)}</p>"]
+    for line in others:
+        paragraphs.append(f"<p><small>{escape(line)}</small></p>")
     sign = f'<i class="ecv-sign" aria-hidden="true">{_SIGNS[kind]}</i>'
-    return f'<div class="ecv-box ecv-{kind}" role="alert">{sign}<div>{said}</div></div>'
+    text = "".join(paragraphs)
+    return f'<div class="ecv-box ecv-{kind}" role="alert">{sign}<div>{text}</div></div>'
 
 
 def _text(markdown: str) -> str:
@@ -76,7 +79,7 @@ def _text(markdown: str) -> str:
 
 
 def _captions(*texts: str) -> str:
-    return "".join(f'<p class="ecv-caption">{_text(one)}</p>' for one in texts if one)
+    return "".join(f'<p class="ecv-caption">{_text(text)}</p>' for text in texts if text)
 
 
 def _row(*metrics: str) -> str:
@@ -93,21 +96,41 @@ def _metric(
     note: str = "",
     good: bool = False,
 ) -> str:
-    """A number with its label; `explains` is told on demand, `note` below it."""
-    help = ""
-    if explains:
-        told = "".join(f"<p>{_text(line)}</p>" for line in explains.split("\n\n"))
-        help = (
-            f'<button type="button" class="ecv-sign" aria-label="Help for {escape(label)}">?'
-            f'</button><div role="tooltip">{told}</div>'
-        )
-    size = f' style="width: {width}px"' if width else ""
-    kind = "ecv-value ecv-range" if " to " in value else "ecv-value"
-    below = f'<div class="ecv-note{" ecv-good" * good}">{escape(note)}</div>' if note else ""
+    """A number with its label.
+
+    Args:
+        label: what it is.
+        value: the number, with its unit.
+        width: in pixels; as wide as it needs by default.
+        explains: Markdown that is shown on demand.
+        note: a line below it.
+        good: whether the note is good news.
+    """
+    size = ""
+    if width:
+        size = f' style="width: {width}px"'
+    kind = "ecv-value"
+    if " to " in value:  # a range, in smaller type
+        kind = "ecv-value ecv-range"
+    below = ""
+    if note:
+        note_kind = "ecv-note ecv-good" if good else "ecv-note"
+        below = f'<div class="{note_kind}">{escape(note)}</div>'
     return (
         f'<div class="ecv-metric"{size}>'
-        f'<div class="ecv-label"><span>{escape(label)}</span>{help}</div>'
+        f'<div class="ecv-label"><span>{escape(label)}</span>{_help(label, explains)}</div>'
         f'<div class="{kind}">{escape(value)}</div>{below}</div>'
+    )
+
+
+def _help(label: str, markdown: str) -> str:
+    """A sign beside a label that shows this text on demand; none without a text."""
+    if not markdown:
+        return ""
+    paragraphs = "".join(f"<p>{_text(line)}</p>" for line in markdown.split("\n\n"))
+    return (
+        f'<button type="button" class="ecv-sign" aria-label="Help for {escape(label)}">?'
+        f'</button><div role="tooltip">{paragraphs}</div>'
     )
 
 
@@ -122,29 +145,36 @@ def energy_may_come(run: RunRecord) -> bool:
 
 
 def _score(run: RunRecord) -> str:
-    k, at = run.k, run.at_stop
-    mean, named, wherever = "-", "", ""
-    if at:
-        shown, wherever = shown_interval(run)
-        half = f" ± {shown.width / 2:.4f}" if shown else ""
-        mean = f"{at.mean:.4f}{half}"
-        named = half_width_words(shown, k, wherever)
-    help = explained(
-        f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
-        f"{named or 'there is no interval yet'}.",
-        *([] if run.spec.own_metric else [metric_term(run.spec.metric)]),
-        "confidence-interval",
-    )
-    alike = "Folds that score alike do not tell how uncertain it is."
-    none = alike if at and at.n > 1 else "Its interval comes with the second fold."
+    """The mean with its interval, the folds and the time that it took."""
+    stop = run.at_stop
     level = f"{100 * run.spec.confidence:g} %"
-    said = f"{named[0].upper()}{named[1:]}, {level} confidence." if named else none
-    if at and at.interval and wherever:
-        band = f"the figure's band, ± {at.interval.width / 2:.4f}, ignores the stop"
-        said = f"{level} interval{wherever}; {band}."
+    mean = "-"
+    named = ""
+    wherever = ""
+    if stop:
+        mean = f"{stop.mean:.4f}"
+        interval, wherever = shown_interval(run)
+        if interval:
+            mean = f"{mean} ± {interval.width / 2:.4f}"
+        named = half_width_words(interval, run.k, wherever)
+    sentence = "Its interval comes with the second fold."
+    if named:
+        sentence = f"{named[0].upper()}{named[1:]}, {level} confidence."
+    elif stop and stop.n > 1:
+        sentence = "Folds that score alike do not tell how uncertain it is."
+    if stop and stop.interval and wherever:
+        band = f"the figure's band, ± {stop.interval.width / 2:.4f}, ignores the stop"
+        sentence = f"{level} interval{wherever}; {band}."
+    terms = ["confidence-interval"]
+    if not run.spec.own_metric:
+        terms.insert(0, metric_term(run.spec.metric))
+    help = explained(
+        f"Mean of the folds used. At {level} confidence: {named or 'there is no interval yet'}.",
+        *terms,
+    )
     folds = _metric(
         "Folds used",
-        f"{run.folds_used} of {k}",
+        f"{run.folds_used} of {run.k}",
         width=_HALF,
         explains=explained("Folds that the mean is of (e), of k.", "e", "k"),
     )
@@ -155,42 +185,80 @@ def _score(run: RunRecord) -> str:
         explains="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
     score = _row(_metric(f"Mean {metric_label(run.spec)}", mean, explains=help))
-    return f"{score}{_captions(said)}{_row(folds, time)}"
+    return f"{score}{_captions(sentence)}{_row(folds, time)}"
 
 
 def _processor(run: RunRecord, facts: EnergyFacts) -> str:
     """What other work beside it does not change; nothing of runs of before it was written."""
-    seconds, saved = facts.processor_seconds, facts.saved_processor_percent
+    seconds = facts.processor_seconds
     if seconds is None and (run.folds or not run.state.active):
         return ""
-    gpu = facts.gpu_seconds
-    return _row(
+    used = "-"
+    if seconds is not None:
+        used = duration(seconds)
+    metrics = [
         _metric(
             "Processor time",
-            "-" if seconds is None else duration(seconds),
+            used,
             width=_HALF,
             explains="Of all cores, for the finished folds alone. Other work on the machine hardly "
             "changes it, as it does time and joules.",
         ),
         _metric(
             "Stop would save" if run.checked else "Share saved",
-            f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
+            _saved_percent(facts, facts.saved_processor_percent) or "-",
             width=_HALF,
             explains=f"Of the processor time of all {run.k} folds.",
         ),
-        _metric("GPU time", duration(gpu), explains="Of all GPUs.") if gpu else "",
-    )
+    ]
+    if facts.gpu_seconds:
+        metrics.append(_metric("GPU time", duration(facts.gpu_seconds), explains="Of all GPUs."))
+    return _row(*metrics)
+
+
+def _saved_percent(facts: EnergyFacts, percent: float | None) -> str:
+    """'about 40 %', or '40 %' where it is no forecast; empty where nothing is known or saved."""
+    if not percent:
+        return ""
+    if facts.forecast:
+        return f"about {percent:.0f} %"
+    return f"{percent:.0f} %"
 
 
 def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     processor = _processor(run, facts)
     if facts.source == "none" and run.folds:
-        row = [_metric(f"Energy {word}", "-", width=_HALF) for word in ("used", "saved")]
-        return processor + _row(*row) + _captions(source_sentence("none"))
-    used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
+        unknown = _row(
+            _metric("Energy used", "-", width=_HALF), _metric("Energy saved", "-", width=_HALF)
+        )
+        return processor + unknown + _captions(source_sentence("none"))
+    numbers = processor + _energy_numbers(run, facts)
+    if not run.folds:
+        return numbers
+    bar, made_up_of = energy_html(run.folds, left_in_words([run]))
+    above = _captions(source_sentence(facts.source), shared_words(run), node_words(run))
+    cheap_models = ""
+    if not run.state.active:
+        cheap_models = _cheap_models(run)
+    below = _captions(made_up_of, reused_words(run), cheap_models)
+    return f"{numbers}{above}<div>{bar}</div>{below}{_reasons(run)}"
+
+
+def _energy_numbers(run: RunRecord, facts: EnergyFacts) -> str:
+    """Energy used, per fold and saved, and emissions; until the first fold each has its place."""
+    used = "-"
+    per_fold = "-"
+    emitted = "-"
     if run.folds:
-        used, emitted = used_words(facts), grams(facts.grams_co2e)
-        per_fold = watt_hours_range(*(joules / len(run.folds) for joules in facts.joules_range))
+        used = used_words(facts)
+        emitted = grams(facts.grams_co2e)
+        least, most = facts.joules_range
+        per_fold = watt_hours_range(least / len(run.folds), most / len(run.folds))
+    how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
+    energy = _row(
+        _metric("Energy used", used, width=_HALF, explains=how),
+        _metric("Energy per fold", per_fold, width=_HALF),
+    )
     emissions = _metric(
         "Emissions",
         emitted,
@@ -201,57 +269,49 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
             "carbon-intensity",
         ),
     )
-    how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
-    rows = (
-        processor
-        + _row(
-            _metric("Energy used", used, width=_HALF, explains=how),
-            _metric("Energy per fold", per_fold, width=_HALF),
-        )
-        + _row(_saved(facts, run), emissions)
-    )
-    if not run.folds:
-        return rows
-    bar, made_up_of = energy_html(run.folds, left_in_words([run]))
-    above = _captions(source_sentence(facts.source), shared_words(run), node_words(run))
-    beside = "" if run.state.active else _cheap_models(run)
-    below = _captions(made_up_of, reused_words(run), beside)
+    return energy + _row(_saved(facts, run), emissions)
+
+
+def _reasons(run: RunRecord) -> str:
+    """How the energy was found, step by step, folded away; empty where nothing is to be said."""
     steps = "".join(f"<p>{escape(line)}</p>" for line in why(run))
-    reason = f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'
-    return f"{rows}{above}<div>{bar}</div>{below}{reason * bool(steps)}"
+    if not steps:
+        return ""
+    return f'<details class="ecv-caption"><summary>Why this number?</summary>{steps}</details>'
 
 
 def _cheap_models(run: RunRecord) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
-    said = []
+    results = Results(store(), recorded=False)
+    links = []
     for name in cheap_models(run.spec):
-        aid = next(iter(Results(store(), recorded=False).runs(aid_spec(run.spec, name))), None)
-        if aid is None:
-            continue
-        energy = energy_of(aid)
-        cost = "not metered" if energy.source == "none" else watt_hours(aid.joules)
-        link = f"[{escaped(algorithm_title(name))}](?run={aid.run_id})"
-        said.append(f"{link} ({counted(len(aid.folds), 'fold')}, {cost})")
-    return f"Adjusted by {', '.join(said)}: besides the energy above." if said else ""
+        for aid in results.runs(aid_spec(run.spec, name))[:1]:
+            cost = watt_hours(aid.joules)
+            if energy_of(aid).source == "none":
+                cost = "not metered"
+            link = f"[{escaped(algorithm_title(name))}](?run={aid.run_id})"
+            links.append(f"{link} ({counted(len(aid.folds), 'fold')}, {cost})")
+    if not links:
+        return ""
+    return f"Adjusted by {', '.join(links)}: besides the energy above."
 
 
 def _saved(facts: EnergyFacts, run: RunRecord) -> str:
     """What the stop saved, or would have; a range takes more room than a number."""
-    checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
-    share = f"{about}{percent:.0f} % of all {run.k}, {HOW[facts.source]}" if percent else ""
-    if not share and run.state.active and run.spec.rule != NEVER_STOPS:
-        share = "known at the stop"  # and room for it: what is below does not move then
+    percent = _saved_percent(facts, facts.saved_percent)
+    note = ""
+    if percent:
+        note = f"{percent} of all {run.k}, {HOW[facts.source]}"
+    elif run.state.active and run.spec.rule != NEVER_STOPS:
+        note = "known at the stop"  # and room for it: what is below does not move then
+    explanation = f"A forecast until the other folds have run: {FORECAST}."
+    if run.checked and not facts.forecast:
+        explanation = "What the folds after the stop cost: they ran to check it."
     return _metric(
-        "Stop would save" if checked else "Energy saved",
+        "Stop would save" if run.checked else "Energy saved",
         saved_words(facts),
-        note=share,
-        good=bool(percent) and not checked,
+        note=note,
+        good=bool(percent) and not run.checked,
         width=180,
-        explains=explained(
-            "What the folds after the stop cost: they ran to check it."
-            if checked and not facts.forecast
-            else f"A forecast until the other folds have run: {FORECAST}.",
-            "energy-saved",
-            "stop",
-        ),
+        explains=explained(explanation, "energy-saved", "stop"),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -10,7 +12,7 @@ from ecv_core import dataset as datasets
 from ecv_core.access.rights import Action
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import run_figure
-from ecv_core.figures.report.describe import describe_runs
+from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import (
     algorithm_title,
     arithmetic,
@@ -47,52 +49,72 @@ from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.words import ago, run_label, state_badge
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
 
 def elsewhere_note(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
-    name, left = run.spec.algorithm, counted(run.k - len(run.folds), "fold")
+    name = run.spec.algorithm
+    whose = f"Its algorithm, '{name}', is of a plug-in that is not installed here."
     if run.spec.tracked:
         whose = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
         if run.state.active and not run.outside:
             whose += " Cancel takes effect when it reports."
-        on = f"To go on with the other {left}, run its own program again."
-        if not run.resumable:
-            on = (
-                f"To check the stop with the other {left}, track it again with full=True (--full), "
-                "or have ecv.cross_validate run all folds with rule=ecv.Never()."
-            )
-    else:
-        whose = f"Its algorithm, '{name}', is of a plug-in that is not installed here."
-        on = "Install its package, and it can go on."
     st.caption(f":material/integration_instructions: {escaped(whose)}")
     if run.state.active and run.outside:
-        asked = leases(store(), run.run_id)
-        folds = [f"fold {one.fold} (asked for {ago(one.asked_at)})" for one in asked.values()]
-        waits = f"for {', '.join(folds)}" if folds else "to be asked for its next fold"
-        command = f"tell {run.run_id} {min(asked)} --scores FILE" if asked else f"ask {run.run_id}"
-        st.info(escaped(f"It waits {waits}:"), icon=":material/terminal:")
-        st.code(f"python -m ecv_core {command}", language="bash", wrap_lines=True)
+        _what_it_waits_for(run)
     elif not run.state.active and (run.resumable or run.can_be_checked):
-        st.info(escaped(on), icon=":material/terminal:")
+        st.info(escaped(_how_it_goes_on(run)), icon=":material/terminal:")
+
+
+def _what_it_waits_for(run: RunRecord) -> None:
+    """Of a run whose folds others compute: which they have asked for, and the next command."""
+    asked = leases(store(), run.run_id)
+    if asked:
+        folds = [f"fold {lease.fold} (asked for {ago(lease.asked_at)})" for lease in asked.values()]
+        waits = f"for {', '.join(folds)}"
+        command = f"tell {run.run_id} {min(asked)} --scores FILE"
+    else:
+        waits = "to be asked for its next fold"
+        command = f"ask {run.run_id}"
+    st.info(escaped(f"It waits {waits}:"), icon=":material/terminal:")
+    st.code(f"python -m ecv_core {command}", language="bash", wrap_lines=True)
+
+
+def _how_it_goes_on(run: RunRecord) -> str:
+    """What to do where this installation cannot compute the folds that are missing."""
+    if not run.spec.tracked:
+        return "Install its package, and it can go on."
+    others = counted(run.k - len(run.folds), "fold")
+    if run.resumable:
+        return f"To go on with the other {others}, run its own program again."
+    return (
+        f"To check the stop with the other {others}, track it again with full=True (--full), "
+        "or have ecv.cross_validate run all folds with rule=ecv.Never()."
+    )
 
 
 FIGURE_HEIGHT = 440
+"""In pixels."""
 FOLLOW = "follow"
+"""The choice of the run that is going, whichever that is."""
 
 
 def live_run(runs: list[RunRecord]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
-    active = any(run.state.active for run in runs)
-    names = [run.spec.algorithm for run in runs]
     ids = [run.run_id for run in runs]
     if len(runs) > 1:
-        shown = {name: algorithm_title(name) for name in names} | {FOLLOW: "Follow the queue"}
-        label_from_link("show", shown)
+        titles = {FOLLOW: "Follow the queue"}
+        for run in runs:
+            titles[run.spec.algorithm] = algorithm_title(run.spec.algorithm)
+        label_from_link("show", titles)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
                 "Show",
-                [FOLLOW, *names],
-                format_func=shown.__getitem__,
+                list(titles),
+                format_func=titles.__getitem__,
                 default=FOLLOW,
                 required=True,
                 key="show",
@@ -105,49 +127,78 @@ def live_run(runs: list[RunRecord]) -> None:
                 icon=":material/balance:",
                 query_params={VIEW: COMPARE, COMPARED: ",".join(ids)},
             )
-    follow(_run, active, [runs], key="run", of=[topic(STATES, ids)])
+    follow(_run, _any_active(runs), [runs], key="run", of=[topic(STATES, ids)])
+
+
+def _any_active(runs: Iterable[RunRecord]) -> bool:
+    return any(run.state.active for run in runs)
 
 
 def shown_run(runs: list[RunRecord]) -> RunRecord:
     """The run whose algorithm is picked, else the one that is going, else the last."""
     picked = st.session_state.get("show")
-    chosen = [run for run in runs if run.spec.algorithm == picked]
-    going = [run for run in runs if run.state is RunState.RUNNING]
-    waiting = [run for run in runs if run.state is RunState.QUEUED]
-    return (chosen or going or waiting or runs[-1:])[0]
+    for run in runs:
+        if run.spec.algorithm == picked:
+            return run
+    for state in (RunState.RUNNING, RunState.QUEUED):
+        for run in runs:
+            if run.state is state:
+                return run
+    return runs[-1]
 
 
 def headline(run: RunRecord) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
-    stop = f" {verdict(run)}" if run.stopped_early else ""
-    kept = f"{len(run.folds)} of {run.k} folds finished and kept.{stop}"
+    folds = f"{len(run.folds)} of {run.k} folds"
+    kept = f"{folds} finished and kept."
+    if run.stopped_early:
+        kept = f"{kept} {verdict(run)}"
     match run.state:
         case RunState.QUEUED:
-            before = run.queue_position or 0
-            runs = "1 run is" if before == 1 else f"{before} runs are"
-            return "info", f"Queued: {runs} before this one." if before else "About to start."
+            return "info", _queued_sentence(run.queue_position or 0)
         case RunState.FAILED:
             return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}"
+        case RunState.CANCELLED if run.error:
+            return "warning", f"Cancelled: {run.error}. {kept}"
         case RunState.CANCELLED:
-            why = f"{run.error}. " if run.error else ""
-            return "warning", f"Cancelled: {why}{kept}"
+            return "warning", f"Cancelled: {kept}"
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}"
         case RunState.FINISHED if run.damaged:
-            return "warning", f"{len(run.folds)} of {run.k} folds can be read; resume it."
+            return "warning", f"{folds} can be read; resume it."
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
-    said = verdict(run)
+    return _verdict_headline(run)
+
+
+def _queued_sentence(before: int) -> str:
+    """What a run waits for, of which so many are before it."""
+    if before == 0:
+        return "About to start."
+    if before == 1:
+        return "Queued: 1 run is before this one."
+    return f"Queued: {before} runs are before this one."
+
+
+def _verdict_headline(run: RunRecord) -> tuple[str, str]:
+    """The headline of a run with folds that nothing has cut off."""
+    sentence = verdict(run)
     if run.checked and run.state is RunState.RUNNING:
-        said += " The other folds are running to check it."
-    return ("warning" if run.doubt else "success" if run.stopped_early else "info"), said
+        sentence += " The other folds are running to check it."
+    if run.doubt:
+        return "warning", sentence
+    if run.stopped_early:
+        return "success", sentence
+    return "info", sentence
 
 
 def verdict_html(run: RunRecord) -> str:
     """The verdict in words, and below it in small type the arithmetic of the rule."""
-    kind, text = headline(run)
-    small = arithmetic(run) if kind in ("info", "success") or run.doubt else ""
-    return box(kind, [text, small] if small else [text])
+    kind, sentence = headline(run)
+    lines = [sentence]
+    if kind in ("info", "success") or run.doubt:
+        lines.append(arithmetic(run))
+    return box(kind, list(filter(None, lines)))
 
 
 def _still_there() -> list[RunRecord]:
@@ -167,7 +218,7 @@ def _run(following: bool, read: list[list[RunRecord]]) -> None:
     Only what is not another with every fold belongs here, and what follows the folds by itself.
     """
     runs = read.pop() if read else _still_there()
-    if following != any(run.state.active for run in runs):
+    if following != _any_active(runs):
         st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
     run = shown_run(runs)
     with st.container(
@@ -188,7 +239,7 @@ def _run(following: bool, read: list[list[RunRecord]]) -> None:
 
 
 def _followed(
-    draw: Callable[[RunRecord, list[RunRecord]], None],
+    draw: Callable[[RunRecord], None],
     runs: list[RunRecord],
     *,
     key: str,
@@ -196,19 +247,19 @@ def _followed(
     often: Sequence[str] = (),
 ) -> None:
     """Draw what every fold changes, and for as long as folds come now and then anew."""
-    if not any(run.state.active for run in runs):
-        draw(shown_run(runs), runs)
+    if not _any_active(runs):
+        draw(shown_run(runs))
         return
     read = [runs]
 
-    def newest_runs() -> None:
+    def draw_newest() -> None:
         runs = read.pop() if read else _still_there()
-        draw(shown_run(runs), runs)
+        draw(shown_run(runs))
 
-    follow(newest_runs, key=key, of=[topic(kind, [run.run_id for run in runs])], often=often)
+    follow(draw_newest, key=key, of=[topic(kind, [run.run_id for run in runs])], often=often)
 
 
-def _told(
+def _shared(
     name: str, run: RunRecord, show: Callable[[RunRecord], dict[str, object]]
 ) -> dict[str, object]:
     """What is shown of a run, which all who watch are told anew with each of its folds."""
@@ -216,58 +267,93 @@ def _told(
         return show(run)
     run_id = run.run_id
 
-    def newest() -> dict[str, object] | None:
-        return next((show(run) for run in watch().active() if run.run_id == run_id), None)
+    def show_newest() -> dict[str, object] | None:
+        for active in watch().active():
+            if active.run_id == run_id:
+                return show(active)
+        return None
 
-    return shared(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], newest)
+    return shared(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], show_newest)
 
 
 def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
-    told = _told("verdict", run, lambda run: {"html": verdict_html(run)})
     with st.container(key="presented-verdict"):
-        show(told, key="said", room="verdict")
+        show(_shared("verdict", run, _verdict_data), key="said", room="verdict")
     if not computed_here(run.spec):
-        _followed(lambda run, _: elsewhere_note(run), runs, key="note", kind=RUNS, often=[STEPS])
-    if person := starter(run.started_by):
-        st.caption(f"Started by {escaped(person)}.")
-    if len(acting().places) > 1 and (place := store().place_of(run.group)):
-        st.caption(f"Computed on {escaped(place_title(place))}.")
-    if note := imported_sentence(run.run_id):
-        st.caption(escaped(note))
-    elif not run.spec.tracked and (
-        said := datasets.changed(run.spec.dataset, run.spec.data_sha256)
-    ):
-        st.warning(sentence(InputError(said)), icon=":material/database_off:")
+        _followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
+    _origin(run)
     left, right = st.columns([3, 1.2], gap="medium")
     with left, st.container(key="presented-figure"):
         _figure(run, runs)
     with right:
         room = "facts" if energy_may_come(run) else None
-        show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
+        show(_shared("facts", run, _facts_data), key="numbers", room=room)
 
 
-def _figure_1(run: RunRecord) -> dict[str, object]:
-    frame, metric = so_far(run), metric_label(run.spec)
-    alt = alt_text(frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run))
-    version = (run.run_id, len(frame), run.stopped_at, run.checked, run.spec.to_json())
+def _verdict_data(run: RunRecord) -> dict[str, object]:
+    return {"html": verdict_html(run)}
+
+
+def _facts_data(run: RunRecord) -> dict[str, object]:
+    return {"html": facts(run)}
+
+
+def _origin(run: RunRecord) -> None:
+    """Who started it, where it was computed, and whether its data are still the same."""
+    person = starter(run.started_by)
+    if person:
+        st.caption(f"Started by {escaped(person)}.")
+    if len(acting().places) > 1:
+        place = store().place_of(run.group)
+        if place:
+            st.caption(f"Computed on {escaped(place_title(place))}.")
+    imported = imported_sentence(run.run_id)
+    if imported:
+        st.caption(escaped(imported))
+    elif not run.spec.tracked:
+        change = datasets.changed(run.spec.dataset, run.spec.data_sha256)
+        if change:
+            st.warning(sentence(InputError(change)), icon=":material/database_off:")
+
+
+def _figure_data(run: RunRecord) -> dict[str, object]:
+    frame = so_far(run)
+    metric = metric_label(run.spec)
+
+    def figure(dark: bool) -> go.Figure:
+        return run_figure(run, dark=dark, height=FIGURE_HEIGHT)
+
     return drawing(
-        lambda dark: run_figure(run, dark=dark, height=FIGURE_HEIGHT),
-        version=version,
+        figure,
+        version=(run.run_id, len(frame), run.stopped_at, run.checked, run.spec.to_json()),
         key="figure-1",
-        alt=alt,
+        alt=alt_text(
+            frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run)
+        ),
     )
 
 
 def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
+    """Figure 1, whose open table follows the folds."""
+
+    def numbers() -> pd.DataFrame:
+        return so_far(newest(run))
+
+    def follow_rows(draw_rows: Callable[[], None]) -> None:
+        def draw_rows_of(_run: RunRecord) -> None:
+            draw_rows()
+
+        _followed(draw_rows_of, runs, key="rows")
+
     draw(
-        _told("figure", run, _figure_1),
+        _shared("figure", run, _figure_data),
         key="figure-1",
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
-        table=lambda: so_far(newest(run)),
-        rows=lambda part: _followed(lambda *_: part(), runs, key="rows"),
+        table=numbers,
+        rows=follow_rows,
     )
 
 
@@ -279,14 +365,18 @@ def _details(run: RunRecord, runs: list[RunRecord]) -> None:
         on_change="rerun",
     )
     with folds:
-        _followed(lambda run, _: fold_table(run), runs, key="folds")
+        _followed(fold_table, runs, key="folds")
     with again:
         repeat_command(run)
     with export:
         downloads(run)
+
+    def describe() -> Description:
+        return describe_runs([run], made_with([run]))
+
     if run.folds and not run.state.active:
         for_paper(
-            lambda: describe_runs([run], made_with([run])),
+            describe,
             key="run",
             pictures={"Figure 1": figure_1(run)},
             title=f"{run_title(run)}, {rule_words(run.spec)}",
@@ -311,7 +401,7 @@ def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
         key="new",
         help="Back to the form, with this run's settings filled in.",
         on_click=_new_run,
-        args=(run, [one.spec.algorithm for one in group]),
+        args=(run, [member.spec.algorithm for member in group]),
     )
 
 
@@ -320,24 +410,26 @@ def _go_on(run: RunRecord) -> None:
     if not acting().may(Action.GO_ON, run.started_by):
         return
     why_not = acting().go_on_refusal(run)
-    said = why_not and sentence(EcvError(why_not))
+    reason = None
+    if why_not:
+        reason = sentence(EcvError(why_not))
     if run.resumable and st.button(
         "Resume",
         icon=":material/resume:",
         type="primary",
         key="resume",
-        disabled=bool(said),
-        help=said,
+        disabled=reason is not None,
+        help=reason,
     ):
-        act_and_rerun(lambda: acting().resume(run.run_id))
+        act_and_rerun(partial(acting().resume, run.run_id))
     if run.can_be_checked and st.button(
         "Run the remaining folds to check",
         icon=":material/fact_check:",
         key="check",
-        disabled=bool(said),
-        help=said,
+        disabled=reason is not None,
+        help=reason,
     ):
-        act_and_rerun(lambda: acting().resume(run.run_id, full=True))
+        act_and_rerun(partial(acting().resume, run.run_id, full=True))
 
 
 def _look_back(run: RunRecord) -> None:
@@ -361,13 +453,13 @@ def _look_back(run: RunRecord) -> None:
 
 def _how_many_folds(group: list[RunRecord]) -> None:
     """Where all folds of any run of the batch are in: what stopping them early would have given."""
-    done = [run for run in group if run.whole]
-    if done and not any(run.state.active for run in group):
+    labels = [run_label(run) for run in group if run.whole]
+    if labels and not _any_active(group):
         st.page_link(
             "folds/folds.py",
             label="How many folds?",
             icon=":material/tune:",
-            query_params=[("source", "My runs"), *(("runs", run_label(run)) for run in done)],
+            query_params={"source": "My runs", "runs": labels},
             help="How few of these folds would have been enough.",
         )
 

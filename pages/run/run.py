@@ -15,8 +15,11 @@ from pages.shared.live.watch import watch
 
 
 def _opened() -> list[RunRecord]:
-    if just_arrived() and not st.query_params and (active := watch().active()):
-        st.query_params["run"] = active[0].group or active[0].run_id
+    """The runs that the address names; who comes without one sees what is going."""
+    if just_arrived() and not st.query_params:
+        active = watch().active()
+        if active:
+            st.query_params["run"] = active[0].group or active[0].run_id
     if "run" not in st.query_params:
         return []
     manager()  # marks what an earlier dashboard left behind as interrupted
@@ -29,7 +32,8 @@ def _opened() -> list[RunRecord]:
 
 with page():
     store()
-    if runs := _opened():
+    runs = _opened()
+    if runs:
         from pages.run.live_run import live_run
 
         live_run(runs)

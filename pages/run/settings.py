@@ -16,6 +16,7 @@ from ecv_core.energy.meter import countries
 from ecv_core.energy.real_meters import device, named, reading_now
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING
 from ecv_core.models import ALGORITHMS
+from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter, ParamValue
@@ -31,6 +32,7 @@ from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
     about,
     asked_split,
+    help_of,
     other_settings,
     parameter_key,
     parameter_widget,
@@ -47,10 +49,14 @@ from pages.shared.widgets.setting_widgets import (
 
 DEFAULT = "item-knn"
 
-ALGORITHM_LABELS = {
-    name: f"{known.title} ({known.task.note})" if known.task.note else known.title
-    for name, known in ALGORITHMS.items()
-}
+
+def _algorithm_label(algorithm: Algorithm) -> str:
+    if algorithm.task.note:
+        return f"{algorithm.title} ({algorithm.task.note})"
+    return algorithm.title
+
+
+ALGORITHM_LABELS = {name: _algorithm_label(algorithm) for name, algorithm in ALGORITHMS.items()}
 """Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
 _TASKS = (
     "Those marked **(ratings)** predict ratings: with them the metric is RMSE or MAE and the folds "
@@ -76,24 +82,25 @@ def algorithm_picker(
         what: becomes of several, for the help.
     """
     label_from_link(key, ALGORITHM_LABELS)
-    names = [name for name, known in ALGORITHMS.items() if known.task in tasks]
+    names = [name for name, algorithm in ALGORITHMS.items() if algorithm.task in tasks]
     default = [name for name in default if name in names] or names[:1]
-    before = st.session_state.get(key)
-    if before and not set(before) <= set(names):  # of another dataset, for another task
-        st.session_state[key] = [name for name in before if name in names] or list(default)
+    before = st.session_state.get(key) or []
+    if not set(before) <= set(names):  # of another dataset, for another task
+        st.session_state[key] = [name for name in before if name in names] or default
+    lines = []
+    for name in names:
+        algorithm = ALGORITHMS[name]
+        lines.append(f"- **{algorithm.title}** (`{name}`): {algorithm.summary}")
+    listed = "\n".join(lines)
     picked = st.pills(
         "Algorithms",
         names,
         format_func=ALGORITHM_LABELS.__getitem__,
         selection_mode="multi",
-        default=list(default),
+        default=default,
         key=key,
         **KEPT,
-        help=f"{what}\n\n"
-        + "\n".join(
-            f"- **{ALGORITHMS[name].title}** (`{name}`): {ALGORITHMS[name].summary}"
-            for name in names
-        ),
+        help=f"{what}\n\n{listed}",
     )
     if len(tasks) > 1:
         st.caption(_TASKS)
@@ -158,20 +165,23 @@ def usual_of_task(names: list[str]) -> None:
     """
     if not names:
         return
-    state, task = st.session_state, models.algorithm(names[0]).task
+    state = st.session_state
+    task = models.algorithm(names[0]).task
     before = state.get(TASK_OF)
     state[TASK_OF] = task
-    known = any(key in state or key in st.query_params for key in ("metric", "split"))
-    if task == (before or Task.TOP_N) or (before is None and known):
+    if task == (before or Task.TOP_N):
         return
-    state["metric"], state["split"] = task.usual_metric, task.usual_split
+    if before is None and not {"metric", "split"}.isdisjoint([*state, *st.query_params]):
+        return  # as the link has it
+    state["metric"] = task.usual_metric
+    state["split"] = task.usual_split
 
 
 def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
-    asked = asked_split()
-    usual_k(asked)
+    split = asked_split()
+    usual_k(split)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **about("metric"))
     n = SETTINGS["n"].default
@@ -181,7 +191,7 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=asked not in (next(iter(SPLITS)), task.usual_split),  # a link's split is seen
+        expanded=split not in (next(iter(SPLITS)), task.usual_split),  # a link's split is seen
     ):
         strategy = SPLITS[strategy_select(splits.serving(task))]
         words = f"{strategy.help} *{strategy.ecv}*"
@@ -194,8 +204,15 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
         st.caption(words)
         params = strategy_parameters(strategy)
         seed = setting_widget("seed", width=200)
-    picked = {"k": k, "seed": seed, "metric": metric, "n": n}
-    return picked | {"split": strategy.id, "split_params": params} | score
+    return {
+        "k": k,
+        "seed": seed,
+        "metric": metric,
+        "n": n,
+        "split": strategy.id,
+        "split_params": params,
+        **score,
+    }
 
 
 def metric_select(
@@ -204,10 +221,16 @@ def metric_select(
     **about: Any,  # noqa: ANN401
 ) -> str:
     """The metric's id, of some tasks; `about` is the widget's label, key and help."""
-    names = [name for name in METRICS if METRICS[name].task in tasks]
-    listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in names)
+    titles = {}
+    lines = []
+    for name, metric in METRICS.items():
+        if metric.task in tasks:
+            titles[name] = metric.title
+            lines.append(f"- **{metric.title}**: {metric.help}")
+    listed = "\n".join(lines)
     about["help"] = f"{about['help']}\n\n{listed}"
-    picked = place.selectbox(options=names, format_func=lambda name: METRICS[name].title, **about)
+    names = list(titles)
+    picked = place.selectbox(options=names, format_func=titles.__getitem__, **about)
     return picked or names[0]
 
 
@@ -250,13 +273,13 @@ def score_settings(metric: str) -> dict[str, Any]:
     return picked
 
 
-def _definition(metric: str) -> None:
-    known = METRICS[metric]
-    st.markdown(f"**{known.title}.** {known.help}")
-    if not known.formula:
+def _definition(name: str) -> None:
+    metric = METRICS[name]
+    st.markdown(f"**{metric.title}.** {metric.help}")
+    if not metric.formula:
         return
-    st.latex(known.formula)
-    st.caption(f"{_SYMBOLS[known.task]} Source: {known.source}. {known.elsewhere}".rstrip())
+    st.latex(metric.formula)
+    st.caption(f"{_SYMBOLS[metric.task]} Source: {metric.source}. {metric.elsewhere}".rstrip())
 
 
 # When to stop.
@@ -271,26 +294,24 @@ def stop_settings(k: int) -> dict[str, Any]:
 
     Returns: what was picked, as arguments of `make_spec`.
     """
-    rules = "\n\n".join(f"**{known.title}**: {known.help}" for known in RULES.values())
-    rule = st.segmented_control(
+    rules = "\n\n".join(f"**{rule.title}**: {rule.help}" for rule in RULES.values())
+    rule_id = st.segmented_control(
         options=list(RULES),
         default=SETTINGS["rule"].default,
         required=True,
         format_func=rule_titles().__getitem__,
         **about("rule", help=explained(rules, "stopping-rule")),
     )
-    chosen = RULES[rule]
-    picked: dict[str, Any] = {
-        "rule": chosen.id,
-        "rule_params": {one.name: _rule_param(chosen, one) for one in chosen.parameters},
-    }
-    if not chosen.parameters:
-        st.caption(chosen.help)
+    rule = RULES[rule_id]
+    params = {parameter.name: _rule_param(rule, parameter) for parameter in rule.parameters}
+    picked: dict[str, Any] = {"rule": rule.id, "rule_params": params}
+    if not rule.parameters:
+        st.caption(rule.help)
     # What the rule is about is not folded away.
-    at_hand = chosen.axis is not None and chosen.axis.scale == "folds"
+    at_hand = rule.axis is not None and rule.axis.scale == "folds"
     if at_hand:
-        picked["min_folds"] = _min_folds(chosen, k)
-    if chosen.id != NEVER_STOPS:
+        picked["min_folds"] = _min_folds(rule, k)
+    if rule.id != NEVER_STOPS:
         picked["full"] = setting_widget("full")
     folded = "Interval, energy" if at_hand else "Interval, minimum folds, energy"
     with st.expander(folded, icon=":material/straighten:"):
@@ -298,105 +319,125 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
         if not at_hand:
             with right:
-                picked["min_folds"] = _min_folds(chosen, k)
+                picked["min_folds"] = _min_folds(rule, k)
         picked["country"] = _country()
-        picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP, chosen.id)
+        picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP, rule.id)
         _meters()
     return picked
 
 
 def rule_titles() -> dict[str, str]:
     """Id -> title of every rule."""
-    return {name: known.title for name, known in RULES.items()}
+    return {name: rule.title for name, rule in RULES.items()}
 
 
 def rule_param_key(rule: Rule, parameter: Parameter) -> str:
     """The session's key of a widget, and its name in the address."""
-    return parameter.name if parameter.flag else parameter_key(f"rule-{rule.id}", parameter.name)
+    if parameter.flag:
+        return parameter.name
+    return parameter_key(f"rule-{rule.id}", parameter.name)
 
 
 def rule_values(spec: RunSpec) -> dict[str, Any]:
     """What the widgets show of a run's rule, by their keys."""
-    if (rule := RULES.get(spec.rule)) is None:
+    rule = RULES.get(spec.rule)
+    if rule is None:
         return {}
     values = rule.values(spec)
-    found: dict[str, Any] = {}
-    for one in rule.parameters:
-        value = values[one.name]
-        if one.ids:
-            value = [word for word in str(value).split(",") if word]
-        found[rule_param_key(rule, one)] = as_shown(one, float(value)) if one.steps else value
-    return found
+    shown: dict[str, Any] = {}
+    for parameter in rule.parameters:
+        value = values[parameter.name]
+        if parameter.ids:
+            value = [name for name in str(value).split(",") if name]
+        elif parameter.steps:
+            value = as_shown(parameter, float(value))
+        shown[rule_param_key(rule, parameter)] = value
+    return shown
 
 
-def slider_steps(known: Parameter, key: str) -> list[float]:
+def slider_steps(parameter: Parameter, key: str) -> list[float]:
     """Its steps, and between them the value that the address or an opened run has.
 
     Args:
-        known: a parameter with steps.
+        parameter: one with steps.
         key: of its slider, and in the address.
     """
-    steps = set(known.steps)
-    for given in (st.session_state.get(key), *st.query_params.get_all(key)):
+    steps = set(parameter.steps)
+    picked = st.session_state.get(key, parameter.default)
+    for value in (picked, *st.query_params.get_all(key)):
         with suppress(InputError, ValueError):
-            number = _number(str(known.default if given is None else given))
-            steps.add(as_shown(known, float(known.parse(number))))
+            number = _number(str(value))
+            steps.add(as_shown(parameter, float(parameter.parse(number))))
     return sorted(steps)
 
 
-def as_shown(known: Parameter, value: float) -> float:
+def as_shown(parameter: Parameter, value: float) -> float:
     """The value that its text stands for, which is how the slider and the address know it."""
-    text = known.text(value)
-    return next((step for step in known.steps if known.text(step) == text), _number(text))
+    text = parameter.text(value)
+    for step in parameter.steps:
+        if parameter.text(step) == text:
+            return step
+    return _number(text)
 
 
 def _number(text: str) -> float:
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    return float(text)
 
 
-def _rule_param(rule: Rule, known: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
-    how: dict[str, Any] = {
-        "label": known.label or known.words.capitalize(),
-        "key": rule_param_key(rule, known),
-        "help": explained(known.help, *known.terms) if known.terms else known.help,
+def _rule_param(rule: Rule, parameter: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
+    """The widget of a rule's parameter, and what its value means."""
+    key = rule_param_key(rule, parameter)
+    look: dict[str, Any] = {
+        "label": parameter.label or parameter.words.capitalize(),
+        "key": key,
+        "help": help_of(parameter.help, parameter.terms),
         **KEPT,
     }
-    if known.ids:
-        return st.multiselect(options=_cheap(), placeholder="none", **how)
+    if parameter.ids:
+        return st.multiselect(options=_cheap_models(), placeholder="none", **look)
     picked: Any
-    if not known.steps:
-        picked = parameter_widget(known, **how)
+    if parameter.steps:
+        picked = st.select_slider(
+            options=slider_steps(parameter, key),
+            value=parameter.default,
+            format_func=parameter.text,
+            **look,
+        )
     else:
-        steps = slider_steps(known, how["key"])
-        picked = st.select_slider(options=steps, value=known.default, format_func=known.text, **how)
-    if known.meaning:
-        named = ", ".join(f"{name.lower()} {known.text(step)}" for name, step in known.presets)
-        st.caption(known.meaning(float(picked)) + (f" Usual: {named}." if named else ""))
+        picked = parameter_widget(parameter, **look)
+    if parameter.meaning:
+        meaning = parameter.meaning(float(picked))
+        usual = [f"{name.lower()} {parameter.text(step)}" for name, step in parameter.presets]
+        if usual:
+            meaning = f"{meaning} Usual: {', '.join(usual)}."
+        st.caption(meaning)
     return picked
 
 
-def _cheap() -> list[str]:
+def _cheap_models() -> list[str]:
     """The models that draw no random numbers: their folds are the quick ones."""
-    return [
-        known.id
-        for known in ALGORITHMS.values()
-        if not known.random and known.needs is Need.NOTHING and known.task in picked_dataset().tasks
-    ]
+    tasks = picked_dataset().tasks
+    names = []
+    for name, algorithm in ALGORITHMS.items():
+        if not algorithm.random and algorithm.needs is Need.NOTHING and algorithm.task in tasks:
+            names.append(name)
+    return names
 
 
-def _min_folds(chosen: Rule, k: int) -> int:
+def _min_folds(rule: Rule, k: int) -> int:
     """The minimum number of folds, which is what some rules are about."""
-    axis = chosen.axis
-    label = axis.label if axis and axis.name == "min_folds" else ""
-    return int(
-        st.number_input(
-            value=min(chosen.default_folds, k),
-            disabled="min_folds" not in chosen.told,
-            width=200,
-            **about("min_folds", key=min_folds_key(chosen.id), bind=None)
-            | ({"label": label} if label else {}),
-        )
+    look = about("min_folds", key=min_folds_key(rule.id), bind=None)
+    if rule.axis is not None and rule.axis.name == "min_folds":
+        look["label"] = rule.axis.label
+    folds = st.number_input(
+        value=min(rule.default_folds, k),
+        disabled="min_folds" not in rule.told,
+        width=200,
+        **look,
     )
+    return int(folds)
 
 
 def min_folds_key(rule: str) -> str:
@@ -405,21 +446,24 @@ def min_folds_key(rule: str) -> str:
 
 
 def _country() -> str:
-    known = countries()
-    codes = list(known)
+    """The code of the country whose electricity is used."""
+    by_code = countries()
+    codes = list(by_code)
+    names = {code: country.name for code, country in by_code.items()}
     code: str = st.selectbox(
         options=codes,
         index=codes.index(SETTINGS["country"].default),
-        format_func=lambda code: known[code].name,
+        format_func=names.__getitem__,
         **about("country"),
     )
-    st.caption(f"{known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh ({known[code].year}).")
+    country = by_code[code]
+    st.caption(f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({country.year}).")
     return code
 
 
 def _meters() -> None:
     """For those who may start runs of any kind; visitors see nothing of this machine's network."""
-    if who().role not in (PersonRole.OWNER, PersonRole.EDITOR):
+    if not _may_see_meters():
         return
     names = named()
     if not names:
@@ -429,12 +473,18 @@ def _meters() -> None:
             "`ECV_METER=shelly:192.168.1.20` or the like (docs/energy.md)."
         )
     elif st.toggle(f"Read {', '.join(names)} now", key="read-meters"):
-        _live(names)
+        _readings(names)
+
+
+def _may_see_meters() -> bool:
+    return who().role in (PersonRole.OWNER, PersonRole.EDITOR)
 
 
 @st.fragment(run_every="2s")
-def _live(names: list[str]) -> None:
-    """What each says, every two seconds."""
+def _readings(names: list[str]) -> None:
+    """What each says, every two seconds, for as long as whoever looks may see it."""
+    if not _may_see_meters():
+        st.rerun()
     for name in names:
         try:
             value, unit = reading_now(device(name))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -45,14 +45,14 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
-from pages.shared.live.runs import damaged_folds
+from pages.shared.live.runs import damaged_folds, rerun_on_change
 from pages.shared.live.state import escaped, run_list, sentences, store
-from pages.shared.live.watch import follow, watch
+from pages.shared.live.watch import watch
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, text
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
+    from plotly.graph_objects import Figure
     from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 
@@ -398,7 +398,7 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
     if len(points) < 2:
         return
 
-    def figure(dark: bool) -> go.Figure:
+    def figure(dark: bool) -> Figure:
         return spent_figure(points, dark=dark)
 
     with st.container(height=270, border=False):  # room for it, before it is drawn
@@ -419,7 +419,7 @@ def _table(
     for name in _COLUMNS:
         if name not in _WRITTEN or frame[name].str.len().any():
             columns.append(name)
-    height: str | int = _HEIGHT
+    height: Literal["content"] | int = _HEIGHT
     if len(shown) <= _ROWS:
         height = "content"
     picked_ids = {row.run_id for row in picked}
@@ -531,11 +531,8 @@ def _open_clicked() -> None:
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
-    before = watch().now().stages
-    if before:
-        follow(_look_again, before, key="history", of=[ALL])
 
+    def stages() -> object:
+        return watch().now().stages
 
-def _look_again(before: tuple[object, ...]) -> None:
-    if watch().now().stages != before:
-        st.rerun()
+    rerun_on_change(stages, key="history", of=ALL)

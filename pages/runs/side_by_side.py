@@ -66,7 +66,7 @@ def picture(runs: Sequence[NamedRun]) -> None:
 def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
     """For print, what `picture` shows: one for each dataset and metric."""
     panels = compare_frame(runs).groupby(["dataset", "metric"], sort=False)
-    pictures = {}
+    pictures: dict[str, Callable[[], Figure]] = {}
     for (dataset, metric), rows in panels:
         if rows["mean"].notna().any():
             title = f"{metric} on {dataset_title(str(dataset))}"

@@ -32,8 +32,8 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
+from pages.run.expectation import expectation
 from pages.run.settings import metric_select
-from pages.run.start_form import expectation
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS

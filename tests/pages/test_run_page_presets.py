@@ -6,7 +6,7 @@ from ecv_core.energy.savings import KnownCosts
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from ecv_core.store.listing import RunList
-from pages.run.start_form import expectation_words
+from pages.run.expectation import expectation_words
 from tests.pages.test_run_page_form import button
 
 

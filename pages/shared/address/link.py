@@ -51,12 +51,11 @@ def link_has(params: Mapping[str, str | Sequence[str]] | None = None, *, without
         params: query parameter -> its value, or its values, for when the address leaves it out.
         without: what the page shows and no address can carry, such as 'the fold file'; it is said.
     """
-    written = {
-        name: [value] if isinstance(value, str) else list(value)
-        for name, value in (params or {}).items()
-    }
-    said = json.dumps({"params": written, "without": without})
-    st.html(f'<span hidden data-ecv-link="{escape(said)}"></span>')
+    written = {}
+    for name, value in (params or {}).items():
+        written[name] = [value] if isinstance(value, str) else list(value)
+    data = json.dumps({"params": written, "without": without})
+    st.html(f'<span hidden data-ecv-link="{escape(data)}"></span>')
 
 
 def chosen(*keys: str) -> dict[str, list[str]]:
@@ -64,17 +63,20 @@ def chosen(*keys: str) -> dict[str, list[str]]:
 
     Args: keys: of widgets with `bind="query-params"`.
     """
-    found = {}
+    params = {}
     for key in keys:
         value = st.session_state.get(key)
-        if value is None:
-            continue
-        values = value if isinstance(value, list | tuple) else [value]
-        found[key] = [str(one) for one in values]
-    return found
+        if isinstance(value, list | tuple):
+            params[key] = [str(choice) for choice in value]
+        elif value is not None:
+            params[key] = [str(value)]
+    return params
 
 
-_SAID, _AGAIN = "link-warnings", "link-warnings-again"
+_WARNINGS = "link-warnings"
+"""In the session: what was said about the link."""
+_AGAIN = "link-warnings-again"
+"""In the session: whether it is to be said once more."""
 _IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
 """Parameters that hold ids and names, of which no widget makes a number."""
 
@@ -85,10 +87,10 @@ def drop_endless() -> None:
     Streamlit's fields for whole numbers fail on them, where other nonsense is the default. The id
     of a run may look like one and stays: 12e456789012.
     """
-    asked = st.query_params.to_dict()
-    kept = {name: text for name, text in asked.items() if name in _IDS or not _endless(text)}
-    if len(kept) < len(asked):
-        st.query_params.from_dict(kept)
+    params = st.query_params.to_dict()
+    finite = {name: text for name, text in params.items() if name in _IDS or not _endless(text)}
+    if len(finite) < len(params):
+        st.query_params.from_dict(finite)
         st.rerun()  # what the address was when this began is what widgets read
 
 
@@ -102,14 +104,14 @@ def _endless(text: str) -> bool:
 def link_warning(text: str) -> None:
     """One sentence, as Markdown, about the link that opened the page."""
     st.warning(f"From the link: {text}", icon=":material/link_off:")
-    st.session_state[_SAID] = [*st.session_state.get(_SAID, []), text]
+    st.session_state[_WARNINGS] = [*st.session_state.get(_WARNINGS, []), text]
 
 
 def link_warnings_again() -> None:
     """Call at the top of a page: says once more what the run before said, if it was cut short."""
-    said = st.session_state.pop(_SAID, [])
+    warnings = st.session_state.pop(_WARNINGS, [])
     if st.session_state.pop(_AGAIN, False):
-        for text in said:
+        for text in warnings:
             link_warning(text)
 
 
@@ -132,16 +134,16 @@ def step_from_link(
         text_of: how the slider writes a step.
         name: of the setting, for the sentence.
     """
-    asked = st.query_params.get(key)
-    if asked is None or asked in map(text_of, steps):
+    text = st.query_params.get(key)
+    if text is None or text in map(text_of, steps):
         return
     with suppress(ValueError):
         for step in steps:
-            if isclose(step, float(asked), rel_tol=1e-6):
+            if isclose(step, float(text), rel_tol=1e-6):
                 _rewrite(key, text_of(step), step)
                 return
     link_warning(
-        f"the slider has no {name} {escaped(asked)}; its steps go from "
+        f"the slider has no {name} {escaped(text)}; its steps go from "
         f"{text_of(steps[0])} to {text_of(steps[-1])}."
     )
 
@@ -157,21 +159,24 @@ def label_from_link(
         strict: whether a name that is none of them is said, and dropped.
         hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
-    asked = st.query_params.get_all(key)
-    names = {*labels, *labels.values()} if strict else set(asked)
-    unknown = [one for one in asked if one not in names]
-    for one in unknown:
-        link_warning(f"there is no {escaped(one)} to choose here; the choice goes without it.")
-    known = [labels.get(one, one) for one in asked if one not in unknown]
-    if known == asked or not (known or hidden):
+    values = st.query_params.get_all(key)
+    choices: list[str] = []
+    for value in values:
+        if strict and value not in labels and value not in labels.values():
+            link_warning(
+                f"there is no {escaped(value)} to choose here; the choice goes without it."
+            )
+        else:
+            choices.append(labels.get(value, value))
+    if choices == values or not (choices or hidden):
         return
-    if unknown:
+    if len(choices) < len(values):
         keep_link_warnings()
-    if not known:
+    if not choices:
         del st.query_params[key]
         st.rerun()
     several = isinstance(st.session_state.get(key), list)
-    _rewrite(key, known, asked if several else asked[0])
+    _rewrite(key, choices, values if several else values[0])
 
 
 def _rewrite(key: str, text: str | list[str], value: object) -> None:

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 VIEW = "view"
 """In the address: which view of a page that has several."""
-ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
-FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS, METRICS, PAPERS, ESTIMATORS = (
-    "Datasets and algorithms",
-    "Splits and ranks",
-    "Metrics and parameters",
-    "Papers",
-    "Estimators",
-)
+ALL_RUNS = "All runs"
+COMPARE = "Compare"
+NODES = "Nodes"
+FOLD_BY_FOLD = "Fold by fold"
+RACE = "Race"
+ALGORITHMS = "Datasets and algorithms"
+RANKS = "Splits and ranks"
+METRICS = "Metrics and parameters"
+PAPERS = "Papers"
+ESTIMATORS = "Estimators"
 
 _menu = component(__file__, "ecv_menu", html="", js=["menu.js"])
 _press = component(__file__, "ecv_press_link", html="", js=["press_link.js"])
@@ -66,7 +67,7 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
     Returns: the chosen view, and room for more beside the title.
     """
     views = list(titles)
-    label_from_link(VIEW, {one: one for one in titles}, strict=True)
+    label_from_link(VIEW, {view: view for view in titles}, strict=True)
     if st.session_state.get(VIEW, views[0]) not in views:
         del st.session_state[VIEW]  # of the page before; Streamlit would write it into the address
     with st.container(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.widgets.component import component
+from pages.shared.widgets.component import component, ignore
 
 _STYLE = """
 <style>
@@ -59,6 +59,6 @@ def presentation() -> None:
     if presenting():
         st.html(_STYLE)
         with st.container(key="present-keys"):
-            if _keys(key="present-pressed", data={}, on_leave_change=lambda: None).leave:
+            if _keys(key="present-pressed", data={}, on_leave_change=ignore).leave:
                 st.query_params.pop("present", None)
                 st.rerun()

@@ -42,34 +42,34 @@ def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
         folds: those whose energy is shown.
         note: a sentence to say after it, such as how many runs are left out.
     """
-    bar, said = energy_html(folds, note)
+    bar, sentence = energy_html(folds, note)
     if bar:
         st.html(bar)
-    if said:
-        st.caption(said)
+    if sentence:
+        st.caption(sentence)
 
 
 def energy_html(folds: Iterable[EnergyCost], note: str = "") -> tuple[str, str]:
     """The same as HTML and Markdown; the arguments are those of `energy_bar`."""
     parts = energy_parts(folds)
-    return (bar_html(parts), f"{parts_sentence(parts)} {note}".strip()) if parts else ("", note)
+    if not parts:
+        return "", note
+    return bar_html(parts), f"{parts_sentence(parts)} {note}".strip()
 
 
 def bar_html(parts: Iterable[EnergyPart]) -> str:
     """The bar with a key below it: every part with its share and its watts."""
-    told = [
-        (part, f"{part.name}: {part.percent:.0f} % ({estimate(part.watts)} W)") for part in parts
-    ]
-    said = escape("What the energy is made up of: " + ", ".join(text for _, text in told))
-    bars = "".join(
-        f'<span style="flex: {part.percent:.2f} 0 0; background: {_COLOURS[part.name]}"></span>'
-        for part, _ in told
-    )
-    key = "".join(
-        f'<span><i style="background: {_COLOURS[part.name]}"></i> {escape(text)}</span>'
-        for part, text in told
-    )
+    bars = []
+    keys = []
+    texts = []
+    for part in parts:
+        colour = f"background: {_COLOURS[part.name]}"
+        text = f"{part.name}: {part.percent:.0f} % ({estimate(part.watts)} W)"
+        texts.append(text)
+        bars.append(f'<span style="flex: {part.percent:.2f} 0 0; {colour}"></span>')
+        keys.append(f'<span><i style="{colour}"></i> {escape(text)}</span>')
+    label = escape("What the energy is made up of: " + ", ".join(texts))
     return (
-        f'<div class="ecv-parts" role="img" aria-label="{said}">{bars}</div>'
-        f'<div class="ecv-parts-key">{key}</div>'
+        f'<div class="ecv-parts" role="img" aria-label="{label}">{"".join(bars)}</div>'
+        f'<div class="ecv-parts-key">{"".join(keys)}</div>'
     )

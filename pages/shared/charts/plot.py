@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
@@ -89,9 +89,12 @@ def drawing(
     steps: Callable[[], Steps] | None = None,
 ) -> dict[str, Any]:
     """What changes of a figure as its data does; the arguments are those of `plot`."""
-    light, dark, moves, height = _both(key, version, make, steps)
-    drawn = {"light": light, "dark": dark, "alt": alt, "height": height}
-    return {**drawn, "slider": slider, "steps": moves} if moves else drawn
+    figures = _figures(key, version, make, steps)
+    drawn: dict[str, Any] = {"light": figures.light, "dark": figures.dark}
+    drawn |= {"alt": alt, "height": figures.height}
+    if figures.steps:
+        drawn |= {"slider": slider, "steps": figures.steps}
+    return drawn
 
 
 def draw(
@@ -130,28 +133,41 @@ def _scrolling(key: str, least: int) -> DeltaGenerator:
     return st.container(key=f"{key}-figure")
 
 
+class _Figures(NamedTuple):
+    """A figure for both looks of a page, as JSON."""
+
+    light: str
+    dark: str
+    steps: str
+    """What a slider changes; empty where there is none."""
+    height: int
+    """In pixels: known before the figure comes."""
+
+
 @st.cache_data(
     show_spinner=False,
     max_entries=64,
     hash_funcs={tuple: repr},  # a version is plain data
 )
-def _both(
+def _figures(
     key: str,
     version: Hashable,
     _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
     _steps: Callable[[], Steps] | None = None,
-) -> tuple[str, str, str, int]:
-    """As JSON for a light and for a dark page, its steps, and its height: known before it comes."""
+) -> _Figures:
     light = _make(False)
     first = light[0] if isinstance(light, Sequence) else light
-    moves = _steps().to_json() if _steps else ""
-    return _json(light), _json(_make(True)), moves, int(first.layout.height)
+    steps = ""
+    if _steps:
+        steps = _steps().to_json()
+    return _Figures(_json(light), _json(_make(True)), steps, int(first.layout.height))
 
 
-def _json(made: go.Figure | Sequence[go.Figure]) -> str:
-    if isinstance(made, Sequence):
-        return "[" + ",".join(str(one.to_json()) for one in made) + "]"
-    return str(made.to_json())
+def _json(figures: go.Figure | Sequence[go.Figure]) -> str:
+    if isinstance(figures, Sequence):
+        variants = ",".join(map(_json, figures))
+        return f"[{variants}]"
+    return str(figures.to_json())
 
 
 def preload_plots() -> None:

@@ -22,9 +22,9 @@ def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
-    kept = curves_of_run(system, within_percent=within_percent)  # of a recorded run
-    if len(kept) == sum(rule.by_sets and rule.needs_user_scores for rule in RULES.values()):
-        return kept
+    recorded = curves_of_run(system, within_percent=within_percent)
+    if len(recorded) == sum(rule.by_sets and rule.needs_user_scores for rule in RULES.values()):
+        return recorded
     return _curves_of(store().url, system.content, tuple(RULES), within_percent, system.run_id)
 
 

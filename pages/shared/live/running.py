@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
     from streamlit.navigation.page import StreamlitPage
 
-_WATCHED, _ARRIVED = "watched-run", "page-arrived"
+_WATCHED = "watched-run"
+"""In the session: the id of the run whose bar was drawn last."""
+_ARRIVED = "page-arrived"
+"""In the session: whether this run of the app is the first on its page."""
 _KEPT = "kept-bar"
-"""The run whose bar stays though it is over, so that nothing on its own page moves up."""
+"""In the session: the run whose bar stays though it is over, so that nothing on its own page moves
+up."""
 _LISTED = 8
 """Runs of the queue that are listed; more would not fit on a screen."""
 
@@ -75,18 +80,23 @@ def just_arrived() -> bool:
 
 def progress_of(run: RunRecord) -> tuple[float, str]:
     """How far an active run is, as a share of its folds and in words."""
-    k, done = run.k, len(run.folds)
+    done = float(len(run.folds))
     if run.state is RunState.QUEUED:
-        return done / k, "queued"
-    part, words = 0.0, [f"fold {min(done + 1, k)} of {k}"]
-    if run.progress is not None:
-        words.append(run.progress.phase)
-        if run.progress.steps:
-            words[-1] += f" {run.progress.step} of {run.progress.steps}"
-            part = min(run.progress.step / run.progress.steps, 1.0)
-    else:
-        words.append("preparing")
-    return min((done + part) / k, 1.0), " · ".join(words)
+        return done / run.k, "queued"
+    fold = f"fold {_newest_fold(run)} of {run.k}"
+    progress = run.progress
+    if progress is None:
+        return done / run.k, f"{fold} · preparing"
+    phase = progress.phase
+    if progress.steps:
+        phase = f"{phase} {progress.step} of {progress.steps}"
+        done += min(progress.step / progress.steps, 1.0)
+    return min(done / run.k, 1.0), f"{fold} · {phase}"
+
+
+def _newest_fold(run: RunRecord) -> int:
+    """The number of the fold that is computed, counted from 1."""
+    return min(len(run.folds) + 1, run.k)
 
 
 def _bar(name: str) -> None:
@@ -98,8 +108,8 @@ def _bar(name: str) -> None:
     st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
     with _row():
         _progress_bar(name, shared("bar", [ALL, STEPS], _first))
-        shown = st.query_params.get("run")
-        if shown not in (run.run_id, run.group):
+        opened = st.query_params.get("run")
+        if opened not in (run.run_id, run.group):
             st.page_link(
                 "run/run.py",
                 label="Open",
@@ -107,21 +117,26 @@ def _bar(name: str) -> None:
                 query_params={"run": run.group or run.run_id},
             )
         # On its own page only, which Run becomes: so that none is beside another's buttons.
-        own = shown in (run.run_id, run.group, None) and st.session_state[PAGE] == "run"
-        if own and _mine(run):
-            asked = store().cancel_requested(run.run_id)  # its owner does it, in a moment or later
-            if st.button(
-                "Cancelling" if asked else "Cancel",
-                icon=":material/stop:",
-                key="cancel",
-                help=f"Stops {escaped(run_title(run))}.",
-                disabled=asked,
-            ):
-                act_and_rerun(lambda: acting().cancel(run.run_id))
+        on_its_page = opened in (run.run_id, run.group, None) and st.session_state[PAGE] == "run"
+        if on_its_page and _may_cancel(run):
+            _cancel_button(run)
         if waiting:
             _queue(waiting)
-    if trouble := manager().trouble:
+    trouble = manager().trouble
+    if trouble:
         st.warning(escaped(trouble), icon=":material/warning:")
+
+
+def _cancel_button(run: RunRecord) -> None:
+    cancelling = store().cancel_requested(run.run_id)  # its owner does it, in a moment or later
+    if st.button(
+        "Cancelling" if cancelling else "Cancel",
+        icon=":material/stop:",
+        key="cancel",
+        help=f"Stops {escaped(run_title(run))}.",
+        disabled=cancelling,
+    ):
+        act_and_rerun(partial(acting().cancel, run.run_id))
 
 
 def _progress_bar(name: str, data: Mapping[str, object]) -> None:
@@ -132,26 +147,38 @@ def _progress_bar(name: str, data: Mapping[str, object]) -> None:
 
 def _first() -> dict[str, object] | None:
     """Of the run that goes on, all that the bar and the tab's title say."""
-    run = next(iter(watch().active()), None)
-    return {**_data(run, *progress_of(run)), "tab": _tab_title(run)} if run else None
+    active = watch().active()
+    if not active:
+        return None
+    run = active[0]
+    data = _data(run, *progress_of(run))
+    data["tab"] = _tab_title(run)
+    return data
 
 
 def _data(run: RunRecord, part: float, words: str) -> dict[str, object]:
-    computes = run.state is RunState.RUNNING
-    remaining = remaining_seconds(run) if computes else None
-    return {
-        "title": run_title(run),
-        "part": part,
-        "words": words,
-        "elapsed": elapsed_seconds(run) if computes else None,
-        "ticks": computes and run.progress is not None,
-        "rest": "" if remaining is None else f"at most {duration(remaining)} remaining",
-    }
+    """What running.js shows of a run.
+
+    Args:
+        run: the run.
+        part: how far it is, from 0 to 1.
+        words: the same in words.
+    """
+    data: dict[str, object] = {"title": run_title(run), "part": part, "words": words}
+    data |= {"elapsed": None, "ticks": False, "rest": ""}
+    if run.state is RunState.RUNNING:
+        data["elapsed"] = elapsed_seconds(run)
+        data["ticks"] = run.progress is not None
+        remaining = remaining_seconds(run)
+        if remaining is not None:
+            data["rest"] = f"at most {duration(remaining)} remaining"
+    return data
 
 
 def _tab_title(run: RunRecord) -> str:
-    at = f"{min(len(run.folds) + 1, run.k)}/{run.k}"
-    return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)}"
+    if run.state is RunState.QUEUED:
+        return f"▶ queued {run_title(run)}"
+    return f"▶ {_newest_fold(run)}/{run.k} {run_title(run)}"
 
 
 def _row() -> DeltaGenerator:
@@ -172,15 +199,17 @@ def _kept() -> RunRecord | None:
 
 def _over() -> None:
     """The bar of a run that is over, as high as it was."""
-    if (run := _kept()) is None:
+    run = _kept()
+    if run is None:
         return
-    done, finished = len(run.folds), run.state is RunState.FINISHED
-    words = [f"{done} of {run.k} folds"]  # its state stands beside its title
+    part = len(run.folds) / run.k
+    if run.state is RunState.FINISHED:
+        part = 1.0
+    words = f"{len(run.folds)} of {run.k} folds"  # its state stands beside its title
     if run.folds:
-        words.append(f"{duration(run.seconds)} of computing")
+        words = f"{words} · {duration(run.seconds)} of computing"
     with _row():
-        part = 1.0 if finished else done / run.k
-        _progress_bar("", _data(run, part, " · ".join(words)))
+        _progress_bar("", _data(run, part, words))
 
 
 def _queue(waiting: list[RunRecord]) -> None:
@@ -190,14 +219,15 @@ def _queue(waiting: list[RunRecord]) -> None:
                 horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
             ):
                 st.markdown(escaped(run_title(run)), width="content")
-                if _mine(run) and st.button("Remove", key=f"unqueue-{run.run_id}", type="tertiary"):
-                    act_and_rerun(lambda run=run: acting().cancel(run.run_id))  # type: ignore[misc]
+                if _may_cancel(run) and st.button(
+                    "Remove", key=f"unqueue-{run.run_id}", type="tertiary"
+                ):
+                    act_and_rerun(partial(acting().cancel, run.run_id))
         if len(waiting) > _LISTED:
             st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
 
 
-def _mine(run: RunRecord) -> bool:
-    """Whether whoever looks may cancel it."""
+def _may_cancel(run: RunRecord) -> bool:
     return acting().may(Action.CANCEL, run.started_by)
 
 

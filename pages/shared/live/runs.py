@@ -51,12 +51,16 @@ def opened_runs() -> list[RunRecord]:
 
 def whole(run: Known) -> RunRecord:
     """The run with its folds. Raises: InputError if it was deleted meanwhile; StoreError."""
-    return run if isinstance(run, RunRecord) else store().run(run.run_id)
+    if isinstance(run, RunRecord):
+        return run
+    return store().run(run.run_id)
 
 
 def folds_done(run: Known) -> int:
     """How many folds it has so far."""
-    return len(run.folds if isinstance(run, RunRecord) else run.scores)
+    if isinstance(run, RunRecord):
+        return len(run.folds)
+    return len(run.scores)
 
 
 def elapsed_seconds(run: RunRecord) -> float:
@@ -89,7 +93,9 @@ def imported_sentence(run_id: str) -> str:
     origin = origins(store()).get(run_id)
     if origin is None:
         return ""
-    there = "" if origin.original_id == run_id else f", where it is run {origin.original_id}"
+    there = ""
+    if origin.original_id != run_id:
+        there = f", where it is run {origin.original_id}"
     return (
         f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{there}: it was "
         "computed elsewhere, so its seconds and energy are another machine's."
@@ -98,14 +104,18 @@ def imported_sentence(run_id: str) -> str:
 
 def damaged_folds(runs: Iterable[Known]) -> None:
     """Folds that cannot be read, each with its sentence and a button that deletes it."""
-    found = [(run.run_id, fold, said) for run in runs for fold, said in run.damaged.items()]
-    for run_id, fold, said in found:
-        with st.container(border=True, horizontal=True, key=f"damaged-{run_id}-{fold}"):
-            st.warning(escaped(f"{said[0].upper()}{said[1:]}."), icon=":material/error:")
-            if not acting().refusal(Action.DELETE, run_id) and st.button(
-                f"Delete fold {fold}", icon=":material/delete:", key=f"delete-{run_id}-{fold}"
-            ):
-                act_and_rerun(partial(acting().delete_fold, run_id, fold))
+    for run in runs:
+        for fold, reason in run.damaged.items():
+            _damaged_fold(run.run_id, fold, reason)
+
+
+def _damaged_fold(run_id: str, fold: int, reason: str) -> None:
+    with st.container(border=True, horizontal=True, key=f"damaged-{run_id}-{fold}"):
+        st.warning(escaped(f"{reason[0].upper()}{reason[1:]}."), icon=":material/error:")
+        if not acting().refusal(Action.DELETE, run_id) and st.button(
+            f"Delete fold {fold}", icon=":material/delete:", key=f"delete-{run_id}-{fold}"
+        ):
+            act_and_rerun(partial(acting().delete_fold, run_id, fold))
 
 
 def act_and_rerun(act: Callable[[], object]) -> None:
@@ -120,10 +130,26 @@ def follow_runs(run_ids: Sequence[str]) -> None:
 
     It has gone on where it is not as it was when the page began, whatever was read since.
     """
-    if before := watch().now().of(run_ids):
-        follow(_look_again, run_ids, before, key="runs", of=[topic(RUNS, run_ids)])
+
+    def active() -> object:
+        return watch().now().of(run_ids)
+
+    rerun_on_change(active, key="runs", of=topic(RUNS, run_ids))
 
 
-def _look_again(run_ids: Sequence[str], before: object) -> None:
-    if watch().now().of(run_ids) != before:
-        st.rerun()
+def rerun_on_change(look: Callable[[], object], *, key: str, of: str) -> None:
+    """Draw the page anew when what a look shows has changed; not while that is nothing.
+
+    Args:
+        look: gives what goes on, as it is now.
+        key: of this part of the page; no other has it.
+        of: the topic that the look shows.
+    """
+    before = look()
+
+    def compare() -> None:
+        if look() != before:
+            st.rerun()
+
+    if before:
+        follow(compare, key=key, of=[of])

@@ -98,7 +98,9 @@ def sentences() -> Iterator[None]:
 def sentence(error: Exception) -> str:
     """The error's text with a capital first letter and a full stop, safe to show as Markdown."""
     text = str(error).strip()
-    text = text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    text = text[:1].upper() + text[1:]
+    if not text.endswith((".", "!", "?")):
+        text += "."
     return escaped(text)
 
 

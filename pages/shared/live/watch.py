@@ -18,7 +18,7 @@ from ecv_core.store.store import Store
 from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
 from pages.shared.live.state import made_once, sentences, store
-from pages.shared.widgets.component import component
+from pages.shared.widgets.component import component, ignore
 
 _listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js"])
 
@@ -142,11 +142,7 @@ def _listen(
         "path": st.session_state.get(PAGE, ""),
     }
     with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
-        _listener(key=f"listens-{key}", data=data, on_changed_change=_ignore)
-
-
-def _ignore() -> None:
-    """What a press does by itself; the part is drawn anew in any case."""
+        _listener(key=f"listens-{key}", data=data, on_changed_change=ignore)
 
 
 def watch() -> Watch:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 
+def ignore() -> None:
+    """What a component's press does by itself: nothing; the script that it starts reads it."""
+
+
 def component(
     module: str, name: str, *, html: str, js: Sequence[str], css: str = ""
 ) -> ComponentRenderer:

@@ -16,24 +16,33 @@ from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT, escaped, sentences
 from pages.shared.widgets.glossary import explained
 
-DEFAULT, DEFAULT_TABLE = "synthetic", "breast-cancer"
-_DATA = "task-of-data"
-
-
-INTERACTIONS, TABLE = "Recommend, from interactions", "Classify or predict, from a table"
+DEFAULT = "synthetic"
+DEFAULT_TABLE = "breast-cancer"
+_TASK = "task-of-data"
+"""Key of the choice of what is done with the data."""
+INTERACTIONS = "Recommend, from interactions"
+TABLE = "Classify or predict, from a table"
 
 
 def picked_dataset() -> DatasetEntry:
     """What is picked, by the widget or by the address, before the widget is drawn."""
     entries = datasets.catalogue()
-    asked = st.session_state.get("dataset") or st.query_params.get("dataset")
-    found = (one for one in entries.values() if asked in (one.id, one.title))
-    return next(found, entries[DEFAULT])
+    picked = st.session_state.get("dataset") or st.query_params.get("dataset")
+    for entry in entries.values():
+        if picked in (entry.id, entry.title):
+            return entry
+    return entries[DEFAULT]
+
+
+def _usual(of_table: bool) -> str:
+    """The id of the dataset that is picked at first."""
+    if of_table:
+        return DEFAULT_TABLE
+    return DEFAULT
 
 
 def _switch() -> None:
-    of_table = st.session_state[_DATA] == TABLE
-    st.session_state["dataset"] = DEFAULT_TABLE if of_table else DEFAULT
+    st.session_state["dataset"] = _usual(st.session_state[_TASK] == TABLE)
 
 
 def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[DatasetEntry, bool]:
@@ -44,20 +53,22 @@ def dataset_picker(task: Task = Task.TOP_N, *, tables: bool = False) -> tuple[Da
         tables: whether tables of samples can be picked too.
     """
     entries = datasets.catalogue()
-    label_from_link("dataset", titles_of(entries, dataset_title))
+    titles = titles_of(entries, dataset_title)
+    label_from_link("dataset", titles)
     of_table = tables and picked_dataset().task is not None
     if tables:
-        st.session_state[_DATA] = TABLE if of_table else INTERACTIONS
+        st.session_state[_TASK] = TABLE if of_table else INTERACTIONS
         st.segmented_control(
-            "Task", [INTERACTIONS, TABLE], key=_DATA, required=True, on_change=_switch
+            "Task", [INTERACTIONS, TABLE], key=_TASK, required=True, on_change=_switch
         )
-    usual = DEFAULT_TABLE if of_table else DEFAULT
-    # What one added comes before what one has not asked for.
-    names = sorted(
-        (name for name, one in entries.items() if (one.task is not None) is of_table),
-        key=lambda name: (name != usual, entries[name].about is None),
-    )
-    titles = titles_of(entries, dataset_title)
+    usual = _usual(of_table)
+    names = [name for name, entry in entries.items() if (entry.task is not None) is of_table]
+
+    def rank(name: str) -> tuple[bool, bool]:
+        """The usual one first, and what one added before what one has not asked for."""
+        return name != usual, entries[name].about is None
+
+    names.sort(key=rank)
     picked = st.selectbox(
         "Dataset",
         names,
@@ -100,27 +111,30 @@ def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
         place = ":green[:material/check_circle:] on disk"
     else:
         place = ":orange[:material/cloud_download:] not on disk"
-    facts = [f"**{number}** {noun}" for number, noun in map(str.split, entry.size_words(task))]
-    if density := entry.density(task):
+    facts = []
+    for words in entry.size_words(task):
+        number, noun = words.split()
+        facts.append(f"**{number}** {noun}")
+    density = entry.density(task)
+    if density:
         facts.append(f"density **{100 * density:.2f}\u00a0%**")
     st.markdown(" · ".join([*facts, place]), help=escaped(entry.description))
 
 
 def _offer_download(entry: DatasetEntry) -> None:
     with st.container(border=True):
-        if why := why_not(Action.DOWNLOAD):
-            st.markdown(f"It is not on this machine. {why}")
+        refusal = why_not(Action.DOWNLOAD)
+        if refusal:
+            st.markdown(f"It is not on this machine. {refusal}")
             return
         if entry.url is None:
             st.markdown(escaped(f"To use it, {datasets.how_to_supply(entry)}."))
             return
         st.markdown(f"**Licence.** {escaped(entry.licence)}")
         st.markdown(f"**Please cite.** {escaped(entry.citation)}")
-        size = (
-            f"about {entry.download_bytes / 1e6:,.0f} MB"
-            if entry.download_bytes
-            else "size unknown"
-        )
+        size = "size unknown"
+        if entry.download_bytes:
+            size = f"about {entry.download_bytes / 1e6:,.0f} MB"
         if st.button(f"Download ({size})", icon=":material/download:", key="download"):
             with sentences():
                 _download(entry)
@@ -136,7 +150,10 @@ def _download(entry: DatasetEntry) -> None:
         if time.monotonic() - shown < 0.1 and done != total:
             return
         shown = time.monotonic()
-        of = f" of {total / 1e6:,.1f}" if total else ""
-        bar.progress(done / total if total else 0.0, text=f"{done / 1e6:,.1f}{of} MB")
+        megabytes = f"{done / 1e6:,.1f}"
+        if total:
+            bar.progress(done / total, text=f"{megabytes} of {total / 1e6:,.1f} MB")
+        else:
+            bar.progress(0.0, text=f"{megabytes} MB")
 
     handling().download(entry, report)

@@ -33,17 +33,19 @@ def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, 
         owner: id of what they belong to, in the widgets' keys.
         parameters: what can be set.
     """
-    return {
-        parameter.name: parameter_widget(
+    values = {}
+    for parameter in parameters:
+        help = parameter.help
+        if parameter.source:
+            help = f"{help} Default from: {parameter.source}."
+        values[parameter.name] = parameter_widget(
             parameter,
             label=parameter.name.replace("_", " "),
             key=parameter_key(owner, parameter.name),
-            help=parameter.help
-            + (f" Default from: {parameter.source}." if parameter.source else ""),
+            help=help,
             **KEPT,
         )
-        for parameter in parameters
-    }
+    return values
 
 
 def parameter_key(owner: str, parameter: str) -> str:
@@ -64,7 +66,9 @@ def typed_widget(
     if kind is str:
         return here.text_input(value=default, **about)
     value = here.number_input(value=default, **about)
-    return value if value is None else kind(value)
+    if value is None:
+        return None
+    return kind(value)
 
 
 def parameter_widget(
@@ -75,15 +79,15 @@ def parameter_widget(
     default = parameter.default
     if parameter.choices:
         choices = list(parameter.choices)
-        at = choices.index(str(default))
-        return str(st.selectbox(options=choices, index=at, width=200, **about))
+        index = choices.index(str(default))
+        return str(st.selectbox(options=choices, index=index, width=200, **about))
     kind = type(default)
     if kind in (int, float):
-        about |= {
-            "min_value": None if parameter.low is None else kind(parameter.low),
-            "max_value": None if parameter.high is None else kind(parameter.high),
-            "width": 200,
-        }
+        about["width"] = 200
+        if parameter.low is not None:
+            about["min_value"] = kind(parameter.low)
+        if parameter.high is not None:
+            about["max_value"] = kind(parameter.high)
     if kind is float:
         about["format"] = "%g"
     return typed_widget(kind, default, **about)
@@ -105,14 +109,23 @@ _CHOICES = {
 """What the form calls a choice, where that is not its id."""
 
 
-def on_form(known: Setting) -> bool:
+def on_form(setting: Setting) -> bool:
     """Whether the Run page asks for it; which folds to run is for the command line."""
-    return known.option is not None and known.kind is not tuple
+    return setting.option is not None and setting.kind is not tuple
 
 
-def choice_labels(known: Setting) -> Mapping[str, str]:
+def choice_labels(setting: Setting) -> Mapping[str, str]:
     """What can be chosen of a setting -> what the form calls it; in the address too."""
-    return _CHOICES.get(known.name) or {one: one for one in known.choices}
+    if setting.name in _CHOICES:
+        return _CHOICES[setting.name]
+    return {choice: choice for choice in setting.choices}
+
+
+def help_of(text: str, terms: Sequence[str]) -> str | None:
+    """A help text, with links to the entries of its terms if there are any; None for no text."""
+    if terms:
+        return explained(text, *terms)
+    return text or None
 
 
 def about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
@@ -122,16 +135,18 @@ def about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - argume
         name: of the setting.
         changed: what is otherwise on this page.
     """
-    known = SETTINGS[name]
-    terms = _TERMS.get(name, ())
-    lines = [known.help, *(f"**{one}**: {text}" for one, text in known.choices.items())]
-    words = "\n\n".join(line for line in lines if line)
+    setting = SETTINGS[name]
+    lines = [setting.help]
+    for choice, meaning in setting.choices.items():
+        lines.append(f"**{choice}**: {meaning}")
+    help = "\n\n".join(filter(None, lines))
     return {
-        "label": known.label or known.words.capitalize(),
+        "label": setting.label or setting.words.capitalize(),
         "key": name,
         **KEPT,
-        "help": explained(words, *terms) if terms else words or None,
-    } | changed
+        "help": help_of(help, _TERMS.get(name, ())),
+        **changed,
+    }
 
 
 def setting_widget(
@@ -146,17 +161,18 @@ def setting_widget(
         place: where to draw it, if not here.
         changed: what is otherwise on this page.
     """
-    known = SETTINGS[name]
-    if known.choices:
-        labels = choice_labels(known)
+    setting = SETTINGS[name]
+    look = about(name, **changed)
+    if setting.choices:
+        labels = choice_labels(setting)
         return (place or st).segmented_control(
             options=list(labels),
-            default=known.default,
+            default=setting.default,
             required=True,
-            format_func=lambda one: labels[one],
-            **about(name, **changed),
+            format_func=labels.__getitem__,
+            **look,
         )
-    return typed_widget(known.kind, known.default, place, **about(name, **changed))
+    return typed_widget(setting.kind, setting.default, place, **look)
 
 
 def other_settings(
@@ -169,21 +185,24 @@ def other_settings(
         placed: names of those that are drawn elsewhere.
         rule: the id of the stopping rule; settings that it does not look at are left out.
     """
-    looked_at = RULES[rule].told if rule else ()
-    return {
-        name: setting_widget(name)
-        for name, known in SETTINGS.items()
-        if on_form(known)
-        and known.role in roles
-        and name not in placed
-        and (not known.of_rule or name in looked_at)
-    }
+    of_rule: Container[str] = ()
+    if rule:
+        of_rule = RULES[rule].told
+    picked = {}
+    for name, setting in SETTINGS.items():
+        if name in placed or setting.role not in roles or not on_form(setting):
+            continue
+        if not setting.of_rule or name in of_rule:
+            picked[name] = setting_widget(name)
+    return picked
 
 
 # Widgets of a split that pages share: strategy and its parameters; the same in the URL.
 
 
-SPLIT, K, SEED = "split", "k", "seed"
+SPLIT = "split"
+K = "k"
+SEED = "seed"
 """Settings of a split: keys of their widgets, and names in the address."""
 K_OF = "k-of"
 """In the session: the strategy whose usual number of folds was offered."""
@@ -199,14 +218,16 @@ def strategy_select(options: Sequence[str]) -> str:
 
 def split_titles() -> dict[str, str]:
     """Id -> title of every split."""
-    return {name: known.title for name, known in SPLITS.items()}
+    return {name: split.title for name, split in SPLITS.items()}
 
 
 def asked_split() -> str:
     """As picked, or as the address has it; the first one where neither says."""
     asked = st.session_state.get(SPLIT) or st.query_params.get(SPLIT)
-    ids = (name for name, title in split_titles().items() if asked in (name, title))
-    return next(ids, next(iter(SPLITS)))
+    for name, split in SPLITS.items():
+        if asked in (name, split.title):
+            return name
+    return next(iter(SPLITS))
 
 
 def usual_k(split_id: str) -> None:
@@ -225,7 +246,9 @@ def usual_k(split_id: str) -> None:
 
 
 def _usual_k(split_id: str | None) -> int:
-    return SPLITS[split_id].default_k if split_id and split_id in SPLITS else SETTINGS[K].default
+    if split_id is not None and split_id in SPLITS:
+        return SPLITS[split_id].default_k
+    return int(SETTINGS[K].default)
 
 
 def split_advice(dataset: str, strategy: Strategy) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -42,7 +42,7 @@ def table(
         placeholder: for what is missing.
         more: width and what else the table takes.
     """
-    height: str | int = HIGHEST
+    height: Literal["content"] | int = HIGHEST
     if len(frame) <= ROWS:
         height = "content"
     st.dataframe(

@@ -1,0 +1,238 @@
+"""Before Start: specs -> about how long the runs will take, and how much energy, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log
+from statistics import fmean, median
+
+import psutil
+import streamlit as st
+
+from ecv_core import dataset as datasets
+from ecv_core import models
+from ecv_core.dataset import DatasetEntry
+from ecv_core.energy.savings import Expected, KnownCosts, expected, processor_costs, together
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    duration,
+    in_order,
+    watt_hours_range,
+)
+from ecv_core.records.errors import EcvError
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import folds_planned
+from ecv_core.store.recorded import recorded_runs
+from pages.shared.live.state import run_list
+
+_BUSY = 0.5
+"""Programs that compute, for each processor: above that it is said."""
+
+
+def expectation(specs: Sequence[RunSpec], *, select: bool = False) -> None:
+    """One line; nothing where there is nothing to start.
+
+    Args:
+        specs: of the runs.
+        select: whether they are contenders, of which each may be done after one fold.
+    """
+    if specs:
+        load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
+        evidence = evidence_of(specs)
+        st.caption(
+            expectation_words(specs, evidence.costs, evidence.source, select=select, load=load)
+        )
+
+
+def expectation_words(
+    specs: Sequence[RunSpec],
+    costs: Sequence[KnownCosts],
+    source: str = "",
+    *,
+    select: bool = False,
+    load: float = 0.0,
+) -> str:
+    """How long and how much, as ranges, or what is not known yet.
+
+    Args:
+        specs: of the runs.
+        costs: of runs of their dataset and algorithms.
+        source: what the costs are of, where they are not of runs on this machine.
+        select: as of `expectation`.
+        load: programs that would compute now, for each processor; a fold shares them with those.
+    """
+    parts: list[Expected] = []
+    missing: list[str] = []
+    for spec in specs:
+        folds = (1, spec.k) if select else folds_planned(spec)
+        part = expected(spec, costs, folds)
+        if part is None:
+            missing.append(spec.algorithm)
+        else:
+            parts.append(part)
+    if not parts:
+        seconds = _rough_seconds(specs)
+        if seconds:
+            return f"Each fold will take about {duration(seconds)} of one core, by a rough count."
+        return "Time and energy: not known yet for this dataset and algorithm."
+    sentence = _sentence(together(parts), source, load)
+    if not missing:
+        return sentence
+    titles = ", ".join(map(algorithm_title, in_order(missing)))
+    return f"{sentence} Not known yet: {titles}."
+
+
+def _rough_seconds(specs: Sequence[RunSpec]) -> float:
+    """Of the longest fit, on a dataset whose size is known; 0 where no model tells."""
+    longest = 0.0
+    for spec in specs:
+        algorithm = models.algorithm(spec.algorithm)
+        rows = datasets.entry(spec.dataset).rows(spec.task)
+        if rows is not None:
+            longest = max(longest, algorithm.rough_seconds(dict(spec.params), rows))
+    return longest
+
+
+def _sentence(total: Expected, source: str, load: float) -> str:
+    """What all runs together are expected to take, and by what it is known."""
+    least, most = total.folds
+    folds = counted(most, "fold")
+    if least < most:
+        folds = f"{least} to {folds}"
+    busy = ""
+    shortest, longest = total.seconds
+    if load > _BUSY:
+        longest *= 1 + load
+        busy = f" The machine is busy ({load:.1f} programs a core): the longer time allows for it."
+    time = duration(shortest)
+    if duration(longest) != time:
+        time = f"{time} to {duration(longest)}"
+    energy = ""
+    if total.joules:
+        energy = f" and {watt_hours_range(*total.joules)}"
+    if not source:
+        source = f"{counted(total.runs, 'earlier run')} of this dataset and algorithm"
+        if not total.same_parameters:
+            source += ", some with other parameters"
+    return f"{folds} will take about {time}{energy}, by {source}.{busy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Costs by which others are expected."""
+
+    costs: Sequence[KnownCosts] = ()
+    source: str = ""
+    """What they are of, where not all are of own runs."""
+
+
+def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
+    """Costs of own runs of each dataset and algorithm, where there are none of recorded ones."""
+    try:
+        own = _own_costs()
+        recorded = _recorded_costs()
+    except EcvError:  # said where runs are shown; here it is only not known
+        return Evidence()
+    source = "recorded runs on another machine"
+    pace = _pace(own, recorded)
+    if pace != 1:
+        source += ", at the pace of your runs"
+        recorded = [_slower(costs, pace) for costs in recorded]
+    wanted = {_subject(spec) for spec in specs}
+    own = [costs for costs in own if _subject(costs.spec) in wanted]
+    wanted -= {_subject(costs.spec) for costs in own}
+    others = [costs for costs in recorded if _subject(costs.spec) in wanted]
+    if others:
+        return Evidence([*own, *others], source)
+    if own:
+        return Evidence(own)
+    return _of_nearest_dataset(specs, recorded)
+
+
+def _subject(spec: RunSpec) -> tuple[str, str]:
+    return spec.dataset, spec.algorithm
+
+
+def _recorded_costs() -> list[KnownCosts]:
+    """Of recorded runs that rank: those that predict ratings shared their machine."""
+    every = []
+    for run in recorded_runs():
+        if run.spec.task.ranks:
+            every.append(_alone(KnownCosts.of(run), sum(processor_costs(run.folds))))
+    return every
+
+
+def _own_costs() -> list[KnownCosts]:
+    every = []
+    for row in run_list().rows():
+        if not row.fold_seconds or row.imported:
+            continue
+        costs = KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
+        if row.other_work:
+            costs = _alone(costs, row.processor_seconds)
+        every.append(costs)
+    return every
+
+
+def _alone(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
+    """What a run takes on one or two idle cores, by its processor seconds where those are known."""
+    if not processor_seconds:
+        return costs
+    each = processor_seconds / len(costs.seconds)
+    return replace(costs, seconds=(each, each / 2, each))
+
+
+def _slower(costs: KnownCosts, pace: float) -> KnownCosts:
+    return replace(costs, seconds=tuple(pace * seconds for seconds in costs.seconds))
+
+
+def _pace(own: Sequence[KnownCosts], recorded: Sequence[KnownCosts]) -> float:
+    """How many times as long a fold takes here as where it was recorded; 1 while none has run."""
+    there = {_work(costs.spec): fmean(costs.seconds) for costs in recorded}
+    ratios = []
+    for costs in own:
+        seconds = there.get(_work(costs.spec))
+        if seconds:
+            ratios.append(fmean(costs.seconds) / seconds)
+    if not ratios:
+        return 1.0
+    return median(ratios)
+
+
+def _work(spec: RunSpec) -> tuple[object, ...]:
+    """What decides how long a fold takes."""
+    return spec.dataset, spec.algorithm, spec.params, spec.split, spec.k
+
+
+def _of_nearest_dataset(specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]) -> Evidence:
+    """Costs on the recorded dataset with the most alike numbers of items and interactions."""
+    entries = datasets.catalogue()
+    dataset = specs[0].dataset
+    names = {spec.algorithm for spec in specs}
+    usable = [costs for costs in recorded if costs.spec.algorithm in names]
+    entry = entries[dataset]
+    if not entry.interactions or not entry.items or not usable:
+        return Evidence()
+
+    def distance(name: str) -> float:
+        return _distance_in_size(entry, entries[name])
+
+    nearest = min({costs.spec.dataset for costs in usable}, key=distance)
+    moved = []
+    for costs in usable:
+        if costs.spec.dataset == nearest:
+            moved.append(replace(costs, spec=replace(costs.spec, dataset=dataset)))
+    return Evidence(
+        moved,
+        f"runs on {dataset_title(nearest)}, recorded on another machine: the data nearest in size",
+    )
+
+
+def _distance_in_size(first: DatasetEntry, second: DatasetEntry) -> float:
+    """On a logarithmic scale, of interactions and items together; an unknown number counts as 1."""
+    interactions = (first.interactions or 1) / (second.interactions or 1)
+    items = (first.items or 1) / (second.items or 1)
+    return abs(log(interactions)) + abs(log(items))
