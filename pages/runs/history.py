@@ -53,6 +53,7 @@ from pages.shared.widgets.tables import number, text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+    from streamlit.elements.arrow import DataframeStateInput
     from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 
@@ -424,6 +425,7 @@ def _table(
         height = "content"
     picked_ids = {row.run_id for row in picked}
     places = [place for place, row in enumerate(shown) if row.run_id in picked_ids]
+    selection: DataframeStateInput = {"selection": {"rows": places}}
     st.dataframe(
         frame,
         column_order=columns,
@@ -433,7 +435,7 @@ def _table(
         key=key,
         on_select="rerun",
         selection_mode="multi-row",
-        selection_default={"selection": {"rows": places}},
+        selection_default=selection,
         placeholder="",
         alt=f"{counted(len(shown), 'run')}, newest first",
     )
