@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import indexable
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
 from sklearn.utils.parallel import Parallel, delayed
 
 from ecv_core.evaluation.scoring import SampleValues, Scoring
@@ -105,13 +111,22 @@ class SplitSamples:
                 self.units = codes
         self.order: Sequence[int] = range(len(self.folds))
         """In which the folds run."""
+        self.score_weights: NDArray[Any] | None = None
+        """Of the samples, for scorers that take them; shape (n,)."""
 
     def _split_params(self) -> dict[str, Any]:
         """What the splitter is given beside the samples: name of its parameter -> value."""
         if self._groups is not None:
             return {"groups": self._groups}
+        if not get_config()["enable_metadata_routing"]:
+            return {}
         consumed = get_routing_for_object(self._cv).consumes("split", self.params)
-        return {name: self.params[name] for name in consumed}
+        # The splitter may ask for its parameters under other names (`set_split_request`).
+        router = MetadataRouter(owner="cross_validate").add(
+            splitter=self._cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
+        )
+        params = {name: self.params[name] for name in consumed}
+        return dict(process_routing(router, "fit", **params).splitter.split)
 
     def _any_on_both_sides(self, codes: NDArray[np.intp]) -> bool:
         """Whether a group is in the training and in the held-out part of a fold."""
@@ -160,6 +175,9 @@ class SplitSamples:
         """What `scored` takes of an estimator in a fold: that fold alone, for it may travel."""
         train, test = self.folds[at]
         scoring.units = self.units[test]
+        if self.score_weights is not None:
+            scoring.weights = self.score_weights[test]
+            scoring.training_weights = self.score_weights[train]
         return {
             "estimator": estimator,
             "X": self.X,

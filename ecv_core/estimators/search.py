@@ -110,10 +110,18 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         scorer = Scoring(self.estimator, self.scoring, watch)
         if scorer.multimetric:
             self._check_refit(scorer.scorers)
-        routing = get_config()["enable_metadata_routing"]
-        groups = None if routing else params.pop("groups", None)
-        fit_params = process_routing(self, "fit", **params).estimator.fit if routing else params
+        groups = None
+        score_weights = None
+        if get_config()["enable_metadata_routing"]:
+            fit_params = process_routing(self, "fit", **params).estimator.fit
+        else:
+            groups = params.pop("groups", None)
+            score_weights = params.get("sample_weight")
+            fit_params = params
         table = SplitSamples(self.estimator, X, y, self.cv, groups, params)
+        if score_weights is not None:
+            table.score_weights = np.asarray(score_weights)
+            self._warn_without_weights(scorer)
         table.shuffle(self.random_state)
         table.check_by_chance("no candidate may leave early there: use GridSearchCV, or shuffle")
         candidates = list(_candidates(self.param_grid, self.n_iter, self.random_state))
@@ -137,6 +145,16 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         if meter is not None:
             self.joules_ = meter.stop().joules
         return self
+
+    def _warn_without_weights(self, scorer: Scoring) -> None:
+        """Name the scorers that ignore `sample_weight`, in scikit-learn's words."""
+        for name in scorer.without_weights(self.estimator):
+            warnings.warn(
+                f"The scoring {name} does not support sample_weight, which may lead to "
+                f"statistically incorrect results when fitting {self} with sample_weight. ",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _fitted(
         self, params: Mapping[str, Any], table: SplitSamples, fit_params: Mapping[str, Any]

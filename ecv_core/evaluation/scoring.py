@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -103,11 +104,28 @@ class Scoring:
         self.blocks = blocks
         self.units: NDArray[np.intp] = np.array([], np.intp)
         self.samples: SampleValues | None = None
+        self.weights: NDArray[Any] | None = None
+        """Of the held-out samples, for scorers that take `sample_weight`; None where none is given,
+        or scikit-learn itself hands them on."""
+        self.training_weights: NDArray[Any] | None = None
+        """Likewise of the samples that are learnt from, where these are scored as well."""
         self.called = False
         """Whether an estimator was fitted that could be scored."""
         self.failed = False
         """Whether the scorer that decides raised an error on the held-out samples."""
         self._responses: _Responses | None = None
+
+    def without_weights(self, estimator: Any) -> list[str]:
+        """The scorers of an estimator that take no `sample_weight`, as people read them."""
+        if not self.multimetric:
+            if self.scorer.takes_weights(estimator):
+                return []
+            return [repr(self.scorer)]
+        names = []
+        for name, scorer in self.scorer.items():
+            if not scorer.takes_weights(estimator):
+                names.append(f"{name}={scorer!r}")
+        return names
 
     def responses(self, estimator: Any, X: Any) -> _Responses:
         """What all scorers together ask of an estimator for X."""
@@ -140,6 +158,9 @@ class _Watched:
         held_out = not self._called  # training samples are scored after the held-out ones
         self._called = True
         self._scoring.called = True
+        weights = self._scoring.weights if held_out else self._scoring.training_weights
+        if weights is not None and self.takes_weights(estimator):
+            metadata["sample_weight"] = weights
         responses = self._scoring.responses(estimator, X)
         try:
             score = self._score(responses, y, metadata)
@@ -152,6 +173,15 @@ class _Watched:
             if deciding is not None and y is not None and not issparse(y):
                 self._scoring.samples = self._samples(deciding, responses, y, metadata)
         return score
+
+    def takes_weights(self, estimator: Any) -> bool:
+        """Whether the score of an estimator can be weighed by `sample_weight`."""
+        if isinstance(self._scorer, _MadeScorer):
+            return "sample_weight" in get_routing_for_object(self._scorer).score.requests
+        function = self._scorer
+        if self._is_own_score:
+            function = estimator.score
+        return "sample_weight" in signature(function).parameters
 
     def _deciding(self, score: Any) -> float | None:
         """The score that decides; None where this scorer does not give it, or it is not finite."""
@@ -387,8 +417,9 @@ def _by_blocks(
 ) -> SampleValues | None:
     """The jackknife over blocks of samples or groups (Quenouille 1956; Tukey 1958): pseudo-values.
 
-    Returns: one value per block, under the name of its first unit; None where the scorer says
-        another score, or none, of the estimator's responses alone.
+    Returns: one value per block, under the name of its first unit, or a single one where no block
+        moves the score; None where the scorer says another score, or none, of the estimator's
+        responses alone.
     """
     groups, group_of = np.unique(units, return_inverse=True)
     count = min(_BLOCKS, len(groups))
@@ -407,6 +438,9 @@ def _by_blocks(
         return None
     if count < 2 or not np.isfinite(without).all():
         return None
+    if (without == score).all():
+        # Nobody moves it: it may not look at samples at all, or all are right. Folds have to tell.
+        return SampleValues(units=units.min(keepdims=True), values=np.array([score]))
     shifts: Values = (count - 1) * (without - without.mean())
     names = np.array([units[block_of == block].min() for block in range(count)], np.intp)
     order = np.argsort(names)

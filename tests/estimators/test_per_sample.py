@@ -150,6 +150,16 @@ def test_a_scorer_of_ones_own_is_asked_by_blocks():
     assert all(round(4 * value, 6) == round(4 * value) for value in told.values())
 
 
+def test_a_scorer_that_no_block_moves_is_left_to_the_folds():
+    estimator = LogisticRegression().fit(X[HALF], TWO[HALF])
+
+    def steps(model, X, y):
+        return float(model.n_iter_[0])
+
+    told = sample_scores(estimator, X[80:], TWO[80:], range(80, 160), steps)
+    assert told == {80: float(estimator.n_iter_[0])}
+
+
 def test_a_scorer_that_looks_elsewhere_has_no_samples():
     estimator = LogisticRegression().fit(X[HALF], TWO[HALF])
 

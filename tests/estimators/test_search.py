@@ -34,6 +34,8 @@ import ecv_core as ecv
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 ALPHAS = {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
+SURE = {"certain": True, "confidence": 1 - 1e-9}
+"""Candidates that are near run all folds."""
 USUAL = {
     *("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time"),
     *("mean_test_score", "std_test_score", "rank_test_score", "params", "n_folds"),
@@ -184,6 +186,90 @@ def test_weights_are_routed():
     assert mine[there].tolist() == theirs.cv_results_["split0_test_score"][there].tolist()
 
 
+def test_a_score_of_the_model_itself_is_decided_by_the_folds():
+    # No sample moves it, which is no proof that it does not vary: the second wins on average.
+    scores = {1.0: [5.0, 1.0, 1.0, 1.0, 1.0], 2.0: [4.9, 3.0, 3.1, 3.0, 3.2]}
+
+    def by_table(model, X, y):
+        return scores[model.alpha][model.fold_]
+
+    class Tabled(Picky):
+        def fit(self, X, y):
+            trained = {tuple(row) for row in X}
+            first_held_out = [tuple(DIABETES[0][test[0]]) for _, test in FIVE]
+            (self.fold_,) = [at for at, row in enumerate(first_held_out) if row not in trained]
+            return super().fit(X, y)
+
+    for seed in range(5):
+        options = {"cv": FIVE, "scoring": by_table, "random_state": seed, "refit": False}
+        search = ecv.EFoldSearchCV(Tabled(), {"alpha": [1.0, 2.0]}, certain=True, **options)
+        assert search.fit(*DIABETES).best_params_ == {"alpha": 2.0}
+
+
+def own_with_weights(model, X, y, sample_weight=None):
+    return float(np.average(model.predict(X) == y, weights=sample_weight))
+
+
+@pytest.mark.parametrize(
+    ("scoring", "refit"),
+    [
+        (None, True),
+        ("accuracy", True),
+        ("roc_auc", True),
+        (own_with_weights, True),
+        (["f1", "neg_log_loss"], "neg_log_loss"),
+    ],
+)
+def test_sample_weight_reaches_the_scorer_as_there(scoring, refit):
+    weights = np.random.default_rng(0).random(len(CANCER[1]))
+    grid = {"var_smoothing": [1e-9, 1e-3, 1.0]}
+    options = {"cv": 4, "scoring": scoring, "refit": refit, "return_train_score": True}
+    results = []
+    for search in (
+        GridSearchCV(GaussianNB(), grid, **options),
+        ecv.EFoldSearchCV(GaussianNB(), grid, **SURE, **options),
+    ):
+        search.fit(*CANCER, sample_weight=weights)
+        results.append(search.cv_results_)
+    for key, theirs in results[0].items():
+        if key.startswith("split"):
+            ours = results[1][key]
+            there = ~np.isnan(ours)
+            assert ours[there] == pytest.approx(theirs[there], rel=1e-12)
+            assert there.any()
+
+
+def test_a_scorer_that_takes_no_weights_is_named_as_there():
+    def unweighted(model, X, y):
+        return float((model.predict(X) == y).mean())
+
+    weights = np.linspace(1, 2, len(CANCER[1]))
+    scores = []
+    for search in (GridSearchCV, ecv.EFoldSearchCV):
+        with pytest.warns(UserWarning, match="unweighted.* does not support sample_weight"):
+            fitted = search(GaussianNB(), {"var_smoothing": [0.1]}, cv=3, scoring=unweighted).fit(
+                *CANCER, sample_weight=weights
+            )
+        scores.append(fitted.best_score_)
+    assert scores[0] == scores[1]
+
+
+def test_a_splitter_may_ask_for_groups_by_another_name():
+    groups = np.arange(len(DIABETES[1])) % 30
+    with sklearn.config_context(enable_metadata_routing=True):
+        splitter = GroupKFold(5).set_split_request(groups="household")
+        ours = ecv.EFoldSearchCV(Ridge(), {"alpha": [1.0]}, cv=splitter)
+        ours.fit(*DIABETES, household=groups)
+        theirs = GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=splitter)
+        theirs.fit(*DIABETES, household=groups)
+        params = {"household": groups}
+        folds = ecv.cross_validate(Ridge(), *DIABETES, cv=splitter, params=params, rule="never")
+        scores = cross_val_score(Ridge(), *DIABETES, cv=splitter, params=params)
+    assert ours.best_score_ == theirs.best_score_
+    assert folds["test_score"].tolist() == scores.tolist()
+    assert {fold.users for fold in folds.run.record.folds} == {6}  # households, not rows
+
+
 @pytest.mark.filterwarnings("ignore:One or more of the test scores")
 def test_a_candidate_that_cannot_be_fitted_is_last():
     with pytest.warns(FitFailedWarning):
@@ -220,8 +306,6 @@ class Picky(RegressorMixin, BaseEstimator):
 
 
 FIVE = list(KFold(5).split(DIABETES[0]))
-SURE = {"certain": True, "confidence": 1 - 1e-9}
-"""Candidates that are near run all folds."""
 LAST_ROW = len(DIABETES[1]) - 1
 
 
@@ -337,6 +421,61 @@ def test_failed_fits_are_told_in_scikit_learns_words():
     # scikit-learn fits in two lines of its own: with callbacks in a search, and without.
     theirs, ours = (re.sub(r"line \d+, in _fit", "line, in _fit", text) for text in messages)
     assert ours == theirs
+
+
+SIX = list(KFold(6).split(np.arange(60)))
+
+
+class FromTable(BaseEstimator):
+    """Has a score of a table in each fold; minus infinity: it cannot be fitted there."""
+
+    def __init__(self, row=0, table=None):
+        self.row = row
+        self.table = table
+
+    def fit(self, X, y=None):
+        missing = set(range(60)) - set(X[:, 0].astype(int))
+        fold = min(missing) // 10 if missing else 0
+        self.score_ = self.table[self.row][fold]
+        if self.score_ == -np.inf:
+            raise ValueError("it did not converge")
+        return self
+
+    def score(self, X, y=None):
+        return self.score_
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(40))
+def test_any_scores_with_holes_give_the_best_of_those_that_can_be_compared(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(5, 6)) + 0.3 * rng.normal(size=(5, 1))
+    for fold in np.flatnonzero(rng.random(6) < 0.25):
+        table[:, fold] = rng.choice([np.nan, -np.inf])
+    for row in np.flatnonzero(rng.random(5) < 0.3):
+        table[row, rng.integers(6)] = rng.choice([np.nan, -np.inf])
+    # Worked out from the whole table: folds that somebody has a score of, and who has one in all.
+    finite = np.isfinite(table)
+    folds = finite.any(axis=0)
+    comparable = np.flatnonzero(finite[:, folds].all(axis=1))
+    search = ecv.EFoldSearchCV(
+        FromTable(table=table.tolist()),
+        {"row": [0, 1, 2, 3, 4]},
+        cv=SIX,
+        refit=False,
+        random_state=seed,
+        **SURE,
+    )
+    if not folds.any() or not len(comparable):
+        with pytest.raises(ValueError, match=r"finite|fits failed"):
+            search.fit(np.arange(60)[:, None])
+        return
+    means = table[:, folds][comparable].mean(axis=1)
+    search.fit(np.arange(60)[:, None])
+    assert search.best_index_ == comparable[means.argmax()]
+    assert search.best_score_ == pytest.approx(means.max())
+    for fold in np.flatnonzero(~folds):
+        assert f"{fold}" in search.sentence_.partition("Fold")[2]
 
 
 def test_what_refit_gives_has_to_be_a_candidate():
