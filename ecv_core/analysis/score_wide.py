@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class _Columns(NamedTuple):
-    """The columns of a table that have scores."""
+class _Chosen(NamedTuple):
+    """The columns or the rows of a table that have scores."""
 
     names: list[str]
     left_out: list[str]
@@ -81,22 +81,52 @@ def rows_of_wide(
     names = _without_row_numbers(table, names) or names
     if not names:
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
-    rows_are_contenders = _rows_are_contenders(table, roles, label, names)
-    summaries: list[str] = []
-    if rows_are_contenders:
-        columns = _of_folds(names, file)
+    left_out = left_out_part(times, "times or costs")
+    if label is not None and _rows_are_contenders(table, roles, label, names):
+        columns = _folds_of(names, file)
+        table, contenders = _rows_of_contenders(table, label, file, metric)
+        left_out += columns.left_out
+        rows = _rows_of_columns(table, label, columns.names, file, across="fold")
     else:
-        columns = _of_contenders(names, times, file, metric)
+        contenders = _contenders_of(names, times, file, metric)
         if label is not None:
             table, summaries = without_summary_rows(table, label, file)
-    _check_numbers(table, columns.names, file)
-    rows = _rows_of_columns(table, label, columns, file, rows_are_contenders=rows_are_contenders)
-    left_out = [*left_out_part(times, "times or costs"), *left_out_part(summaries, "no folds")]
-    return replace(rows, left_out=[*left_out, *columns.left_out])
+            left_out += left_out_part(summaries, "no folds")
+        rows = _rows_of_columns(table, label, contenders.names, file, across="contender")
+    rows = replace(rows, left_out=left_out + contenders.left_out)
+    if contenders.clue is None:
+        return rows
+    return replace(rows, metric=contenders.clue.name, clues=[contenders.clue])
+
+
+def _rows_of_contenders(
+    table: pa.Table, label: str, file: str, metric: str | None
+) -> tuple[pa.Table, _Chosen]:
+    """The rows that are contenders, or the one of the chosen metric; and which these are.
+
+    Args:
+        table: with a row per contender, as it seems.
+        label: the column that names the rows.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Raises: SeveralMetrics; InputError for rows of times alone.
+    """
+    import pyarrow as pa
+
+    labels = texts_of(table, label)
+    times, names = parted(labels, is_time_or_cost)
+    if not names:
+        raise InputError(f"{file} has times or costs and no scores; give a row of scores")
+    contenders = _contenders_of(names, times, file, metric)
+    if len(contenders.names) < len(labels):
+        kept = set(contenders.names)
+        table = table.filter(pa.array([name in kept for name in labels]))
+    left_out = left_out_part(times, "times or costs") + contenders.left_out
+    return table, contenders._replace(left_out=left_out)
 
 
 def _rows_of_columns(
-    table: pa.Table, label: str | None, columns: _Columns, file: str, *, rows_are_contenders: bool
+    table: pa.Table, label: str | None, columns: Sequence[str], file: str, *, across: str
 ) -> ScoreRows:
     """A row for each cell of these columns.
 
@@ -105,25 +135,22 @@ def _rows_of_columns(
         label: the column that labels its rows; None where they are numbered.
         columns: that have the scores.
         file: how a sentence names it.
-        rows_are_contenders: and columns folds, not the other way round.
+        across: what a column is, 'contender' or 'fold'; a row is the other one.
+    Raises: InputError for a cell that is no number.
     """
-    down = "fold"
-    across = "contender"
-    if rows_are_contenders:
-        down = "contender"
-        across = "fold"
-    scores = [numbers_of(table, name, file) for name in columns.names]
-    shown = [name[:SHOWN].strip() for name in columns.names]
-    rows = ScoreRows(
+    _check_numbers(table, columns, file)
+    down = "contender"
+    if across == "contender":
+        down = "fold"
+    scores = [numbers_of(table, name, file) for name in columns]
+    shown = [name[:SHOWN].strip() for name in columns]
+    return ScoreRows(
         labels={
             across: in_blocks(shown, len(table)),
             down: _labels_of_rows(table, label, down, len(shown), file),
         },
         scores=np.concatenate(scores),
     )
-    if columns.clue is None:
-        return rows
-    return replace(rows, metric=columns.clue.name, clues=[columns.clue])
 
 
 def _label_column(table: pa.Table) -> str | None:
@@ -142,10 +169,10 @@ def _label_column(table: pa.Table) -> str | None:
 
 
 def _rows_are_contenders(
-    table: pa.Table, roles: dict[str, str], label: str | None, names: Sequence[str]
+    table: pa.Table, roles: dict[str, str], label: str, names: Sequence[str]
 ) -> bool:
     """Whether a row is a contender and a column a fold, and not the other way round."""
-    if label is None or roles:
+    if roles:
         return "contender" in roles
     return _are_folds(names) and not _are_folds(texts_of(table, label))
 
@@ -185,7 +212,7 @@ def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
 # Which columns have scores.
 
 
-def _of_folds(names: Sequence[str], file: str) -> _Columns:
+def _folds_of(names: Sequence[str], file: str) -> _Chosen:
     """The columns that are folds, of a table with a row per contender.
 
     Raises: InputError for columns that are metrics, for then there are no folds.
@@ -194,22 +221,22 @@ def _of_folds(names: Sequence[str], file: str) -> _Columns:
     left_out = left_out_part(summaries, "no folds")
     named, others = parted(folds, is_fold_name)
     if named:
-        return _Columns(named, left_out + left_out_part(others, "no folds by their names"))
+        return _Chosen(named, left_out + left_out_part(others, "no folds by their names"))
     if folds and all(map(is_metric_name, folds)):
         raise InputError(
             f"{file} has one {listed(folds[:10])} per contender, and no folds; give a row per "
             f"contender and fold, with the columns {', '.join(COLUMNS)}"
         )
-    return _Columns(folds, left_out)
+    return _Chosen(folds, left_out)
 
 
-def _of_contenders(
+def _contenders_of(
     names: Sequence[str], times: Sequence[str], file: str, wanted: str | None
-) -> _Columns:
-    """The columns that are contenders, or the chosen metric of the only one.
+) -> _Chosen:
+    """The columns or rows that are contenders, or the chosen metric of the only one.
 
     Args:
-        names: of the columns that may have scores.
+        names: of the columns or rows that may have scores.
         times: of those that have times or costs.
         file: how a sentence names it.
         wanted: the metric, if any.
@@ -219,30 +246,31 @@ def _of_contenders(
         return _of_one_contender(names, times, file, wanted)
     words = _words_of_metrics(names)
     counts = Counter(words.values())
-    if len(words) < len(names) or len(names) == 1:
-        return _Columns(list(names), [])
+    if not words or len(names) == 1:
+        return _Chosen(list(names), [])
     if len(counts) > 1 and min(counts.values()) == 1:  # such as contenders called by their losses
-        return _Columns(list(names), [])
+        return _Chosen(list(names), [])
     chosen = chosen_metric(list(counts), wanted, file)
     columns, others = parted(names, lambda name: words[name] == chosen)
-    clue = Clue(f"'{chosen}' in the columns' names", chosen)
-    return _Columns(columns, left_out_part(others, "other metrics"), clue)
+    clue = Clue(f"'{chosen}' in the contenders' names", chosen)
+    return _Chosen(columns, left_out_part(others, "other metrics"), clue)
 
 
 def _words_of_metrics(names: Sequence[str]) -> dict[str, str]:
-    """A column's name -> the words in it that name a metric; without those that name none."""
+    """A name -> the words in it that name a metric; nothing where one name has no such words."""
     words = {}
     for name in names:
         metric = metric_named(name)
-        if metric is not None:
-            words[name] = metric.words
+        if metric is None:
+            return {}
+        words[name] = metric.words
     return words
 
 
 def _of_one_contender(
     metrics: Sequence[str], times: Sequence[str], file: str, wanted: str | None
-) -> _Columns:
-    """The chosen one of several metrics of one contender; arguments as of `_of_contenders`."""
+) -> _Chosen:
+    """The chosen one of several metrics of one contender; arguments as of `_contenders_of`."""
     training, tested = parted(metrics, _is_of_training)
     choices = tested or training
     chosen = None
@@ -254,7 +282,7 @@ def _of_one_contender(
         chosen = choices[0]
     others = [name for name in metrics if name != chosen]
     left_out = left_out_part(others, "other metrics, or scores of training")
-    return _Columns([chosen], left_out, Clue(f"the column '{chosen}'", chosen))
+    return _Chosen([chosen], left_out, Clue(f"the name '{chosen}'", chosen))
 
 
 def _is_of_training(metric: str) -> bool:

@@ -44,9 +44,9 @@ _HIGHER = """
 _NEGATED = frozenset({"neg", "negative", "negated", "minus"})
 """Before a metric's name they turn its values round, as scikit-learn's `neg_log_loss` does."""
 _QUALIFIERS = """
-    test train training val valid validation dev eval cv oof holdout score scores value metric mean
-    average avg macro micro weighted samples binary ovr ovo at k top final best rate root squared
-    absolute percentage median max full neg negative
+    test train training testset trainset val valid validation dev eval cv oof holdout score scores
+    value metric mean average avg macro micro weighted samples binary ovr ovo at k top final best
+    rate root squared absolute percentage median max full neg negative
 """
 """Words beside a metric's own that do not make a contender's name of it."""
 

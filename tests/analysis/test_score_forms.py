@@ -214,6 +214,27 @@ def test_metrics_of_one_contender_are_no_contenders(read) -> None:
     assert not scores.direction.higher_is_better
 
 
+def test_metrics_of_one_contender_may_be_rows(read) -> None:
+    """What Surprise's `cross_validate` prints."""
+    table = pd.DataFrame(
+        {f"Fold {fold}": [0.93 + fold / 100, 0.73, 1.1, 0.2] for fold in (1, 2, 3)},
+        index=["RMSE (testset)", "MAE (testset)", "Fit time", "Test time"],
+    )
+    table["Mean"] = table.mean(axis=1)
+    table["Std"] = 0.01
+    for label in ("", "Model"):
+        with pytest.raises(SeveralMetrics) as caught:
+            read(table, index_label=label)
+        assert caught.value.metrics == ("RMSE (testset)", "MAE (testset)")
+        assert "Fit time and Test time" in str(caught.value)
+        scores = read(table, metric="RMSE (testset)", index_label=label)
+        (contender,) = scores.contenders
+        assert contender.folds.tolist() == pytest.approx([0.94, 0.95, 0.96])
+        assert not scores.direction.higher_is_better
+        for name in ("Mean", "Std", "Fit time", "MAE"):
+            assert name in scores.left_out
+
+
 def test_a_value_of_each_metric_per_contender_has_no_folds(read) -> None:
     table = pd.DataFrame({"RMSE": [0.9, 0.8], "MAE": [0.7, 0.6]}, index=["a", "b"])
     with pytest.raises(InputError, match="no folds"):

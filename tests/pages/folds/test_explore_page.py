@@ -112,7 +112,7 @@ def test_a_file_says_its_direction_and_what_is_left_out(app):
     assert f"2 systems with {len(SCORES)} folds each" in texts(app)
     assert app.toggle(key="lower").value
     said = texts(app).replace("\\", "")
-    assert "Lower is better, by 'rmse' in the columns' names; the switch says otherwise." in said
+    assert "Lower is better, by 'rmse' in the contenders' names; the switch says otherwise." in said
     assert "fit_time (times or costs)" in said
     assert "Mean (no folds)" in said
 
