@@ -81,17 +81,17 @@ def test_scores_of_a_file_are_read_without_pandas(tmp_path: Path) -> None:
         assert loaded & {*unused, "ecv_core.models", "ecv_core.store", "ecv_core.fold"} == set()
 
 
-def test_a_quick_run_loads_neither_torch_nor_pandas(tmp_path: Path) -> None:
+def test_a_quick_run_loads_neither_torch_nor_a_page(tmp_path: Path) -> None:
     words = f"""
         import os
         os.environ["ECV_DATABASE_URL"] = "sqlite:///{tmp_path}/runs.sqlite"
         from ecv_core.cli import main
         exit_code = main(["run", "synthetic", "popular", "-k", "2"])
 """
-    loaded_by(words.strip())  # the machine's processor is looked at once a boot
-    loaded, ended = loaded_by(words.strip().replace('"2"]', '"3"]'))
+    loaded, ended = loaded_by(words.strip())
     assert ended == 0
-    assert loaded & {"torch", "pandas", "lenskit", "streamlit", "plotly"} == set()
+    # CodeCarbon loads pandas, in which it looks the processor's wattage up.
+    assert loaded & {"torch", "lenskit", "streamlit", "plotly"} == set()
 
 
 def test_orders_of_a_file_load_no_table_and_no_database(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_ask_loads_the_database_and_no_model(
     assert loaded & {f"ecv_core.{name}" for name in ours} == set()
 
 
-@pytest.mark.parametrize("words", [["man"], ["completion", "bash"], ["figure", "--help"]])
+@pytest.mark.parametrize("words", [["completion", "bash"], ["figure", "--help"]])
 def test_what_is_said_of_all_commands_needs_no_extra(words: list[str]) -> None:
     loaded, ended = loaded_by(f"from ecv_core.cli import main; exit_code = main({words!r})")
     assert ended == 0
