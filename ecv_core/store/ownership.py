@@ -27,7 +27,6 @@ from ecv_core.store.schema import (
     progress,
     runs,
     under_way,
-    wait_for_others,
 )
 from ecv_core.store.store import Store
 
@@ -180,7 +179,9 @@ def take_fold(
     Returns: its index; None where there is none.
     """
     with store.transaction("written") as connection:
-        wait_for_others(connection)
+        # Writing to the run, though nothing changes, makes whoever asks for a fold of it, or tells
+        # one, at the same moment wait.
+        connection.execute(runs.update().filter_by(run_id=run_id).values(run_id=run_id))
         moment = datetime.now(UTC)
         until = moment + timedelta(seconds=seconds)
         taken = set(connection.scalars(sa.select(folds.c.fold).filter_by(run_id=run_id)))
