@@ -36,7 +36,7 @@ def test_progress_that_cannot_be_read_takes_no_page_down(store, a_run):
     run_id = a_run([0.3], state=RunState.RUNNING).run_id
     store.set_progress(run_id, 1, "fit", 1, 9)
     with store.transaction("written") as connection:
-        connection.execute(progress.update().values(curve="{", started_at="yesterday"))
+        connection.execute(progress.update().values(started_at="yesterday"))
     (run,) = going_on(store).runs
     assert (run.run_id, run.folds, run.progress) == (run_id, 1, None)
 
