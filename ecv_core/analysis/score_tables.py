@@ -176,7 +176,12 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> Labels:
             "give texts or numbers"
         ) from None
     # 32 bits will do: there are at most MAX_SCORES places.
-    return names, np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
+    places = np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
+    if not pa.types.is_dictionary(values.type):
+        return names, places
+    # A category of pandas lists values that no row has.
+    used, compact = np.unique(places, return_inverse=True)
+    return [names[place] for place in used], compact.astype(np.int32)
 
 
 def numbers_of(table: pa.Table, column: str, file: str) -> NDArray[np.float64]:
@@ -207,10 +212,12 @@ def texts_of(table: pa.Table, column: str) -> list[str]:
 
 
 def is_text(table: pa.Table, column: str) -> bool:
-    """Whether a column holds texts."""
+    """Whether a column holds texts, perhaps each of them once, as a category of pandas does."""
     import pyarrow as pa
 
     kind = table[column].type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

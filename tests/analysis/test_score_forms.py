@@ -96,6 +96,19 @@ def test_rows_of_a_long_table_that_summarise_are_no_folds(read) -> None:
     assert "Mean (no folds)" in scores.left_out
 
 
+def test_a_category_of_pandas_is_read_as_its_texts(tmp_path: Path) -> None:
+    long = FOLDS.reset_index(names="fold").melt("fold", var_name="contender", value_name="value")
+    long.loc[len(long)] = ["Mean", "knn", 0.30]
+    long["metric"] = "rmse"
+    path = tmp_path / "scores.parquet"
+    long.astype({"fold": "category", "contender": "category", "metric": "category"}).to_parquet(
+        path
+    )
+    scores = read_contenders(path)
+    assert folds_of(scores) == EXPECTED
+    assert scores.metric == "rmse"
+
+
 def test_a_contender_that_is_the_mean_of_the_others_is_none(read) -> None:
     table = FOLDS[["knn", "svd"]].copy()
     table["Mean"] = table.mean(axis=1)
