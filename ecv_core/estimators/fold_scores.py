@@ -27,7 +27,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from ecv_core.evaluation.scoring import SampleValues, Scoring
+from ecv_core.evaluation.scoring import SampleValues, Scoring, whole_fold
 from ecv_core.records.errors import InputError
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -248,7 +248,7 @@ def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
             raise
         return Scored(
             results=None,
-            samples=_whole_fold(scoring, error_score),
+            samples=_failed_fold(scoring, error_score),
             seconds=time.perf_counter() - began,
             failure=str(error).partition(_TRACEBACK_FOLLOWS)[2],
             error_score=float(error_score),
@@ -256,7 +256,7 @@ def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
     seconds = time.perf_counter() - began
     samples = scoring.samples
     if scoring.failed:
-        samples = _whole_fold(scoring, error_score)
+        samples = _failed_fold(scoring, error_score)
     return Scored(results=results, samples=samples, seconds=seconds, watch=scoring.watch)
 
 
@@ -265,13 +265,11 @@ _TRACEBACK_FOLLOWS = "fits failed with the following error:\n"
 """scikit-learn's words, of which there is one traceback where a single fold failed."""
 
 
-def _whole_fold(scoring: Scoring, error_score: Any) -> SampleValues | None:
-    """A score that was put in the place of a failure, which no sample tells more of."""
+def _failed_fold(scoring: Scoring, error_score: Any) -> SampleValues | None:
+    """A score that was put in the place of a failure; None where it is no finite number."""
     if not np.isfinite(error_score):
         return None
-    return SampleValues(
-        units=scoring.units.min(keepdims=True), values=np.array([error_score], np.float64)
-    )
+    return whole_fold(scoring.units, float(error_score))
 
 
 class _OneFold:

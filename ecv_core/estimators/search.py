@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
@@ -417,11 +418,19 @@ class _Race:
         results |= _parameter_columns(self.candidates)
         results["params"] = [dict(candidate) for candidate in self.candidates]
         results["n_folds"] = self.folds_used
-        ranks = self._ranks()
         for key in score_keys:
-            if key.startswith("test_"):
-                results[f"rank_{key}"] = ranks
+            if key == self._deciding_key(score_keys):
+                results[f"rank_{key}"] = self._ranks()
+            elif key.startswith("test_"):
+                results[f"rank_{key}"] = _ranks_of_means(results[f"mean_{key}"])
         return results
+
+    def _deciding_key(self, score_keys: Sequence[str]) -> str:
+        """Of which score the candidates were compared."""
+        key = f"test_{self._watch}"
+        if key in score_keys:
+            return key
+        return score_keys[0]
 
     def _score_keys(self) -> list[str]:
         """Names of all scores, as any fold that was fitted has them."""
@@ -536,6 +545,14 @@ def _kind(candidate: Mapping[str, Any]) -> tuple[type, ...]:
     return tuple(type(value) for value in candidate.values() if hasattr(value, "fit"))
 
 
+def _ranks_of_means(means: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Places by a score that did not decide, as in scikit-learn: who has no mean comes last."""
+    if np.isnan(means).all():
+        return np.ones(len(means), np.int32)
+    known = np.where(np.isnan(means), np.nanmin(means) - 1, means)
+    return np.asarray(rankdata(-known, method="min"), np.int32)
+
+
 def _warn_of_scores(key: str, means: NDArray[np.float64]) -> None:
     """Warn of candidates without a mean, in scikit-learn's words."""
     if not np.isfinite(means).all():
@@ -548,20 +565,23 @@ def _warn_of_scores(key: str, means: NDArray[np.float64]) -> None:
 
 def _parameter_columns(candidates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A masked array for each parameter, as `GridSearchCV` has them."""
-    columns: dict[str, Any] = {}
-    names = dict.fromkeys(name for candidate in candidates for name in candidate)
-    for name in names:
-        values = [candidate[name] for candidate in candidates if name in candidate]
-        kind = np.dtype(object)
-        if all(isinstance(value, Real) for value in values):
-            kind = np.result_type(*values)
-        lacking = np.array([name not in candidate for candidate in candidates])
-        column = np.ma.MaskedArray(np.empty(len(candidates), kind), mask=lacking)
-        for place, candidate in enumerate(candidates):
-            if name in candidate:
-                column[place] = candidate[name]
-        columns[f"param_{name}"] = column
-    return columns
+    names: dict[str, None] = {}
+    for candidate in candidates:
+        names |= dict.fromkeys(candidate)
+    return {f"param_{name}": _parameter_column(name, candidates) for name in names}
+
+
+def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any:
+    """The values of a parameter, masked where a candidate has none."""
+    places = [place for place, candidate in enumerate(candidates) if name in candidate]
+    values = [candidates[place][name] for place in places]
+    kind = np.dtype(object)
+    if all(isinstance(value, Real) for value in values):
+        kind = np.result_type(*values)
+    column = np.ma.MaskedArray(np.empty(len(candidates), kind), mask=True)
+    for place, value in zip(places, values, strict=True):
+        column[place] = value
+    return column
 
 
 @kinds_checked
@@ -618,13 +638,14 @@ class SampleDifferences:
         mine = [self._folds[one][fold].samples for fold in folds]
         theirs = [self._folds[other][fold].samples for fold in folds]
         differences: list[SampleValues] = []
-        counted = True
+        pairs: list[SampleValues] = []
         for a, b in zip(mine, theirs, strict=True):
             if a is None or b is None or not np.array_equal(a.units, b.units):
                 return np.nan
             differences.append(SampleValues(units=a.units, values=a.values - b.values))
-            counted = counted and _is_right_or_wrong(a) and _is_right_or_wrong(b)
+            pairs += [a, b]
         if self._apart:
+            counted = all(_is_right_or_wrong(samples) for samples in pairs)
             return _variance_apart(differences, counted=counted)
         everybody = np.unique(np.concatenate([fold.units for fold in differences]))
         values = np.full((len(folds), len(everybody)), np.nan)
@@ -670,13 +691,16 @@ def _candidates(
         spaces = [param_grid]
     values = [value for space in spaces for value in space.values()]
     optuna = sys.modules.get("optuna")  # nobody who has not loaded it has its distributions
-    if optuna is not None:
-        distribution = optuna.distributions.BaseDistribution
-        if any(isinstance(value, distribution) for value in values):
-            return _drawn_by_optuna(optuna, spaces, draws, seed)
+    if optuna is not None and _any_of_optuna(optuna, values):
+        return _drawn_by_optuna(optuna, spaces, draws, seed)
     if n_iter is not None or any(hasattr(value, "rvs") for value in values):
         return ParameterSampler(param_grid, draws, random_state=seed)
     return ParameterGrid(param_grid)
+
+
+def _any_of_optuna(optuna: Any, values: Iterable[Any]) -> bool:
+    """Whether one of a space's values is a distribution of Optuna's."""
+    return any(isinstance(value, optuna.distributions.BaseDistribution) for value in values)
 
 
 def _drawn_by_optuna(

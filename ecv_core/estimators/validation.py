@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -19,7 +20,7 @@ from ecv_core.energy.meter import EnergyMeter
 from ecv_core.energy.real_meters import meter_for
 from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_fits
 from ecv_core.evaluation import Kind, Metric
-from ecv_core.evaluation.scoring import Scoring
+from ecv_core.evaluation.scoring import Scoring, whole_fold
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
@@ -122,7 +123,7 @@ def cross_validate(
     alone = joblib.effective_n_jobs(n_jobs) == 1
     meter = meter_for(spec) if energy and alone else None
     folds: dict[int, Scored] = {}
-    counted = _Counted(spec, name_of_score, looks_at_samples=looks_at_samples)
+    counted = _Counted(spec, table, name_of_score, looks_at_samples=looks_at_samples)
     with _kept(spec) if in_database else nullcontext(_InMemory(spec, stopping_rule)) as run:
         computed = table.computed(
             [(estimator, at) for at in table.order],
@@ -183,37 +184,48 @@ class _Counted:
     that failures alone must not stop it.
     """
 
-    def __init__(self, spec: RunSpec, name_of_score: str, *, looks_at_samples: bool) -> None:
+    def __init__(
+        self, spec: RunSpec, table: SplitSamples, name_of_score: str, *, looks_at_samples: bool
+    ) -> None:
         self._spec = spec
+        self._table = table
         self._name_of_score = name_of_score
         self._looks_at_samples = looks_at_samples
         self._waiting: list[FoldResult] = []
         self._any_fitted = False
+        self._warned = False
         self.lacking: list[int] = []
         """Folds without a finite score, in the order in which they ran."""
 
     def results(self, at: int, fold: Scored, spent: Energy) -> list[FoldResult]:
-        """What the rule sees now that a fold has run.
-
-        Raises: InputError where the rule looks at samples, and they tell nothing of the score.
-        """
+        """What the rule sees now that a fold has run."""
         if fold.results is not None:
             self._any_fitted = True
-        if not fold.has_score:
-            self.lacking.append(at)
-        elif fold.samples is None and self._looks_at_samples:
-            raise InputError(
-                f"the rule '{self._spec.rule}' compares samples, but they tell nothing of the "
-                f"score '{self._name_of_score}', which cannot be worked out on some of them; use a "
-                "rule that compares folds alone, such as ecv.EFold(alpha=1e-4), or ecv.Never()"
-            )
-        else:
+        if fold.has_score:
+            if fold.samples is None and self._looks_at_samples:
+                fold = self._by_itself(at, fold)
             self._waiting.append(_result(self._spec, at, fold, spent))
+        else:
+            self.lacking.append(at)
         if not self._any_fitted:
             return []
         results = self._waiting
         self._waiting = []
         return results
+
+    def _by_itself(self, at: int, fold: Scored) -> Scored:
+        """The fold as a single block of samples, of which a rule cannot tell how it varies."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the rule '{self._spec.rule}' compares samples, but they tell nothing of the "
+                f"score '{self._name_of_score}', which cannot be worked out on some of them, so "
+                "all folds run; a rule such as ecv.EFold(alpha=1e-4) compares folds alone",
+                UserWarning,
+                stacklevel=4,
+            )
+        units = self._table.units[self._table.folds[at][1]]
+        return replace(fold, samples=whole_fold(units, fold.score))
 
 
 def _sentence_of_lacking(record: RunRecord, lacking: Sequence[int]) -> str:

@@ -162,16 +162,17 @@ class _Watched:
         if weights is not None and self.takes_weights(estimator):
             metadata["sample_weight"] = weights
         responses = self._scoring.responses(estimator, X)
+        if not held_out:
+            return self._score(responses, y, metadata)
         try:
             score = self._score(responses, y, metadata)
         except Exception:
-            if held_out and self._name in (None, self._scoring.watch):
+            if self._name in (None, self._scoring.watch):
                 self._scoring.failed = True
             raise
-        if held_out:
-            deciding = self._deciding(score)
-            if deciding is not None and y is not None and not issparse(y):
-                self._scoring.samples = self._samples(deciding, responses, y, metadata)
+        deciding = self._deciding(score)
+        if deciding is not None and y is not None and not issparse(y):
+            self._scoring.samples = self._samples(deciding, responses, y, metadata)
         return score
 
     def takes_weights(self, estimator: Any) -> bool:
@@ -408,6 +409,11 @@ def _rare(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
     return names[block_of]
 
 
+def whole_fold(units: NDArray[np.intp], score: float) -> SampleValues:
+    """A score of which single samples tell nothing more: all are one block, and folds tell."""
+    return SampleValues(units=units.min(keepdims=True), values=np.array([score], np.float64))
+
+
 def _by_blocks(
     scorer: Callable[..., Any],
     responses: _Responses,
@@ -440,7 +446,7 @@ def _by_blocks(
         return None
     if (without == score).all():
         # Nobody moves it: it may not look at samples at all, or all are right. Folds have to tell.
-        return SampleValues(units=units.min(keepdims=True), values=np.array([score]))
+        return whole_fold(units, score)
     shifts: Values = (count - 1) * (without - without.mean())
     names = np.array([units[block_of == block].min() for block in range(count)], np.intp)
     order = np.argsort(names)

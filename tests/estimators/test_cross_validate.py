@@ -12,7 +12,9 @@ import joblib
 import sklearn
 from sklearn import model_selection
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -187,8 +189,10 @@ def test_a_scorer_that_samples_tell_nothing_of_goes_with_rules_of_fold_scores():
     def size(model, X, y):
         return float(np.abs(model.coef_).sum() + X.shape[1])
 
-    with pytest.raises(ecv.errors.InputError, match="tell nothing of the score 'size'"):
-        ecv.cross_validate(Ridge(), *DIABETES, scoring=size)
+    with pytest.warns(UserWarning, match="tell nothing of the score 'size'") as caught:
+        found = ecv.cross_validate(Ridge(), *DIABETES, scoring=size, rule=ecv.Precision(0.5))
+    assert len(caught) == 1
+    assert len(found["fold"]) == 10
     found = ecv.cross_validate(Ridge(), *DIABETES, scoring=size, rule=ecv.EFold(alpha=1e12))
     assert found.run.stopped_at == 3
 
@@ -333,6 +337,16 @@ def test_targets_of_several_labels_stay_as_they_are():
     ours = ecv.cross_validate(KNeighborsClassifier(), X, labels, cv=3, rule=ecv.Never())
     theirs = model_selection.cross_validate(KNeighborsClassifier(), X, labels, cv=3)
     assert ours["test_score"].tolist() == theirs["test_score"].tolist()
+
+
+@pytest.mark.parametrize("estimator", [KMeans(2, n_init=1, random_state=0), PCA(2)])
+def test_estimators_without_targets_run_all_folds(estimator):
+    options = {"cv": KFold(4)}
+    with pytest.warns(UserWarning, match="so all folds run"):
+        ours = ecv.cross_validate(estimator, CANCER[0], rule=ecv.Precision(0.5), **options)
+    theirs = model_selection.cross_validate(estimator, CANCER[0], **options)
+    assert ours["test_score"].tolist() == theirs["test_score"].tolist()
+    assert ours.run.mean == pytest.approx(theirs["test_score"].mean())
 
 
 def test_a_scorer_is_called_once_a_fold_unless_a_rule_looks_at_samples():

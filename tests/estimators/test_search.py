@@ -407,6 +407,18 @@ def test_a_second_score_that_is_not_a_number_changes_nothing_but_its_own_mean():
     assert np.isnan(search.cv_results_["mean_test_sometimes"][search.best_index_])
 
 
+def test_each_score_has_ranks_of_its_own():
+    # Both fits are all folds, so means are scikit-learn's.
+    options = {"cv": FIVE, "scoring": ["r2", "neg_max_error"], "refit": "r2"}
+    grid = {"alpha": [0.05, 0.06]}
+    ours = ecv.EFoldSearchCV(Ridge(), grid, **SURE, **options).fit(*DIABETES)
+    theirs = GridSearchCV(Ridge(), grid, **options).fit(*DIABETES)
+    assert ours.n_folds_used_.tolist() == [5, 5]
+    for key in ("rank_test_r2", "rank_test_neg_max_error"):
+        assert ours.cv_results_[key].tolist() == theirs.cv_results_[key].tolist()
+    assert theirs.cv_results_[key].tolist() != theirs.cv_results_["rank_test_r2"].tolist()
+
+
 @pytest.mark.filterwarnings("ignore:One or more of the test scores", "ignore:Fold")
 def test_failed_fits_are_told_in_scikit_learns_words():
     grid = {"alpha": [0.05, 0.06]}
