@@ -338,10 +338,11 @@ def threshold_figure(
     assert rule.axis is not None
     assert rule.watched is not None
     logarithmic = rule.axis.scale == "logarithmic"
-    limit = float(rule.values(spec)[rule.axis.name])
+    values = rule.values(spec)
+    limit = float(values[rule.axis.name])
     decides = {
         moment.n: number
-        for moment, number in zip(moments, rule.watched.of(moments), strict=True)
+        for moment, number in zip(moments, rule.watched.of(moments, values), strict=True)
         if number is not None and (number > 0 or not logarithmic)
     }
     low, high = _range(span or [*decides.values(), limit], logarithmic)

@@ -111,12 +111,15 @@ class Parameter:
             raise InputError(f"{called} must be one of {', '.join(self.choices)}, not '{given}'")
         if isinstance(value, bool | str):
             return value
+        shown = given
         if self.open:
-            self.check_range(value, self.low, self.high, called, value)
-        else:
-            low = -_LARGEST if self.low is None else self.low
-            high = _LARGEST if self.high is None else self.high
-            self.check_range(value, low, high, called, given)
+            shown = value
+        if self.low is not None or self.high is not None:
+            self.check_range(value, self.low, self.high, called, shown)
+        if not self.open and not abs(value) <= _LARGEST:  # so neither is NaN
+            raise InputError(
+                f"{called} must be a number from -{_LARGEST:,} to {_LARGEST:,}, but is {shown}"
+            )
         return value
 
     def check_range(

@@ -12,7 +12,7 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.plugins import Registry, check_id, id_of
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
-from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, first_stop
 from ecv_core.stopping.base import Rule as Rule
 from ecv_core.stopping.base import StoppingRule as StoppingRule
@@ -45,14 +45,16 @@ def record_of(instance: StoppingRule, id: str | None, title: str | None, help: s
             f"a stopping rule is an object with decide(results), but {instance!r} is none; see "
             "docs/library.md"
         )
-    id = check_id(id or id_of(type(instance).__name__), "a rule")
-    document = (type(instance).__doc__ or "").strip().partition("\n")[0]
+    kind = type(instance)
+    id = check_id(id or id_of(kind.__name__), "a rule")
+    own_title = str(getattr(instance, "title", ""))
+    first_line = (kind.__doc__ or "").strip().partition("\n")[0]
     return Rule(
         id=id,
-        title=title or str(getattr(instance, "title", "")) or id.replace("-", " ").capitalize(),
-        help=help or document or f"The rule {type(instance).__name__}.",
-        source=f"{type(instance).__module__}.{type(instance).__qualname__}",
-        kind=type(instance),
+        title=title or own_title or id.replace("-", " ").capitalize(),
+        help=help or first_line or f"The rule {kind.__name__}.",
+        source=f"{kind.__module__}.{kind.__qualname__}",
+        kind=kind,
         told=(),
         default_folds=1,
         instance=instance,
@@ -60,7 +62,7 @@ def record_of(instance: StoppingRule, id: str | None, title: str | None, help: s
 
 
 _OWN: dict[str, Rule] = {
-    known.id: known for known in (E_FOLD, E_FOLD_RELATIVE, PRECISION, STD_STAGNATION, FIXED, NEVER)
+    rule.id: rule for rule in (E_FOLD, E_FOLD_RELATIVE, PRECISION, STD_STAGNATION, FIXED, NEVER)
 }
 PAPERS_RULE = E_FOLD.id
 """The rule of the paper on e-fold cross-validation, whose study pages and commands reproduce."""
@@ -70,16 +72,15 @@ BASELINE = FIXED.id
 """The rule that every other must beat: always the same number of folds."""
 
 
-def _offered(found: object, name: str) -> tuple[str, Rule]:
-    rule = (
-        found
-        if isinstance(found, Rule)
-        else record_of(cast("StoppingRule", found), None, None, None)
-    )
+def _accept(offered: object, _name: str) -> tuple[str, Rule]:
+    """What an installed package offers, as a rule with its id. Raises: InputError."""
+    if isinstance(offered, Rule):
+        return offered.id, offered
+    rule = record_of(cast("StoppingRule", offered), None, None, None)
     return rule.id, rule
 
 
-RULES = Registry(_OWN, group="ecv_core.rules", accept=_offered)
+RULES = Registry(_OWN, group="ecv_core.rules", accept=_accept)
 """Every stopping rule, by id, in the order in which pages list them: the project's own, and those
 of installed packages; `register_rule` adds to it."""
 
@@ -104,15 +105,17 @@ def register_rule(
     Returns: what is known of it now. The same rule may be registered again under its id.
     Raises: InputError for an id that another rule has, or what is no rule.
     """
-    found = rule if isinstance(rule, Rule) else record_of(rule, id, title, help)
-    known = RULES.get(found.id)
+    record = rule
+    if not isinstance(record, Rule):
+        record = record_of(record, id, title, help)
+    present = RULES.get(record.id)
     # A notebook's cell that is run again makes the same class anew.
-    if known is not None and _class_name(known) != _class_name(found):
+    if present is not None and _class_name(present) != _class_name(record):
         raise InputError(
-            f"there is a stopping rule '{found.id}' already ({known.title}); give another id"
+            f"there is a stopping rule '{record.id}' already ({present.title}); give another id"
         )
-    RULES[found.id] = found
-    return found
+    RULES[record.id] = record
+    return record
 
 
 def within(share: float, *, k: int = 10, metric: str = "ndcg@10") -> Precision:
@@ -127,26 +130,34 @@ def _class_name(rule: Rule) -> tuple[str, str]:
 def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
     """The rule and its settings as arguments of `fold.spec.make_spec`; None if it is not
     registered."""
-    for known in RULES.values():
-        if known.instance is instance:
-            return {"rule": known.id}
-        if known.instance is None and known.kind is type(instance):
-            told = [name for name in known.told if name in ("confidence", "min_folds")]
-            params = {one.name: getattr(instance, one.name) for one in known.parameters}
-            return (
-                {"rule": known.id}
-                | {name: getattr(instance, name) for name in told}
-                | ({"rule_params": params} if params else {})
-            )
+    for rule in RULES.values():
+        if rule.instance is instance:
+            return {"rule": rule.id}
+        if rule.instance is None and rule.kind is type(instance):
+            return _settings_by(rule, instance)
     return None
+
+
+def _settings_by(rule: Rule, instance: StoppingRule) -> dict[str, Any]:
+    """The settings of an instance of a registered class, as arguments of `fold.spec.make_spec`."""
+    settings: dict[str, Any] = {"rule": rule.id}
+    for name in ("confidence", "min_folds"):
+        if name in rule.told:
+            settings[name] = getattr(instance, name)
+    params = {parameter.name: getattr(instance, parameter.name) for parameter in rule.parameters}
+    if params:
+        settings["rule_params"] = params
+    return settings
 
 
 def said_by_name() -> dict[str, Parameter]:
     """The parameters with an option of their own, by name: those of all rules, each name once."""
-    found: dict[str, Parameter] = {}
-    for one in (one for known in RULES.values() for one in known.parameters if one.flag):
-        found.setdefault(one.name, one)
-    return found
+    parameters: dict[str, Parameter] = {}
+    for rule in RULES.values():
+        for parameter in rule.parameters:
+            if parameter.flag:
+                parameters.setdefault(parameter.name, parameter)
+    return parameters
 
 
 def axis_of(rule_id: str) -> Parameter:
@@ -158,27 +169,36 @@ def axis_of(rule_id: str) -> Parameter:
 
 def takers(parameter: str) -> list[str]:
     """Ids of the rules with a parameter of this name."""
-    return [
-        known.id
-        for known in RULES.values()
-        if any(one.name == parameter for one in known.parameters)
-    ]
+    ids = []
+    for rule in RULES.values():
+        if parameter in [own.name for own in rule.parameters]:
+            ids.append(rule.id)
+    return ids
 
 
 def cheap_models(spec: RunSpec) -> tuple[str, ...]:
     """Ids of the algorithms whose folds must all be in before the run's rule can decide."""
-    known = RULES.get(spec.rule)
-    ids = [one.name for one in known.parameters if one.ids] if known else []
-    given = dict(spec.rule_params)
-    return tuple(word for name in ids for word in str(given.get(name, "")).split(",") if word)
+    rule = RULES.get(spec.rule)
+    if rule is None:
+        return ()
+    params = dict(spec.rule_params)
+    names: list[str] = []
+    for parameter in rule.parameters:
+        if parameter.ids:
+            names += str(params.get(parameter.name, "")).split(",")
+    return tuple(filter(None, names))
 
 
 def folds_planned(spec: RunSpec) -> tuple[int, int]:
     """The fewest and the most folds that a run may need."""
-    most, known = spec.max_folds, RULES.get(spec.rule)
-    looks = known is None or known.looks
-    least = most if spec.full or spec.rule == NEVER_STOPS else min(spec.min_folds, most)
-    return least, most if looks else least
+    most = spec.max_folds
+    if spec.full or spec.rule == NEVER_STOPS:
+        return most, most
+    least = min(spec.min_folds, most)
+    rule = RULES.get(spec.rule)
+    if rule is not None and not rule.looks:
+        return least, least
+    return least, most
 
 
 def rule(rule_id: str) -> Rule:
@@ -194,14 +214,7 @@ def rule_for(spec: RunSpec) -> StoppingRule:
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
-    given = dict(spec.rule_params)  # of an older version of the rule there may be more
-    chosen.resolve({one.name: given[one.name] for one in chosen.parameters if one.name in given})
-    SETTINGS["confidence"].check(spec.confidence)
-    if not chosen.least_folds <= spec.min_folds <= spec.k:
-        raise InputError(
-            f"the minimum number of folds must be from {chosen.least_folds} to k = {spec.k} for "
-            f"the rule '{chosen.id}', but is {spec.min_folds}"
-        )
+    chosen.check(spec)
     return chosen.build(spec)
 
 
@@ -221,34 +234,41 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
 def moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> Moment:
     """Where a run stood after the newest of these folds: as of `moments`."""
     scores = [result.score for result in results]
-    mean = rule.mean(results) if isinstance(rule, OwnMean) else mean_and_deviation(scores)[0]
-    interval = (
-        rule.interval(results)
-        if isinstance(rule, OwnInterval)
-        else mean_interval(scores, confidence)
-    )
-    decision = rule.decide(results)
-    who = f"the stopping rule {type(rule).__name__}"
-    if not math.isfinite(mean):
-        raise InputError(f"the mean of {who} must be a finite number, but is {mean}")
-    if interval and not -math.inf < interval.low <= interval.high < math.inf:
-        raise InputError(
-            f"the interval of {who} must go from a number to one that is no smaller, but is from "
-            f"{interval.low} to {interval.high}"
-        )
-    if len(decision.reason) > MAX_TEXT or not decision.reason.isprintable():
-        raise InputError(
-            f"the reason of {who} must be one line of at most {MAX_TEXT:,} characters, but is "
-            f"{decision.reason[:60]!r}"
-        )
-    return Moment(
+    mean, _ = mean_and_deviation(scores)
+    if isinstance(rule, OwnMean):
+        mean = rule.mean(results)
+    if isinstance(rule, OwnInterval):
+        interval = rule.interval(results)
+    else:
+        interval = mean_interval(scores, confidence)
+    moment = Moment(
         n=len(results),
         fold=results[-1].fold,
         score=scores[-1],
         mean=mean,
         interval=interval,
-        decision=decision,
+        decision=rule.decide(results),
     )
+    _check_moment(moment, f"the stopping rule {type(rule).__name__}")
+    return moment
+
+
+def _check_moment(moment: Moment, who: str) -> None:
+    """Refuse what no rule may say. Raises: InputError."""
+    if not math.isfinite(moment.mean):
+        raise InputError(f"the mean of {who} must be a finite number, but is {moment.mean}")
+    interval = moment.interval
+    if interval and not -math.inf < interval.low <= interval.high < math.inf:
+        raise InputError(
+            f"the interval of {who} must go from a number to one that is no smaller, but is from "
+            f"{interval.low} to {interval.high}"
+        )
+    reason = moment.decision.reason
+    if len(reason) > MAX_TEXT or not reason.isprintable():
+        raise InputError(
+            f"the reason of {who} must be one line of at most {MAX_TEXT:,} characters, but is "
+            f"{reason[:60]!r}"
+        )
 
 
 def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | None:
@@ -259,10 +279,12 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
         scores: of the folds used, in any order.
     Returns: Student's t where the rule looks at no score; None where there is none.
     """
-    known = RULES.get(spec.rule)
-    if known is not None and not known.looks:
-        return uncertainty_of(scores, spec.confidence)
-    first = first_stop(known.build(spec)) if known is not None else 1
+    rule = RULES.get(spec.rule)
+    first = 1
+    if rule is not None:
+        if not rule.looks:
+            return uncertainty_of(scores, spec.confidence)
+        first = first_stop(rule.build(spec))
     return stop_interval(scores, first=first, k=spec.max_folds, confidence=spec.confidence)
 
 
@@ -276,12 +298,17 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
     for moment in moments:
         if moment.decision.stop:
             return moment.n
-    return k if len(moments) >= k else None
+    if len(moments) >= k:
+        return k
+    return None
 
 
 def usual_kind(spec: RunSpec) -> IntervalKind:
     """What the intervals of a run hold where that was not written beside them."""
-    return RULES[spec.rule].interval if spec.rule in RULES else IntervalKind.MEAN
+    rule = RULES.get(spec.rule)
+    if rule is None:
+        return IntervalKind.MEAN
+    return rule.interval
 
 
 class MomentsAgain(Sequence[Moment]):
@@ -294,13 +321,15 @@ class MomentsAgain(Sequence[Moment]):
 
     def __init__(self, spec: RunSpec, folds: Sequence[FoldResult], stopped_at: int | None) -> None:
         """Of a run of this spec, its folds in the order in which they came, and its stop."""
-        self._spec, self._folds, self._stopped_at = spec, folds, stopped_at
+        self._spec = spec
+        self._folds = folds
+        self._stopped_at = stopped_at
 
     def __len__(self) -> int:
         return len(self._folds)
 
     def __getitem__(self, at: Any) -> Any:  # noqa: ANN401  a place or a slice, as of a tuple
-        return self._found[at]
+        return self._moments[at]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -308,18 +337,22 @@ class MomentsAgain(Sequence[Moment]):
     __hash__ = None  # type: ignore[assignment]  # like a list
 
     @cached_property
-    def _found(self) -> tuple[Moment, ...]:
-        spec, folds = self._spec, self._folds
-        if not rule(spec.rule).needs_user_scores:
-            return tuple(moments(rule_for(spec), folds, spec.confidence))
-        return tuple(
-            replace(moment, decision=self._decision(moment.n))
-            for moment in moments(Never(), folds, spec.confidence)
-        )
+    def _moments(self) -> tuple[Moment, ...]:
+        confidence = self._spec.confidence
+        if not rule(self._spec.rule).needs_user_scores:
+            return tuple(moments(rule_for(self._spec), self._folds, confidence))
+        again = []
+        for moment in moments(Never(), self._folds, confidence):
+            again.append(replace(moment, decision=self._decision(moment.n)))
+        return tuple(again)
 
     def _decision(self, n: int) -> Decision:
+        """What the rule decided where the run was made, as far as the stop tells."""
         at_stop = n == self._stopped_at
-        said = f"the rule said {'stop' if at_stop else 'go on'}, where the run was made."
+        word = "go on"
+        if at_stop:
+            word = "stop"
         return Decision(
-            stop=at_stop and n < self._spec.max_folds, reason=f"After {n} folds: {said}"
+            stop=at_stop and n < self._spec.max_folds,
+            reason=f"After {n} folds: the rule said {word}, where the run was made.",
         )

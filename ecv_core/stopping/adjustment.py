@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores, user_table
-from ecv_core.stopping.fold_variance import FoldVariance, user_moments
+from ecv_core.stopping.fold_variance import FoldVariance, UserMoments, user_moments
 
 Floats = NDArray[np.float64]
 
@@ -46,12 +46,11 @@ class Aids:
         first = models[self.names[0]]
         self.folds = sorted(first)
         for name, scores in models.items():
-            if sorted(scores) != self.folds or any(
-                metric not in one.metrics for one in scores.values()
-            ):
+            folds = sorted(fold for fold, users in scores.items() if metric in users.metrics)
+            if folds != self.folds:
                 raise InputError(
                     f"to adjust by '{name}' every user's {metric} in the folds {self.folds} is "
-                    f"needed, but it has {sorted(scores)}; run it with the rule 'never'"
+                    f"needed, but it has {folds}; run it with the rule 'never'"
                 )
         self.users = user_table(list(first.values()), metric)[0]
         self._there = ~np.isnan(self._filled(first, metric))
@@ -66,22 +65,23 @@ class Aids:
         values = self._filled(scores, metric)
         for fold in scores:
             row = self.folds.index(fold)
-            if apart := int((np.isnan(values[row]) == self._there[row]).sum()):
-                raise InputError(self._other_users(fold, f" ({apart:,} differ)"))
+            differing = int((np.isnan(values[row]) == self._there[row]).sum())
+            if differing:
+                raise InputError(self._other_users(fold, f" ({differing:,} differ)"))
         return values
 
     def _filled(self, scores: Mapping[int, UserScores], metric: str) -> Floats:
         values = np.full((len(self.folds), len(self.users)), np.nan)
-        for fold, one in scores.items():
-            users, [told] = user_table([one], metric)
+        for fold, user_scores in scores.items():
+            users, table = user_table([user_scores], metric)
             if fold not in self.folds or not np.isin(users, self.users).all():
                 raise InputError(self._other_users(fold))
-            values[self.folds.index(fold), np.searchsorted(self.users, users)] = told
+            values[self.folds.index(fold), np.searchsorted(self.users, users)] = table[0]
         return values
 
-    def _other_users(self, fold: int, how: str = "") -> str:
+    def _other_users(self, fold: int, how_many: str = "") -> str:
         return (
-            f"fold {fold} has other users than that of '{self.names[0]}'{how}; run all of the "
+            f"fold {fold} has other users than that of '{self.names[0]}'{how_many}; run all of the "
             "models on the same folds"
         )
 
@@ -137,59 +137,135 @@ def adjusted(
     k = len(scores)
     sizes = chosen.sum(axis=1)
     used = chosen.any(axis=0)
-    of_folds = aids.fold_means
     every = np.concatenate([np.asarray(values)[None], aids.helpers])
     moments = user_moments(every[:, used], chosen[:, used])
-    together = np.nan_to_num(moments.covariances)
-    spread, shared = together[:, 1:, 1:], together[:, 1:, 0]
-    inverse = np.linalg.pinv(spread, rcond=_SINGULAR, hermitian=True)
-    slopes = np.einsum("sij,sj->si", inverse, shared)
+    regression = _Regression.of(np.nan_to_num(moments.covariances))
+    explained = regression.slopes @ aids.fold_means
+    own = _own_part(explained, regression.slopes, aids)
 
-    # Z: its fold means, and how much of it all users of a fold share with the cheap models only.
-    explained = slopes @ of_folds
-    by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
-    seen = (_STEADY * by_users + (k - 1) * explained.var(axis=1, ddof=1)) / (_STEADY + k - 1)
-    own = np.maximum(seen - by_users, 0)
-
-    plain = np.where(chosen, scores, 0.0).sum(axis=1) / sizes
-    middle = np.where(chosen, explained, 0.0).sum(axis=1) / sizes
-    one = np.where(chosen, np.where(chosen, scores, 0.0) - plain[:, None], 0.0)
-    other = np.where(chosen, explained - middle[:, None], 0.0)
-    common = np.einsum("si,si->s", slopes, shared)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        weights = (_STEADY * common + (one * other).sum(axis=1)) / (
-            _STEADY * (common + own) + (other**2).sum(axis=1)
-        )
-    weights = np.clip(np.nan_to_num(weights), 0, 1)
+    plain = _means_of(scores, chosen)
+    middle = _means_of(explained, chosen)
+    distances = np.where(chosen, np.where(chosen, scores, 0.0) - plain[:, None], 0.0)
+    explained_distances = np.where(chosen, explained - middle[:, None], 0.0)
+    weights = _weights(regression, own, distances, explained_distances)
+    # A correction needs more degrees of freedom than slopes that were estimated.
+    _, freedom = _left_over(moments, weights, regression.slopes)
+    weights = np.where(freedom > regression.rank + 1, weights, 0.0)
 
     # What is left to vary, with an allowance for slopes that are estimated from so many users.
-    def left_over(weights: Floats) -> tuple[Floats, Floats]:
-        ones = np.ones((len(weights), 1))
-        return moments.variance_of(np.concatenate([ones, -weights[:, None] * slopes], axis=1))
-
-    rank = np.linalg.matrix_rank(spread, hermitian=True, rtol=_SINGULAR)
-    freedom = left_over(weights)[1]
-    weights = np.where(freedom > rank + 1, weights, 0.0)
-    users, freedom = left_over(weights)
-    corrected = weights > 0
-    spare = np.where(corrected, np.maximum(freedom - rank, 1), freedom)
-    off = (np.where(chosen[:, None, :], of_folds, 0.0).sum(axis=2) / sizes[:, None]) - (
-        of_folds.mean(axis=1)
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        leverage = np.einsum("si,sij,sj->s", off, inverse, off) / (1 / sizes - 1 / k) / spare
-    leverage = np.where(sizes < k, np.nan_to_num(leverage), 0.0)
+    users, freedom = _left_over(moments, weights, regression.slopes)
+    spare = np.where(weights > 0, np.maximum(freedom - regression.rank, 1), freedom)
+    leverage = _leverage(regression, aids.fold_means, chosen, spare)
     users = users * (freedom / spare + weights**2 * leverage) + weights**2 * own
 
-    rest = one - weights[:, None] * other
-    squares = (rest**2).sum(axis=1)
-    squares[squares <= (_ROUNDING * np.abs(plain)) ** 2] = 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        observed = np.where(sizes > 1, squares / (sizes - 1), np.nan)
     means = plain - weights * (middle - explained.mean(axis=1))
     means[sizes == k] = plain[sizes == k]
     return Adjusted(
         means=means,
         weights=weights,
-        variance=FoldVariance(sizes=sizes, users=users, users_freedom=spare, observed=observed),
+        variance=FoldVariance(
+            sizes=sizes,
+            users=users,
+            users_freedom=spare,
+            observed=_observed(distances - weights[:, None] * explained_distances, sizes, plain),
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Regression:
+    """The model's part of a fold's mean regressed on those of the helpers, in each set of folds."""
+
+    slopes: Floats
+    """Shape (sets, helpers)."""
+    common: Floats
+    """The variance of a fold's mean that is explained; shape (sets,)."""
+    inverse: NDArray[np.floating]
+    """Of the helpers' covariances; shape (sets, helpers, helpers)."""
+    rank: NDArray[np.intp]
+    """Of the same; shape (sets,)."""
+
+    @classmethod
+    def of(cls, covariances: Floats) -> _Regression:
+        """Args: covariances: of the fold means of model and helpers, the model first."""
+        spread = covariances[:, 1:, 1:]
+        shared = covariances[:, 1:, 0]
+        inverse = np.linalg.pinv(spread, rcond=_SINGULAR, hermitian=True)
+        slopes = np.einsum("sij,sj->si", inverse, shared)
+        return cls(
+            slopes=slopes,
+            common=np.einsum("si,si->s", slopes, shared),
+            inverse=inverse,
+            rank=np.linalg.matrix_rank(spread, hermitian=True, rtol=_SINGULAR),
+        )
+
+
+def _own_part(explained: Floats, slopes: Floats, aids: Aids) -> Floats:
+    """How much of Z all users of a fold share with the cheap models only; shape (sets,).
+
+    Args:
+        explained: the fold means of Z; shape (sets, k).
+        slopes: shape (sets, helpers).
+        aids: the cheap models.
+    """
+    k = explained.shape[1]
+    by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
+    seen = (_STEADY * by_users + (k - 1) * explained.var(axis=1, ddof=1)) / (_STEADY + k - 1)
+    return np.maximum(seen - by_users, 0)
+
+
+def _means_of(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    """The mean of each set's folds. Args: values: shape (k,) or (sets, k)."""
+    return np.asarray(np.where(chosen, values, 0.0).sum(axis=1) / chosen.sum(axis=1))
+
+
+def _weights(
+    regression: _Regression, own: Floats, distances: Floats, explained_distances: Floats
+) -> Floats:
+    """How far the correction counts in each set, from 0 to 1, as users and fold means tell."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = (_STEADY * regression.common + (distances * explained_distances).sum(axis=1)) / (
+            _STEADY * (regression.common + own) + (explained_distances**2).sum(axis=1)
+        )
+    return np.clip(np.nan_to_num(weights), 0, 1)
+
+
+def _left_over(moments: UserMoments, weights: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """The variance of a fold's corrected mean by users, and its degrees of freedom."""
+    ones = np.ones((len(weights), 1))
+    return moments.variance_of(np.concatenate([ones, -weights[:, None] * slopes], axis=1))
+
+
+def _leverage(
+    regression: _Regression, fold_means: Floats, chosen: NDArray[np.bool_], spare: Floats
+) -> Floats:
+    """How much the errors of the slopes add where the folds of a set are unlike all folds.
+
+    Args:
+        regression: of each set.
+        fold_means: of the helpers; shape (helpers, k).
+        chosen: the folds of each set; shape (sets, k).
+        spare: degrees of freedom that are left; shape (sets,).
+    """
+    k = chosen.shape[1]
+    sizes = chosen.sum(axis=1)
+    set_means = np.where(chosen[:, None, :], fold_means, 0.0).sum(axis=2) / sizes[:, None]
+    unlike = set_means - fold_means.mean(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = np.einsum("si,sij,sj->s", unlike, regression.inverse, unlike)
+        leverage = squares / (1 / sizes - 1 / k) / spare
+    return np.where(sizes < k, np.nan_to_num(leverage), 0.0)
+
+
+def _observed(distances: Floats, sizes: NDArray[np.intp], plain: Floats) -> Floats:
+    """The variance of corrected fold means, n-1 in the denominator; NaN for one fold.
+
+    Args:
+        distances: of each fold from its set's mean, 0 for a fold of another; shape (sets, k).
+        sizes: of the sets.
+        plain: their means, against which rounding is told.
+    """
+    squares = (distances**2).sum(axis=1)
+    squares[squares <= (_ROUNDING * np.abs(plain)) ** 2] = 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sizes > 1, squares / (sizes - 1), np.nan)

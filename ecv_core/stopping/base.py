@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def after(n: int) -> str:
     """How a reason begins: 'After 1 fold', 'After 4 folds'."""
-    return f"After {n} fold{'s' if n > 1 else ''}"
+    if n == 1:
+        return "After 1 fold"
+    return f"After {n} folds"
 
 
 def check_numbers(rule: object, **least: float) -> None:
@@ -30,18 +32,30 @@ def check_numbers(rule: object, **least: float) -> None:
 
     Args:
         rule: an instance with `min_folds` or `confidence`, or neither.
-        least: its own settings, each with the least that it can be.
+        least: its own settings, each with the least that it can be. One that the class declares as
+            `int` has to be whole.
     Raises: InputError with the setting and its value.
     """
-    name = type(rule).__name__
     if hasattr(rule, "confidence"):
-        SETTINGS["confidence"].check(SETTINGS["confidence"].typed(rule.confidence))
-    for setting, low in {**least, "min_folds": 1}.items():
-        value = getattr(rule, setting, 1)
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not number or not low <= value < math.inf or ("folds" in setting and value % 1):
-            kind = "a whole number" if "folds" in setting else "a number"
-            raise InputError(f"{setting} of {name} is {kind} from {low:g} on, but is {value!r}")
+        setting = SETTINGS["confidence"]
+        setting.check(setting.typed(rule.confidence))
+    kinds = get_type_hints(type(rule))
+    for name, low in least.items():
+        _check_number(rule, name, low, whole=kinds.get(name) is int)
+    if hasattr(rule, "min_folds"):
+        _check_number(rule, "min_folds", 1, whole=True)
+
+
+def _check_number(rule: object, name: str, low: float, *, whole: bool) -> None:
+    value = getattr(rule, name)
+    kind = "a number"
+    if whole:
+        kind = "a whole number"
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not low <= value < math.inf or (whole and value % 1 != 0):
+        raise InputError(
+            f"{name} of {type(rule).__name__} is {kind} from {low:g} on, but is {value!r}"
+        )
 
 
 class StoppingRule(Protocol):
@@ -170,8 +184,9 @@ class Watched:
 
     label: str
     help: str
-    of: Callable[[Sequence[Moment]], Sequence[float | None]]
-    """One per moment; None where there is none yet. The rule stops where it is at most its axis."""
+    of: Callable[[Sequence[Moment], Mapping[str, Any]], Sequence[float | None]]
+    """(moments, what the rule is set to, as of `Rule.values`) -> one number per moment; None where
+    there is none yet. The rule stops where it is at most its axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,14 +262,22 @@ class Rule:
     """The drawing of `figures.efold_plot.PICTURES` that explains its decisions; '' for none."""
 
     def __post_init__(self) -> None:
-        if self.axis is None:
-            numbers = (one for one in self.parameters if type(one.default) in (int, float))
-            object.__setattr__(self, "axis", next(numbers, None))
+        if self.axis is not None:
+            return
+        for parameter in self.parameters:
+            if type(parameter.default) in (int, float):
+                object.__setattr__(self, "axis", parameter)
+                return
+
+    @property
+    def _speaks(self) -> object:
+        """The instance or the class, whose attributes say more of the rule: see `StoppingRule`."""
+        return self.instance or self.kind
 
     @property
     def needs_user_scores(self) -> bool:
         """Whether FoldResult.user_scores must be there, which stored runs keep apart."""
-        return bool(getattr(self.instance or self.kind, "needs_user_scores", False))
+        return bool(getattr(self._speaks, "needs_user_scores", False))
 
     @property
     def by_sets(self) -> bool:
@@ -264,35 +287,63 @@ class Rule:
     @property
     def looks(self) -> bool:
         """Whether it decides by scores, so that a stop is a lucky one more often than not."""
-        return bool(getattr(self.instance or self.kind, "looks", True))
+        return bool(getattr(self._speaks, "looks", True))
 
     @property
     def interval(self) -> IntervalKind:
         """What the intervals of its moments hold."""
-        return getattr(self.instance or self.kind, "interval_kind", IntervalKind.MEAN)
+        return getattr(self._speaks, "interval_kind", IntervalKind.MEAN)
 
     def resolve(self, given: Mapping[str, Any]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.
 
         Raises: InputError for an unknown name, a bad value, or none where one is required.
         """
-        for one in self.parameters:
-            if one.required and given.get(one.name) is None:
-                example = one.way_out.removeprefix("use ") or f"such as {one.text(one.default)}"
-                raise InputError(f"the {self.id} rule needs a {one.words}, {example}")
+        for parameter in self.parameters:
+            if parameter.required and given.get(parameter.name) is None:
+                example = parameter.way_out.removeprefix("use ")
+                if not example:
+                    example = f"such as {parameter.text(parameter.default)}"
+                raise InputError(f"the {self.id} rule needs a {parameter.words}, {example}")
         return resolve(self.parameters, given, of=f"the rule {self.id}")
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse what the rule is set to in a run, where it cannot work.
+
+        Raises: InputError for a value that no run can have, or more folds than the run has.
+        """
+        values = dict(spec.rule_params)  # of an older version of the rule there may be more
+        names = [parameter.name for parameter in self.parameters if parameter.name in values]
+        self.resolve({name: values[name] for name in names})
+        for parameter in self.parameters:
+            if parameter.scale != "folds":
+                continue
+            folds = int(values.get(parameter.name, parameter.default))
+            if folds > spec.k:
+                raise InputError(
+                    f"{parameter.words} must be at most k = {spec.k} for the rule '{self.id}', "
+                    f"but is {folds}"
+                )
+        SETTINGS["confidence"].check(spec.confidence)
+        if not self.least_folds <= spec.min_folds <= spec.k:
+            raise InputError(
+                f"the minimum number of folds must be from {self.least_folds} to k = {spec.k} for "
+                f"the rule '{self.id}', but is {spec.min_folds}"
+            )
 
     def values(self, spec: RunSpec) -> dict[str, Any]:
         """Its parameters in a run, and what it is told of that run, unchecked."""
-        given = dict(spec.rule_params)
-        told = {
+        values = {parameter.name: parameter.default for parameter in self.parameters}
+        for name, value in spec.rule_params:
+            if name in values:
+                values[name] = value
+        of_run = {
             "confidence": spec.confidence,
             "min_folds": spec.min_folds,
             "k": spec.max_folds,
             "metric": spec.metric_name,
         }
-        params = {one.name: given.get(one.name, one.default) for one in self.parameters}
-        return params | {name: told[name] for name in self.told}
+        return values | {name: of_run[name] for name in self.told}
 
     def build(self, spec: RunSpec) -> StoppingRule:
         """The rule with its settings in a run, unchecked: `stopping.rule_for` checks them."""
@@ -308,7 +359,16 @@ class Rule:
             alone: whether its name does not stand beside.
         """
         values = self.values(spec)
-        if say := (alone and self.alone) or self.short:
-            return say(values)
-        said = [one.in_words(values[one.name]) for one in self.parameters if values[one.name] != ""]
-        return ", ".join([self.id, *said] if alone or not said else said)
+        in_few_words = self.short
+        if alone and self.alone is not None:
+            in_few_words = self.alone
+        if in_few_words is not None:
+            return in_few_words(values)
+        words = []
+        for parameter in self.parameters:
+            value = values[parameter.name]
+            if value != "":
+                words.append(parameter.in_words(value))
+        if alone or not words:
+            words.insert(0, self.id)
+        return ", ".join(words)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -207,7 +207,9 @@ E_FOLD = Rule(
     short=lambda values: f"alpha {scientific(values['alpha'])}",
     sentence=_sentence,
     watched=Watched(
-        label="Width x change", help="The rule stops when this is at most alpha.", of=products
+        label="Width x change",
+        help="The rule stops when this is at most alpha.",
+        of=lambda moments, _values: products(moments),
     ),
     picture="threshold",
 )
@@ -224,7 +226,7 @@ def _relative_sentence(say: Phrases) -> str:
     )
 
 
-def _relative_products(moments: Sequence[Moment]) -> list[float | None]:
+def _relative_products(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list[float | None]:
     """The least relative alpha that stops after each fold."""
     widths = [
         moment.interval.width / abs(moment.mean) if moment.interval and moment.mean else None

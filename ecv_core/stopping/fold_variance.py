@@ -67,8 +67,9 @@ class UserMoments:
     @property
     def covariances(self) -> Floats:
         """Of the fold means; shape (sets, models, models); NaN where they cannot be known."""
-        inner, outer = self._shares
-        return inner[:, None, None] * self.within + outer[:, None, None] * self.between
+        within = self._share_within[:, None, None] * self.within
+        between = self._share_between[:, None, None] * self.between
+        return within + between
 
     def variance_of(self, weights: Floats) -> tuple[Floats, Floats]:
         """The variance of a fold's mean of a weighted sum of the models' scores.
@@ -78,13 +79,11 @@ class UserMoments:
         Returns: variances, NaN where they cannot be known, as with one fold of a single user; and
             their degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
         """
+        within = np.einsum("si,sij,sj->s", weights, self.within, weights)
+        between = np.einsum("si,sij,sj->s", weights, self.between, weights)
         among = self.freedom_between
-        parts = ((self.within, self.freedom_within), (self.between, among))
-        inner, outer = (
-            share
-            * _not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
-            for share, (part, freedom) in zip(self._shares, parts, strict=True)
-        )
+        inner = self._share_within * _not_certain(within, self.freedom_within, self.span)
+        outer = self._share_between * _not_certain(between, among, self.span)
         mixed = inner + outer
         with np.errstate(invalid="ignore", divide="ignore"):
             satterthwaite = mixed**2 / (inner**2 / self.freedom_within + outer**2 / among)
@@ -92,8 +91,12 @@ class UserMoments:
         return mixed, np.clip(np.where(paired, satterthwaite, among), 1, _NORMAL)
 
     @property
-    def _shares(self) -> tuple[Floats, Floats]:
-        return self.overlap / self.per_fold, (1 - self.overlap) / self.per_fold
+    def _share_within(self) -> Floats:
+        return self.overlap / self.per_fold
+
+    @property
+    def _share_between(self) -> Floats:
+        return (1 - self.overlap) / self.per_fold
 
 
 def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> UserMoments:
@@ -104,50 +107,45 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
             fold, the same of every model. Shape (models, folds, users).
         chosen: the folds of each set, at least one; shape (sets, folds).
     """
-    models, folds, _ = np.shape(values)
+    models = len(values)
     present = ~np.isnan(values[0])
-    holds, pattern, people = _patterns(present)
-    one, other = np.triu_indices(folds, 1)
-    both = (holds[:, one] * holds[:, other]).T
-    common = both @ people
-    if not common.any():  # nobody comes twice, as the samples of a table: no pair tells anything
-        one, other, both, common = one[:0], other[:0], both[:0], common[:0]
     users = present.sum(axis=1).astype(np.float64)
+    patterns = _Patterns.of(present)
+    pairs = _Pairs.of(patterns)
     # Those of one pattern side by side; who is not there has the fold's mean, and no say.
-    order = np.argsort(pattern, kind="stable")
-    pattern = pattern[order]
+    order = np.argsort(patterns.of_user, kind="stable")
+    pattern_of_user = patterns.of_user[order]
     means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
     means /= np.maximum(users, 1)[:, None]
     filled = np.take(np.where(present, values, means), order, axis=2)
 
     sets = chosen.astype(np.float64)
-    size = sets.sum(axis=1)
+    sizes = sets.sum(axis=1)
     among = sets @ np.maximum(users - 1, 0)
-    per_fold = sets @ users / size
-    block = max(1, _BLOCK // max(len(people), 1))
-    blocks = [sets[start : start + block] for start in range(0, len(sets), block)]
-    freedom = np.concatenate([np.maximum(part @ holds.T - 1, 0) @ people for part in blocks])
-    within, between = np.zeros((2, len(sets), models, models))
-    some = max(1, _CACHED // (models * folds))
+    per_fold = sets @ users / sizes
+    # As many sets at once as memory allows.
+    rows = max(1, _BLOCK // max(len(patterns.people), 1))
+    blocks = [sets[start : start + rows] for start in range(0, len(sets), rows)]
+    freedom = np.concatenate(
+        [np.maximum(block @ patterns.holds.T - 1, 0) @ patterns.people for block in blocks]
+    )
+    within = np.zeros((len(sets), models, models))
+    between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
-        apart, about = np.zeros((len(one), len(people))), np.zeros(folds)
-        for start in range(0, len(pattern), some):
-            part = slice(start, start + some)
-            x = filled[a, :, part]
-            y = x if a == b else filled[b, :, part]
-            about += ((x - means[a]) * (y - means[b])).sum(axis=1)
-            if len(one):
-                _add_apart(apart, x, y, pattern[part])
-        # A user's sum of squares about the mean of n scores is that of all their differences / n.
-        apart *= both
-        told = [
-            (part[:, one] * part[:, other] @ apart / np.maximum(part @ holds.T, 1)).sum(axis=1)
-            for part in blocks
-        ]
-        within[:, a, b] = within[:, b, a] = np.concatenate(told)
-        between[:, a, b] = between[:, b, a] = sets @ about
+        apart, about = _products(filled, means, a, b, pattern_of_user, pairs)
+        sums = []
+        for block in blocks:
+            held = block @ patterns.holds.T
+            of_pairs = block[:, pairs.first] * block[:, pairs.second] @ apart
+            # A user's sum of squares about the mean of n scores is that of all differences / n.
+            sums.append((of_pairs / np.maximum(held, 1)).sum(axis=1))
+        within[:, a, b] = np.concatenate(sums)
+        within[:, b, a] = within[:, a, b]
+        between[:, a, b] = sets @ about
+        between[:, b, a] = between[:, a, b]
     with np.errstate(invalid="ignore", divide="ignore"):
-        overlap = (sets[:, one] * sets[:, other]) @ common / (size * (size - 1) / 2) / per_fold
+        both = sets[:, pairs.first] * sets[:, pairs.second]
+        overlap = both @ pairs.common / (sizes * (sizes - 1) / 2) / per_fold
         within = np.where(freedom > 0, within.T / freedom, 0.0).T
         between = (between.T / among).T
     return UserMoments(
@@ -161,36 +159,113 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     )
 
 
-def _patterns(present: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Users by the folds that they are in: those of one pattern contribute alike.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Patterns:
+    """Users by the folds that they are in: those of one pattern contribute alike."""
 
-    Args: present: shape (folds, users).
-    Returns: 1 where the users of a pattern are in a fold, shape (patterns, folds); each user's
-        pattern; the number of users of each.
-    """
-    pattern = np.zeros(present.shape[1], dtype=np.int64)
-    for start in range(0, len(present), 31):  # as many as bits left beside a number of users
-        part = present[start : start + 31]
-        codes = pattern << 31 | part.T @ (1 << np.arange(len(part)))
-        _, first, pattern, people = np.unique(
-            codes, return_index=True, return_inverse=True, return_counts=True
+    holds: Floats
+    """1 where the users of a pattern are in a fold; shape (patterns, folds)."""
+    of_user: NDArray[np.int64]
+    """The pattern of each user."""
+    people: NDArray[np.int64]
+    """How many users have each pattern."""
+
+    @classmethod
+    def of(cls, present: NDArray[np.bool_]) -> _Patterns:
+        """Args: present: which fold has which user; shape (folds, users)."""
+        of_user = np.zeros(present.shape[1], dtype=np.int64)
+        for start in range(0, len(present), 31):  # as many as bits left beside a number of users
+            part = present[start : start + 31]
+            codes = of_user << 31 | part.T @ (1 << np.arange(len(part)))
+            _, first, of_user, people = np.unique(
+                codes, return_index=True, return_inverse=True, return_counts=True
+            )
+        return cls(holds=present[:, first].T.astype(np.float64), of_user=of_user, people=people)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Pairs:
+    """Every two folds; none where nobody comes twice, as the samples of a table."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    held: Floats
+    """1 where the users of a pattern are in both; shape (pairs, patterns)."""
+    common: Floats
+    """How many users are in both; shape (pairs,)."""
+
+    @classmethod
+    def of(cls, patterns: _Patterns) -> _Pairs:
+        """Of all folds of these patterns."""
+        first, second = np.triu_indices(patterns.holds.shape[1], 1)
+        held = (patterns.holds[:, first] * patterns.holds[:, second]).T
+        common = held @ patterns.people
+        count = len(first)
+        if not common.any():  # then no pair tells anything
+            count = 0
+        return cls(
+            first=first[:count], second=second[:count], held=held[:count], common=common[:count]
         )
-    return present[:, first].T.astype(np.float64), pattern, people
+
+
+def _products(
+    filled: Floats,
+    means: Floats,
+    a: int,
+    b: int,
+    pattern_of_user: NDArray[np.int64],
+    pairs: _Pairs,
+) -> tuple[Floats, Floats]:
+    """Sums of products of two models' scores, a block of users that fits the cache at a time.
+
+    Args:
+        filled: scores, users of one pattern side by side; shape (models, folds, users).
+        means: of the folds; shape (models, folds, 1).
+        a: a model.
+        b: another, or the same.
+        pattern_of_user: ascending.
+        pairs: of folds.
+    Returns: of differences between two folds, shape (pairs, patterns); and of distances from the
+        fold's mean, shape (folds,).
+    """
+    models, folds, _ = filled.shape
+    apart = np.zeros(pairs.held.shape)
+    about = np.zeros(folds)
+    users_at_once = max(1, _CACHED // (models * folds))
+    for start in range(0, len(pattern_of_user), users_at_once):
+        block = slice(start, start + users_at_once)
+        x = filled[a, :, block]
+        y = x
+        if a != b:
+            y = filled[b, :, block]
+        about += ((x - means[a]) * (y - means[b])).sum(axis=1)
+        if len(pairs.first):
+            _add_apart(apart, x, y, pattern_of_user[block])
+    apart *= pairs.held
+    return apart, about
 
 
 def _add_apart(apart: Floats, x: Floats, y: Floats, pattern: NDArray[np.int64]) -> None:
     """Add, of each two folds and pattern, the products of two models' differences between them.
 
-    Args: x, y: shape (folds, users); pattern: of each user, in ascending order without a gap.
+    Args:
+        apart: the sums; shape (pairs, patterns).
+        x: scores of a model; shape (folds, users).
+        y: of the other, or the same array.
+        pattern: of each user, in ascending order without a gap.
     """
-    kinds = slice(pattern[0], pattern[-1] + 1)
-    firsts = np.flatnonzero(np.diff(pattern, prepend=-1))
+    patterns = slice(pattern[0], pattern[-1] + 1)
+    first_users = np.flatnonzero(np.diff(pattern, prepend=-1))
     pair = 0
-    for f in range(len(x) - 1):
-        steps = x[f + 1 :] - x[f]
-        steps *= steps if x is y else y[f + 1 :] - y[f]
-        apart[pair : pair + len(steps), kinds] += np.add.reduceat(steps, firsts, axis=1)
-        pair += len(steps)
+    for fold in range(len(x) - 1):
+        products = x[fold + 1 :] - x[fold]
+        if x is y:
+            products *= products
+        else:
+            products *= y[fold + 1 :] - y[fold]
+        sums = np.add.reduceat(products, first_users, axis=1)
+        apart[pair : pair + len(products), patterns] += sums
+        pair += len(products)
 
 
 def _not_certain(variance: Floats, freedom: Floats, span: float) -> Floats:
@@ -223,9 +298,9 @@ def effect_weights(ratio: ArrayLike, folds: ArrayLike) -> Floats:
         folds: how many were seen, at least one; broadcast with `ratio`.
     Returns: shape (..., len(_EFFECTS)); each row sums to 1.
     """
-    seen = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
-    told = np.where(seen > 0, np.asarray(ratio, dtype=np.float64)[..., None], 0.0)
-    logs = np.log(_PRIOR) - seen / 2 * (np.log1p(_EFFECTS) + told / (1 + _EFFECTS))
+    freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
+    ratios = np.where(freedom > 0, np.asarray(ratio, dtype=np.float64)[..., None], 0.0)
+    logs = np.log(_PRIOR) - freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
@@ -255,19 +330,20 @@ def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
     ratio, folds, error = np.broadcast_arrays(
         np.asarray(ratio, dtype=np.float64), np.asarray(folds), np.asarray(error, dtype=np.float64)
     )
-    weights, scales = effect_weights(ratio, folds), np.sqrt(1 + _EFFECTS)
+    weights = effect_weights(ratio, folds)
+    scales = np.sqrt(1 + _EFFECTS)
     low: Floats = -scipy.special.ndtri(error / 2)
     high: Floats = low * scales[-1]
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
-        farther = (weights * 2 * scipy.special.ndtr(-middle[..., None] / scales)).sum(
-            axis=-1
-        ) > error
-        low, high = np.where(farther, middle, low), np.where(farther, high, middle)
+        beyond = weights * 2 * scipy.special.ndtr(-middle[..., None] / scales)
+        farther = beyond.sum(axis=-1) > error
+        low = np.where(farther, middle, low)
+        high = np.where(farther, high, middle)
     return high
 
 
-_LOOKS = {3: 5000, 4: 4871, 5: 3483, 6: 2727, 7: 2246, 8: 1914, 9: 1680, 10: 1495}
+_SIMULATED = {3: 5000, 4: 4871, 5: 3483, 6: 2727, 7: 2246, 8: 1914, 9: 1680, 10: 1495}
 """What 2,000,000 runs gave at 95 %, in 1e-5: folds in all -> level."""
 
 
@@ -288,10 +364,10 @@ def look_error(k: int, confidence: float) -> float:
     """
     if k <= 2:
         return 1 - confidence
-    if confidence == 0.95 and k in _LOOKS:
-        return _LOOKS[k] / 1e5
-    found = simulated_look_error(k, confidence, runs=max(min(50_000, 1_000_000 // k), 10_000))
-    return min(found, 1 - confidence)
+    if confidence == 0.95 and k in _SIMULATED:
+        return _SIMULATED[k] / 1e5
+    runs = max(min(50_000, 1_000_000 // k), 10_000)
+    return min(simulated_look_error(k, confidence, runs=runs), 1 - confidence)
 
 
 def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
@@ -299,13 +375,15 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     rng = np.random.default_rng(20240901)
     scores = rng.standard_normal((runs, k))
     whole = scores.mean(axis=1)
-    mean, squares, least = np.zeros(runs), np.zeros(runs), np.ones(runs)
+    mean = np.zeros(runs)
+    squares = np.zeros(runs)
+    least = np.ones(runs)
     for e in range(1, k):
         step = scores[:, e - 1] - mean
         mean = mean + step / e
         squares += step * (scores[:, e - 1] - mean)
-        off = np.abs(mean - whole) / np.sqrt(1 / e - 1 / k)
-        np.minimum(least, tails(off, squares / max(e - 1, 1), e), out=least)
+        distance = np.abs(mean - whole) / np.sqrt(1 / e - 1 / k)
+        np.minimum(least, tails(distance, squares / max(e - 1, 1), e), out=least)
     return float(np.quantile(least, 1 - confidence))
 
 
@@ -412,7 +490,8 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
     moments = user_moments(scores[None], chosen)
     users, freedom = moments.variance_of(np.ones((len(chosen), 1)))
     sizes = chosen.sum(axis=1)
-    hits = samples = None
+    hits = None
+    samples = None
     there = ~np.isnan(scores)
     if (~there | (scores == 0) | (scores == 1)).all():
         once = np.where((sizes > 1) & (moments.freedom_within == 0), 1.0, np.nan)
@@ -443,7 +522,8 @@ def _observed(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
     levels = np.nansum(values, axis=1) / np.maximum(present.sum(axis=1), 1)
     digits = _ROUNDING * np.abs(levels).max()
     means: Floats = levels - levels.mean()
-    sizes, sets = chosen.sum(axis=1), chosen.astype(np.float64)
+    sizes = chosen.sum(axis=1)
+    sets = chosen.astype(np.float64)
     middles = sets @ means / sizes
     squares = (sets * (means - middles[:, None]) ** 2).sum(axis=1)
     squares[squares <= digits**2] = 0.0  # equal means that only rounding keeps apart

@@ -21,12 +21,13 @@ def mean_and_deviation(scores: Sequence[float]) -> tuple[float, float]:
     is NaN, that of equal scores exactly 0.
     Raises: InputError for a score that is not a finite number.
     """
-    if bad := [score for score in scores if not math.isfinite(score)]:
-        raise InputError(f"a fold's score must be a finite number, but is {bad[0]}")
-    low, high = min(scores), max(scores)
+    for score in scores:
+        if not math.isfinite(score):
+            raise InputError(f"a fold's score must be a finite number, but is {score}")
+    low = min(scores)
     # Distances from the lowest, in units of the range: exact for nearly equal scores, and nothing
     # is squared that could vanish or overflow.
-    unit = high - low or 1.0
+    unit = max(scores) - low or 1.0
     steps = [(score - low) / unit for score in scores]
     middle = math.fsum(steps) / len(scores)
     mean = low + unit * middle
@@ -57,7 +58,9 @@ def uncertainty_of(scores: Sequence[float], confidence: float) -> Interval | Non
     """`mean_interval` to be shown; None also where all scores are the same: a zero is not certain,
     and equal scores do not tell how uncertain their mean is."""
     interval = mean_interval(scores, confidence)
-    return interval if interval and interval.width else None
+    if interval is None or interval.width == 0:
+        return None
+    return interval
 
 
 @lru_cache(maxsize=4096)
@@ -77,8 +80,10 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
 
     Returns: shape (k,); NaN for one score.
     """
-    reaches = [math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)]
-    return np.array(reaches[:k]) / np.sqrt(np.arange(1, k + 1))
+    reaches = np.full(k, math.nan)
+    for n in range(2, k + 1):
+        reaches[n - 1] = t_quantile(n - 1, confidence)
+    return reaches / np.sqrt(np.arange(1, k + 1))
 
 
 def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -91,13 +96,16 @@ def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     unit = shuffled.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
     steps = (shuffled - low) / unit
-    means, squares = np.empty_like(steps), np.empty_like(steps)
-    mean = square = np.zeros(len(steps))
+    means = np.empty_like(steps)
+    squares = np.empty_like(steps)
+    mean = np.zeros(len(steps))
+    square = np.zeros(len(steps))
     for n in range(steps.shape[1]):
         distance = steps[:, n] - mean
         mean = mean + distance / (n + 1)
         square = square + distance**2 * n / (n + 1)
-        means[:, n], squares[:, n] = mean, square
+        means[:, n] = mean
+        squares[:, n] = square
     freedom = np.arange(steps.shape[1], dtype=np.float64)
     freedom[0] = np.nan
     return low + unit * means, unit * np.sqrt(squares / freedom)
@@ -110,7 +118,8 @@ def differences_percent(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         sign, so that metrics below zero work too.
     Source: papers/e-fold-cross-validation.
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    x = np.asarray(x, dtype=np.float64)
+    y = np.asarray(y, dtype=np.float64)
     middle = np.abs(x) / 2 + np.abs(y) / 2
     return np.abs(x - y) / np.where(middle > 0, middle, 1.0) * 100
 
@@ -132,7 +141,7 @@ _RUNS = 100_000
 _NUMBERS = 2_000_000
 """Runs made, and scores in all, so that hundreds of folds do not take forever."""
 
-_KNOWN = {
+_SIMULATED = {
     2: {3: 2768, 4: 2018, 5: 1641, 6: 1412, 7: 1253, 8: 1141, 9: 1054, 10: 986, 12: 884, 20: 673},
     3: {4: 3049, 5: 2286, 6: 1874, 7: 1614, 8: 1439, 9: 1306, 10: 1203, 12: 1055, 20: 774},
     4: {5: 3263, 6: 2516, 7: 2084, 8: 1801, 9: 1603, 10: 1458, 12: 1251, 20: 879},
@@ -156,7 +165,8 @@ def stop_interval(
         look, equally deep in its tails (1991). Assumes normal, independent scores, as t does.
     """
     mean, deviation = mean_and_deviation(scores)
-    n, first = len(scores), max(first, 2)
+    n = len(scores)
+    first = max(first, 2)
     if n < first or not deviation:
         return None
     within = 1 - look_level(first, max(k, n), confidence)
@@ -177,11 +187,12 @@ def look_level(first: int, k: int, confidence: float) -> float:
     """
     if first == k:
         return 1 - confidence
-    if confidence == 0.95 and k in _KNOWN.get(first, {}):
-        return _KNOWN[first][k] / 1e5
+    if confidence == 0.95 and k in _SIMULATED.get(first, {}):
+        return _SIMULATED[first][k] / 1e5
     runs = min(_RUNS, max(_NUMBERS // k, 10_000))
     rng = np.random.default_rng(20240901)
-    means, squares = np.zeros(runs), np.zeros(runs)
+    means = np.zeros(runs)
+    squares = np.zeros(runs)
     least = np.ones(runs)
     for n in range(1, k + 1):
         score = rng.standard_normal(runs)

@@ -38,9 +38,9 @@ def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     others = (values.sum(axis=-1, keepdims=True) - values) / (n - 1)
     squares = ((values - values.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True)
     # Without one fold the sum of squares about the mean falls by its own share of it.
-    rest = np.maximum(squares - (values - others) ** 2 * (n - 1) / n, 0) / (n - 2)
-    off = np.abs(values - others) * math.sqrt((n - 1) / n)
-    return n * _likely(off, rest, users, n - 1)
+    left = np.maximum(squares - (values - others) ** 2 * (n - 1) / n, 0) / (n - 2)
+    distance = np.abs(values - others) * math.sqrt((n - 1) / n)
+    return n * _probability(distance, left, users, n - 1)
 
 
 def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
@@ -55,21 +55,29 @@ def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     n = values.shape[-1]
     place = np.arange(n) - (n - 1) / 2
     slope = values @ place / (place @ place)
-    about = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * place
-    rest = (about**2).sum(axis=-1, keepdims=True) / (n - 2)
+    residuals = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * place
+    left = (residuals**2).sum(axis=-1, keepdims=True) / (n - 2)
     size = np.abs(slope) * math.sqrt(place @ place)
-    return _likely(size[..., None], rest, users, n - 1)[..., 0]
+    return _probability(size[..., None], left, users, n - 1)[..., 0]
 
 
-def _likely(
-    off: NDArray[np.float64], rest: NDArray[np.float64], users: ArrayLike, folds: int
+def _probability(
+    effect: NDArray[np.float64], left: NDArray[np.float64], users: ArrayLike, folds: int
 ) -> NDArray[np.float64]:
-    """Of an effect whose variance is that of one fold's mean, beside the variance that is left."""
-    u = np.asarray(users, dtype=np.float64)[..., None]
+    """How likely an effect is so large by chance.
+
+    Args:
+        effect: at least 0, so scaled that its variance is that of one fold's mean.
+        left: the variance of the fold means without the effect.
+        users: as for `far_off`.
+        folds: how many `left` is of.
+    """
+    by_users = np.asarray(users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        told = tails(off / np.sqrt(u), rest / u, folds)
-        alone = 2 * scipy.special.stdtr(folds - 1, -off / np.sqrt(rest))
-    return np.where(u > 0, told, np.where(off > 0, alone, 1.0))
+        with_users = tails(effect / np.sqrt(by_users), left / by_users, folds)
+        by_folds = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(left))
+    by_folds = np.where(effect > 0, by_folds, 1.0)
+    return np.where(by_users > 0, with_users, by_folds)
 
 
 def doubt(results: Sequence[FoldResult], metric: str) -> str:
@@ -80,12 +88,23 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
         metric: the run's, as in UserScores.metrics; without users' scores the folds tell alone.
     """
     users = math.nan
-    scores = [one.user_scores for one in results if one.user_scores is not None]
-    known = len(scores) == len(results) and all(metric in one.metrics for one in scores)
-    if len(results) >= 3 and known:
-        values = user_table(scores, metric)[1]
-        users = float(user_variance(values, np.ones((1, len(values)), dtype=np.bool_))[0][0])
-    return doubt_of([one.score for one in results], users, [one.fold for one in results])
+    if len(results) >= 3:
+        users = _users_part(results, metric)
+    scores = [result.score for result in results]
+    folds = [result.fold for result in results]
+    return doubt_of(scores, users, folds)
+
+
+def _users_part(results: Sequence[FoldResult], metric: str) -> float:
+    """The variance of one fold's mean that users explain; NaN where a fold came without them."""
+    scores = []
+    for result in results:
+        if result.user_scores is None or metric not in result.user_scores.metrics:
+            return math.nan
+        scores.append(result.user_scores)
+    _, values = user_table(scores, metric)
+    variances, _ = user_variance(values, np.ones((1, len(values)), dtype=np.bool_))
+    return float(variances[0])
 
 
 def doubt_of(scores: Sequence[float], users: float, folds: Sequence[int]) -> str:
@@ -100,18 +119,29 @@ def doubt_of(scores: Sequence[float], users: float, folds: Sequence[int]) -> str
     if len(values) < 3 or np.isin(values, (0, 1)).all():  # or single samples, right or wrong
         return ""
     level = FALSE_ALARM / _LOOKS
-    likely = far_off(values, users)
-    worst = int(likely.argmin())
-    if likely[worst] < level:
-        others = float(np.delete(values, worst).mean())
-        off = float(values[worst]) - others
-        size = f"{100 * abs(off / others):.0f} %" if others else f"{abs(off):.4g}"
-        side = "below" if off < 0 else "above"
-        return f"Fold {folds[worst]} scores {size} {side} the others: look at it{_WITHDRAWN}"
+    probabilities = far_off(values, users)
+    oddest = int(probabilities.argmin())
+    if probabilities[oddest] < level:
+        distance = _distance_words(values, oddest)
+        return f"Fold {folds[oddest]} scores {distance} the others: look at it{_WITHDRAWN}"
     if drift(values, users) < level:
-        way = "fall" if values[-1] < values[0] else "rise"
+        way = "rise"
+        if values[-1] < values[0]:
+            way = "fall"
         return (
             f"Scores {way} from fold to fold in the order in which they ran: look for what changes "
             f"between them{_WITHDRAWN}"
         )
     return ""
+
+
+def _distance_words(scores: NDArray[np.float64], fold: int) -> str:
+    """How far a fold's score is from the mean of the others: '12 % below'."""
+    others = float(np.delete(scores, fold).mean())
+    distance = float(scores[fold]) - others
+    size = f"{abs(distance):.4g}"
+    if others != 0:
+        size = f"{100 * abs(distance / others):.0f} %"
+    if distance < 0:
+        return f"{size} below"
+    return f"{size} above"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after, check_numbers
-from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
+from ecv_core.stopping.fold_variance import UNSTABLE, Floats, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
 MAX_SETS_K = 16
@@ -35,8 +35,15 @@ def least_tolerance(
     return least
 
 
-_Known = tuple[float, FoldVariance, float]
-"""The mean to go by, what some folds tell of its variance, and how far it reaches to each side."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Estimate:
+    """The k-fold mean, as some folds tell it."""
+
+    mean: float
+    variance: FoldVariance
+    """Of one fold's mean."""
+    half_width: float
+    """How far the k-fold mean may be to each side; NaN where that cannot be known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +68,11 @@ class Precision:
     and correct the mean of the others."""
     aids: Aids | None = field(default=None, compare=False, repr=False)
     """Their scores; in a run, those of the database."""
-    _asked: list[tuple[Sequence[FoldResult], _Known]] = field(
+    _newest: list[tuple[Sequence[FoldResult], _Estimate]] = field(
         default_factory=list, init=False, compare=False, repr=False
     )
-    """The folds that were asked about last, and what they tell: mean, interval and decision follow
-    from the same."""
+    """The folds that were asked about last with their estimate, or nothing: mean, interval and
+    decision follow from the same, which takes a while to work out."""
 
     def __post_init__(self) -> None:
         check_numbers(self, tolerance=0)
@@ -83,42 +90,76 @@ class Precision:
 
     def mean(self, results: Sequence[FoldResult]) -> float:
         """The k-fold mean as these folds tell it, corrected by the cheap models if there are."""
-        return self._known(results)[0]
+        return self._estimate(results).mean
 
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
-        mean, _, half = self._known(results)
+        estimate = self._estimate(results)
+        half = estimate.half_width
         if math.isnan(half):
             return None
-        return Interval(low=mean - half, high=mean + half, kind=IntervalKind.K_FOLD_MEAN)
+        return Interval(
+            low=estimate.mean - half, high=estimate.mean + half, kind=IntervalKind.K_FOLD_MEAN
+        )
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
-        mean, variance, half = self._known(results)
-        known = float(least_tolerance(np.array([half]), np.array([mean]))[0])
-        if math.isinf(known):
-            why = "too few single scores to tell how far it is off"
-            if not math.isnan(half):
-                why = (
-                    f"the mean is 0, at most {half:.2g} from that of all {self.k} folds, and no "
-                    "share of 0 is asked for"
-                )
-            return Decision(stop=False, reason=f"{after(n)}: {why}: go on.")
-        found = f"{after(n)}: known within {known:.1%}, asked for {self.tolerance:.1%}"
+        estimate = self._estimate(results)
+        half = estimate.half_width
+        share = float(least_tolerance(np.array([half]), np.array([estimate.mean]))[0])
+        if math.isnan(half):
+            return Decision(
+                stop=False,
+                reason=f"{after(n)}: too few single scores to tell how far it is off: go on.",
+            )
+        if math.isinf(share):
+            return Decision(
+                stop=False,
+                reason=f"{after(n)}: the mean is 0, at most {half:.2g} from that of all {self.k} "
+                "folds, and no share of 0 is asked for: go on.",
+            )
+        reason = f"{after(n)}: known within {share:.1%}, asked for {self.tolerance:.1%}"
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
-            found += f", the mean corrected from {plain:.4f} to {mean:.4f}"
-        found += self._noted(variance, n)
-        if known > self.tolerance:
-            return Decision(stop=False, reason=f"{found}: go on.")
+            reason += f", the mean corrected from {plain:.4f} to {estimate.mean:.4f}"
+        reason += self._warning(estimate.variance, n)
+        if share > self.tolerance:
+            return Decision(stop=False, reason=f"{reason}: go on.")
         if n < self.min_folds:
             return Decision(
-                stop=False, reason=f"{found}, but at least {self.min_folds} folds are due: go on."
+                stop=False, reason=f"{reason}, but at least {self.min_folds} folds are due: go on."
             )
-        return Decision(stop=True, reason=f"{found}: stop.")
+        return Decision(stop=True, reason=f"{reason}: stop.")
 
     def steps(self, sets: FoldSets) -> SetSteps:
         """How well every set of folds knows the k-fold mean."""
+        values = self._checked_users(sets)
+        k = len(sets.folds)
+        chosen = sets.chosen()[1:]
+        means = sets.means
+        corrected = None
+        if sets.aids is None:
+            variance = fold_variance(values, chosen)
+        else:
+            sharper = adjusted(sets.folds, values, sets.aids, chosen)
+            variance = sharper.variance
+            corrected = np.concatenate([[np.nan], sharper.means])
+            means = corrected
+        half = np.full(len(sets.means), np.nan)
+        half[1:] = variance.half_widths(k, self.confidence)
+        least = least_tolerance(half, means)
+
+        def least_after(_before: NDArray[np.int32], after: NDArray[np.int32]) -> Floats:
+            return least[after]
+
+        return SetSteps(step=least_after, half_widths=half, setting=self.tolerance, means=corrected)
+
+    def _checked_users(self, sets: FoldSets) -> Floats:
+        """The per-user scores of these folds; shape (k, users).
+
+        Raises: InputError where they, or those of the cheap models, are missing, or for more folds
+            than can be explored.
+        """
         k = len(sets.folds)
         if self.adjust_by and sets.aids is None:
             raise InputError(
@@ -130,7 +171,9 @@ class Precision:
                 "the precision rule needs the score of every user, or sample, which these folds "
                 "come without; use a recorded run that has them, or another rule"
             )
-        most = MAX_SETS_K if sets.aids is None else MAX_ADJUSTED_K
+        most = MAX_SETS_K
+        if sets.aids is not None:
+            most = MAX_ADJUSTED_K
         if k > most:
             raise InputError(
                 f"the precision rule is explored for up to {most} folds, but there are {k}; "
@@ -141,38 +184,28 @@ class Precision:
             raise InputError(
                 f"there are {k} folds, but scores of users, or samples, of {len(values)}"
             )
-        corrected, chosen = None, sets.chosen()[1:]
-        if sets.aids is None:
-            variance = fold_variance(values, chosen)
-        else:
-            sharper = adjusted(sets.folds, values, sets.aids, chosen)
-            variance = sharper.variance
-            corrected = np.concatenate([[np.nan], sharper.means])
-        half = np.full(len(sets.means), np.nan)
-        half[1:] = variance.half_widths(k, self.confidence)
-        least = least_tolerance(half, sets.means if corrected is None else corrected)
-        return SetSteps(
-            step=lambda _before, after: least[after],
-            half_widths=half,
-            setting=self.tolerance,
-            means=corrected,
-        )
+        return values
 
-    def _known(self, results: Sequence[FoldResult]) -> _Known:
-        asked = next(iter(self._asked), None)
-        if asked is None or [*map(id, asked[0])] != [*map(id, results)]:
-            values = user_matrix(results, self.metric)
-            if self.adjust_by:
-                mean, variance = self._corrected(results)
-            else:
-                mean = mean_and_deviation([result.score for result in results])[0]
-                variance = fold_variance(values, np.ones((1, len(results)), dtype=np.bool_))
-            half = float(variance.half_widths(self.k, self.confidence)[0])
-            asked = tuple(results), (mean, variance, half)
-            self._asked[:] = [asked]
-        return asked[1]
+    def _estimate(self, results: Sequence[FoldResult]) -> _Estimate:
+        for folds, estimate in self._newest:
+            if _are_the_same(folds, results):
+                return estimate
+        values = user_matrix(results, self.metric)
+        if self.adjust_by:
+            mean, variance = self._corrected(results)
+        else:
+            mean, _ = mean_and_deviation([result.score for result in results])
+            variance = fold_variance(values, np.ones((1, len(results)), dtype=np.bool_))
+        half = float(variance.half_widths(self.k, self.confidence)[0])
+        estimate = _Estimate(mean=mean, variance=variance, half_width=half)
+        self._newest[:] = [(tuple(results), estimate)]
+        return estimate
 
     def _corrected(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
+        """The k-fold mean corrected by the cheap models, and the variance of a fold's mean then.
+
+        Raises: InputError where their folds are not all there.
+        """
         aids = self.aids
         if aids is None or not set(self.adjust_by) <= set(aids.names) or len(aids.folds) != self.k:
             raise InputError(
@@ -184,12 +217,15 @@ class Precision:
         chosen[0, places] = True
         scores = np.full(self.k, np.nan)
         scores[places] = [result.score for result in results]
-        users = {one.fold: one.user_scores for one in results if one.user_scores is not None}
+        users = {}
+        for result in results:
+            if result.user_scores is not None:
+                users[result.fold] = result.user_scores
         values = aids.matrix(users, self.metric)
-        found = adjusted(scores, values, aids, chosen)
-        return float(found.means[0]), found.variance
+        sharper = adjusted(scores, values, aids, chosen)
+        return float(sharper.means[0]), sharper.variance
 
-    def _noted(self, variance: FoldVariance, n: int) -> str:
+    def _warning(self, variance: FoldVariance, n: int) -> str:
         """What the reader of a decision must know beside the numbers; mostly nothing."""
         if n == self.k:
             return ""
@@ -197,12 +233,21 @@ class Precision:
             return " (one fold cannot show how far folds differ, so much is allowed)"
         if variance.p_values[0] < UNSTABLE:
             times = float(variance.observed[0] / variance.users[0])
-            said = f"{times:.1f} times" if times < 1000 else "over 1,000 times"
+            words = "over 1,000 times"
+            if times < 1000:
+                words = f"{times:.1f} times"
             return (
-                f"; fold means vary {said} as much as single scores explain: the training is "
+                f"; fold means vary {words} as much as single scores explain: the training is "
                 "unstable, or something else sets folds apart, and is allowed for"
             )
         return ""
+
+
+def _are_the_same(folds: Sequence[FoldResult], results: Sequence[FoldResult]) -> bool:
+    """Whether these are the very same results; comparing what is in them would take long."""
+    if len(folds) != len(results):
+        return False
+    return all(fold is result for fold, result in zip(folds, results, strict=True))
 
 
 def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
@@ -225,7 +270,8 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
 
 
 def _sentence(say: Phrases) -> str:
-    k, tolerance = say.values["k"], say.values["tolerance"]
+    k = say.values["k"]
+    tolerance = say.values["tolerance"]
     return (
         f"Evaluation stopped, after {say.least} at the earliest, as soon as the {say.level} "
         f"confidence interval of the mean of all {k} folds, estimated from the scores of "
@@ -235,12 +281,22 @@ def _sentence(say: Phrases) -> str:
     )
 
 
-def _known_within(moments: Sequence[Moment]) -> list[float | None]:
+def _known_within(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list[float | None]:
     """How far the k-fold mean may be from the estimate after each fold, as a share of it."""
-    return [
-        moment.interval.width / 2 / abs(moment.mean) if moment.interval and moment.mean else None
-        for moment in moments
-    ]
+    shares: list[float | None] = []
+    for moment in moments:
+        share = None
+        if moment.interval and moment.mean:
+            share = moment.interval.width / 2 / abs(moment.mean)
+        shares.append(share)
+    return shares
+
+
+def _meaning(tolerance: float) -> str:
+    return (
+        f"Stops once the mean of all folds is known to within {tolerance:.1%} of the score, with "
+        "the confidence below."
+    )
 
 
 TOLERANCE = Parameter(
@@ -256,11 +312,8 @@ TOLERANCE = Parameter(
     way_out="use for example 0.03 for 3 %",
     scale="percent",
     steps=(0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1),
-    tried=tuple(float(f"{one:.2e}") for one in np.geomspace(0.002, 0.5, 97)),
-    meaning=lambda tolerance: (
-        f"Stops once the mean of all folds is known to within {tolerance:.1%} of the score, with "
-        "the confidence below."
-    ),
+    tried=tuple(float(f"{value:.2e}") for value in np.geomspace(0.002, 0.5, 97)),
+    meaning=_meaning,
     flag="--tolerance",
     metavar="0.02",
     terms=("tolerance", "precision-rule"),

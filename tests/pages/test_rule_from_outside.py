@@ -72,7 +72,7 @@ def test_its_parameters_are_typed_checked_and_filled_in(spec: RunSpec) -> None:
     assert RunSpec.from_json(spec.to_json()) == spec
     for bad, said in (
         ({"width": 0}, "'width' must be a positive number, but is 0"),
-        ({"patience": 0}, "'patience' must be from 1 to"),
+        ({"patience": 0}, "'patience' must be at least 1, but is 0"),
         ({"patience": 1.5}, "must be a whole number"),
         ({"breadth": 1}, "no parameter of the rule steady-width is called 'breadth'"),
     ):

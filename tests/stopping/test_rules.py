@@ -1,5 +1,6 @@
 import itertools
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -7,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore
+from ecv_core.figures.efold_plot import threshold_figure
 from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.records.run import Scores
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Decision, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     RULES,
@@ -22,9 +25,19 @@ from ecv_core.stopping import (
     rule_for,
     stop_of,
 )
+from ecv_core.stopping.base import Rule, Watched, check_numbers
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular")
 scores = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=3, max_size=8)
+
+
+@contextmanager
+def registered(rule):
+    RULES[rule.id] = rule
+    try:
+        yield
+    finally:
+        del RULES[rule.id]
 
 
 def stops(rule, results):
@@ -313,3 +326,80 @@ def test_the_stop_is_the_first_or_k(fold_results, rule, folds, k, stop):
 def test_a_score_that_is_no_number_is_refused(fold_results):
     with pytest.raises(InputError, match="must be a finite number, but is nan"):
         moments(Never(), fold_results([0.1, float("nan")]), 0.95)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patient:
+    """Stops once `patience` scores in a row were above `bar`."""
+
+    bar: float
+    patience: int
+
+    def __post_init__(self) -> None:
+        check_numbers(self, bar=0, patience=1)
+
+    def decide(self, results):
+        return Decision(stop=False, reason="Go on.")
+
+
+PATIENT = Rule(
+    id="patient",
+    title="Patient",
+    help="Of this test.",
+    source="this test",
+    kind=Patient,
+    parameters=(
+        Parameter("bar", 0.1, "Above it.", low=0),
+        Parameter("patience", 2, "In a row.", low=1, scale="folds"),
+    ),
+    told=(),
+    default_folds=1,
+    watched=Watched(
+        label="Score over the bar",
+        help="Of this test.",
+        of=lambda moments, values: [moment.score - values["bar"] for moment in moments],
+    ),
+    picture="threshold",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("patience", 1.5, "patience of Patient is a whole number from 1 on, but is 1.5"),
+        ("patience", 0, "patience of Patient is a whole number from 1 on, but is 0"),
+        ("bar", -0.5, "bar of Patient is a number from 0 on, but is -0.5"),
+    ],
+)
+def test_a_setting_is_whole_where_its_class_declares_it_so(name, value, message):
+    with pytest.raises(InputError, match=message):
+        Patient(**{"bar": 0.5, "patience": 1, name: value})
+
+
+def test_a_parameter_in_folds_is_at_most_k():
+    spec = replace(SPEC, rule="patient", k=5, min_folds=1)
+    with registered(PATIENT):
+        most = replace(spec, rule_params=(("bar", 0.1), ("patience", 5)))
+        assert rule_for(most) == Patient(bar=0.1, patience=5)
+        with pytest.raises(InputError, match=r"patience must be at most k = 5 .* is 6"):
+            rule_for(replace(spec, rule_params=(("bar", 0.1), ("patience", 6))))
+
+
+def test_the_picture_of_a_rule_knows_what_the_rule_is_set_to(fold_results):
+    spec = replace(SPEC, rule="patient", k=2, min_folds=1, rule_params=(("bar", 0.25),))
+    with registered(PATIENT):
+        figure = threshold_figure(moments(rule_for(spec), fold_results([0.5, 0.75]), 0.95), spec)
+    assert list(figure.data[0].y) == [0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "message"),
+    [
+        (2, 1, "must be at least 2, but is 1"),
+        (2, 2**53 + 2, "from -9,007,199,254,740,992 to 9,007,199,254,740,992, but is 90071"),
+        (None, -(2**53) - 2, "from -9,007,199,254,740,992 to 9,007,199,254,740,992, but is -90"),
+    ],
+)
+def test_a_range_without_an_end_is_said_plainly(low, value, message):
+    with pytest.raises(InputError, match=message):
+        Parameter("patience", 2, "In a row.", low=low).parse(value)
