@@ -12,10 +12,13 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -260,6 +263,7 @@ class CodeCarbonMeter:
         else:
             self._source = "cpu-load"
             settings["force_cpu_power"] = self._processor_watts
+            _look_up_processor()
         tracker = OfflineEmissionsTracker(**settings)
         tracker.get_detected_hardware()
         return tracker
@@ -314,6 +318,24 @@ def _reads_a_counter() -> bool:
     if sys.platform == "darwin" and platform.machine() == "x86_64":
         return bool(cpu.is_powergadget_available())
     return False
+
+
+def _look_up_processor() -> None:
+    """Have CodeCarbon know the processor's name and wattage, which are looked up once a boot.
+
+    Its table of processors takes most of a second in each process, and pandas.
+    """
+    from codecarbon.core import cpu, hardware_cache
+
+    look_up: Callable[[Any], Any] = hardware_cache.get_cached_tdp
+    name = f"processor, by CodeCarbon {version('codecarbon')}"
+    facts = recalled(name)
+    if isinstance(facts, dict) and set(facts) == {"model", "tdp"}:
+        processor = SimpleNamespace(**facts)
+        look_up(SimpleNamespace(TDP=lambda: processor))
+    else:
+        processor = look_up(cpu)
+        remember(name, {"model": processor.model, "tdp": processor.tdp})
 
 
 LOOK_SECONDS = 0.25
