@@ -163,8 +163,10 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         """A candidate, fitted on all samples."""
         estimator = clone(self.estimator).set_params(**clone(params, safe=False))
         if table.y is None:
-            return estimator.fit(table.X, **fit_params)
-        return estimator.fit(table.X, table.y, **fit_params)
+            estimator.fit(table.X, **fit_params)
+        else:
+            estimator.fit(table.X, table.y, **fit_params)
+        return estimator
 
     def _refuse(self, race: _Race, fit_params: Mapping[str, Any]) -> NoReturn:
         """Say that there is no winner.
@@ -181,7 +183,8 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         if self.refit is not False and not callable(self.refit) and self.refit not in set(names):
             raise ValueError(
                 "For multi-metric scoring, the parameter refit must be set to a scorer key or a "
-                f"callable, which says what the best is; or to False. {self.refit!r} was passed."
+                "callable to refit an estimator with the best parameters, or to False where no "
+                f"best one is needed. {self.refit!r} was passed."
             )
 
     def _tell(self, race: _Race) -> None:
@@ -194,8 +197,6 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
         scores = [key.removeprefix("rank_test_") for key in ranks]
         self.multimetric_ = scores != ["score"]
-        if self.multimetric_:
-            self._check_refit(scores)
         watch = self.refit if self.refit in scores else scores[0]
         best = int(self.cv_results_[f"rank_test_{watch}"].argmin())
         if callable(self.refit):
@@ -393,6 +394,14 @@ class _Race:
         )
         for (place, fold), result in zip(lacking, results, strict=True):
             self.folds[place][fold] = result
+            if result.results is not None:
+                self._check_scores(result.results)
+
+    def _check_scores(self, results: Mapping[str, Any]) -> None:
+        """Refuse several scores of one scorer of which `refit` names none. Raises: ValueError."""
+        names = [key.removeprefix("test_") for key in results if key.startswith("test_")]
+        if names != ["score"]:
+            self._search._check_refit(names)
 
     def _scoring(self, estimator: Any) -> Scoring:
         return Scoring(estimator, self._search.scoring, self._watch)
@@ -420,7 +429,7 @@ class _Race:
         results["n_folds"] = self.folds_used
         for key in score_keys:
             if key == self._deciding_key(score_keys):
-                results[f"rank_{key}"] = self._ranks()
+                results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
             elif key.startswith("test_"):
                 results[f"rank_{key}"] = _ranks_of_means(results[f"mean_{key}"])
         return results
@@ -470,10 +479,20 @@ class _Race:
                 deviations[place] = values[place, counted].std()
         return {f"mean_{key}": means, f"std_{key}": deviations}
 
-    def _ranks(self) -> NDArray[np.int32]:
-        """The place of each candidate in the selection; those that are out share the last one."""
+    def _ranks(self, means: NDArray[np.float64]) -> NDArray[np.int32]:
+        """The place of each candidate in the selection; those that are out share the last one.
+
+        Candidates with the same mean of the same folds share a place, as in scikit-learn, so that
+        the first of them is the best.
+        """
         ranks = np.full(len(self.candidates), len(self.places) + 1, np.int32)
-        ranks[self.places] = np.arange(1, len(self.places) + 1)
+        for rank, place in enumerate(self.places, start=1):
+            ranks[place] = rank
+            if rank > 1:
+                before = self.places[rank - 2]
+                same_folds = self.folds[place].keys() == self.folds[before].keys()
+                if same_folds and means[place] == means[before]:
+                    ranks[place] = ranks[before]
         return ranks
 
     def sentence(self, best: int) -> str:

@@ -407,6 +407,29 @@ def test_a_second_score_that_is_not_a_number_changes_nothing_but_its_own_mean():
     assert np.isnan(search.cv_results_["mean_test_sometimes"][search.best_index_])
 
 
+def test_of_candidates_that_tie_the_first_is_best_as_there():
+    for alphas, ranks in (([0.1, 0.1, 0.1], [1, 1, 1]), ([1e5, 0.1, 0.1], None)):
+        ours = ecv.EFoldSearchCV(Ridge(), {"alpha": alphas}, cv=FIVE, **SURE).fit(*DIABETES)
+        theirs = GridSearchCV(Ridge(), {"alpha": alphas}, cv=FIVE).fit(*DIABETES)
+        assert ours.best_index_ == theirs.best_index_
+        if ranks:
+            assert ours.cv_results_["rank_test_score"].tolist() == ranks
+
+
+def test_a_fit_that_gives_nothing_back_is_no_matter():
+    class Silent(Picky):
+        def fit(self, X, y):
+            super().fit(X, y)
+
+    search = ecv.EFoldSearchCV(Silent(), {"alpha": [0.1, 1.0]}, cv=3).fit(*DIABETES)
+    assert search.predict(DIABETES[0]).shape == (442,)
+
+
+def test_a_refit_that_no_score_is_called_is_scikit_learns_error():
+    with pytest.raises(ValueError, match="refit must be set to a scorer key"):
+        ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=3, scoring=two_scores, refit="left").fit(*DIABETES)
+
+
 def test_each_score_has_ranks_of_its_own():
     # Both fits are all folds, so means are scikit-learn's.
     options = {"cv": FIVE, "scoring": ["r2", "neg_max_error"], "refit": "r2"}
