@@ -49,7 +49,10 @@ def check_needs(spec: RunSpec) -> None:
     """
     from ecv_core import models
 
-    for algorithm in (models.computing(spec), *map(models.algorithm, stopping.cheap_models(spec))):
+    algorithms = [models.computing(spec)]
+    for name in stopping.cheap_models(spec):
+        algorithms.append(models.algorithm(name))
+    for algorithm in algorithms:
         # Who has what is enough to rank; what is to be predicted must be in the data.
         if algorithm.needs is not Need.NOTHING or not spec.task.ranks:
             algorithm.check(data_of(spec))
@@ -92,14 +95,16 @@ def export_folds(spec: RunSpec, path: Path) -> None:
     """Write a run's folds as `user_id,item_id,fold`, so that others can use the very same ones."""
     from ecv_core.splits import exchange
 
-    exchange.write_folds(path, data_of(spec), folds_of(spec))
+    data = data_of(spec)
+    exchange.write_folds(path, data, dealt(data, spec))
 
 
 def split_archive(spec: RunSpec) -> bytes:
     """A run's split as a ZIP archive for others, with a README; see `exchange.split_archive`."""
     from ecv_core.splits import exchange
 
-    return exchange.split_archive(data_of(spec), folds_of(spec), facts=_facts(spec))
+    data = data_of(spec)
+    return exchange.split_archive(data, dealt(data, spec), facts=_facts(spec))
 
 
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:
@@ -111,8 +116,9 @@ def _facts(spec: RunSpec) -> list[tuple[str, str]]:
         ("Licence of the data", entry.licence),
         ("Where from", entry.homepage),
         ("Filtering", filtering(entry, spec.task)),
-        ("Split file", f"SHA-256 {spec.folds_sha256}" if spec.folds_sha256 else ""),
     ]
+    if spec.folds_sha256:
+        facts.append(("Split file", f"SHA-256 {spec.folds_sha256}"))
     return [(name, text) for name, text in facts if text]
 
 

@@ -6,7 +6,6 @@ dataset -> prepare -> split -> fit -> score top-n, or predict -> metric -> FoldR
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,18 +20,11 @@ from ecv_core.dataset.ready import for_task, scale_of
 from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import dealt, entry_of, fold_seed
+from ecv_core.fold.costs import Costs
 from ecv_core.models.base import Algorithm, Fitted, RatingPredictor, Recommender, TableModel
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings, Table
 from ecv_core.records.parameters import Params
-from ecv_core.records.run import (
-    Energy,
-    FoldResult,
-    Progress,
-    Reading,
-    Shared,
-    no_progress,
-    one_source,
-)
+from ecv_core.records.run import FoldResult, Progress, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits.parts import FoldMatrices
@@ -312,7 +304,9 @@ def shares_with(spec: RunSpec) -> tuple[str, Params] | None:
     if spec.tracked:
         return None
     common = models.algorithm(spec.algorithm).shares_with(spec.params)
-    return None if common is None else (spec.algorithm, common)
+    if common is None:
+        return None
+    return spec.algorithm, common
 
 
 def run_shared_fold(
@@ -327,7 +321,8 @@ def run_shared_fold(
     Args:
         specs: at least two that `shares_with` says the same of, alike but for their parameters.
         index: the held-out fold, 0 .. k-1.
-        meter, progress: as of `run_fold`.
+        meter: as of `run_fold`.
+        progress: likewise.
     Returns: the place of a spec and its result, as soon as it is known, in the model's order. What
         the caller does with it before asking for the next is not metered.
     Raises: as `run_fold`, for the configuration that comes next.
@@ -362,104 +357,3 @@ def run_shared_fold(
     finally:
         if running:
             meter.stop()
-
-
-class Costs:
-    """What each of several configurations has to bear of a fold.
-
-    The meter is read once for a configuration, for it knows no less than a second; its energy goes
-    to the parts of the time by their seconds.
-    """
-
-    def __init__(self, count: int, *, goes_on: bool) -> None:
-        self._count = count
-        self._common = ("split", "start", "step") if goes_on else ("split", "start")
-        self._spent: list[tuple[dict[str, float], Energy, float]] = []
-
-    def begin(self) -> None:
-        """The clock starts."""
-        self._lap: dict[str, float] = {}
-        self._since, self._used = time.perf_counter(), own_seconds()
-
-    def lap(self, part: str) -> None:
-        """This part has ended."""
-        now = time.perf_counter()
-        self._lap[part] = self._lap.get(part, 0.0) + now - self._since
-        self._since = now
-
-    def done(self, energy: Energy) -> None:
-        """A configuration is finished, with this energy since the clock started."""
-        self._spent.append((self._lap, energy, own_seconds_since(self._used)))
-
-    def borne(self) -> dict[str, Any]:
-        """What the configuration that was finished last has to bear, as fields of its result."""
-        seconds, energies, processor = self._needed(divided=True)
-        alone_seconds, alone_energies, _ = self._needed(divided=False)
-        return {
-            "fit_seconds": seconds["start"] + seconds["step"],
-            "evaluate_seconds": seconds["evaluate"],
-            "total_seconds": sum(seconds.values()),
-            "processor_seconds": processor,
-            "energy": _sum_of(energies),
-            "shared": Shared(
-                configurations=self._count,
-                alone_seconds=sum(alone_seconds.values()),
-                alone_joules=_sum_of(alone_energies).joules,
-            ),
-        }
-
-    def _needed(self, *, divided: bool) -> tuple[Counter[str], list[tuple[Energy, float]], float]:
-        """What the last configuration needs: its own parts, and all common ones up to it.
-
-        Args: divided: a common part counts as divided by those that were still to come.
-        Returns: seconds by part; energies, each with the share of it; processor seconds.
-        """
-        seconds: Counter[str] = Counter()
-        energies, processor = [], 0.0
-        for place, (lap, energy, used) in enumerate(self._spent):
-            left = self._count - place if divided else 1
-            needed = {name: took / left for name, took in lap.items() if name in self._common}
-            if place + 1 == len(self._spent):
-                needed = lap | needed
-            seconds.update(needed)
-            share = sum(needed.values()) / (sum(lap.values()) or 1.0)
-            energies.append((energy, share))
-            processor += share * used
-        return seconds, energies, processor
-
-
-def _sum_of(parts: Sequence[tuple[Energy, float]]) -> Energy:
-    """The sum of energies, of each a share."""
-
-    def total(name: str, shares: Sequence[tuple[Any, float]]) -> Any:  # noqa: ANN401
-        return sum(share * getattr(one, name) for one, share in shares)
-
-    every = [energy for energy, _ in parts]
-    amounts = ["joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e"]
-    for name in ("idle_joules", "gpu_seconds"):
-        if all(getattr(energy, name) is not None for energy in every):
-            amounts.append(name)
-    readings: dict[str, list[tuple[Reading, float]]] = {}
-    for energy, share in parts:
-        for reading in energy.readings:
-            readings.setdefault(reading.meter, []).append((reading, share))
-    return Energy(
-        **{name: total(name, parts) for name in amounts},
-        source=one_source([energy.source for energy in every]),
-        other_work=max(
-            (one.other_work for one in every if one.other_work is not None), default=None
-        ),
-        machine_shared=any(energy.machine_shared for energy in every),
-        memory_basis=every[-1].memory_basis,
-        readings=tuple(
-            Reading(
-                meter=meter,
-                source=one_source([reading.source for reading, _ in shares]),
-                **{
-                    name: total(name, shares)
-                    for name in ("joules", "low_joules", "high_joules", "gap_seconds")
-                },
-            )
-            for meter, shares in readings.items()
-        ),
-    )

@@ -46,40 +46,31 @@ def make_spec(
     """
     entry = datasets.entry(dataset)
     asked, params_by_name = _checked(_with_ids(settings))
-    metric = _asked_metric(asked["metric"], own_metric)
-    model = _model(algorithm, metric, tracked=asked["tracked"])
-    task = model.task
-    entry.check_serves(task, model.id)
-    if metric is None:
-        metric = evaluation.metric(task.usual_metric)
+    model, metric = _model_and_metric(algorithm, asked, own_metric)
+    entry.check_serves(model.task, model.id)
     _check_settings(asked, model)
     code_is_elsewhere = metric.is_own and (asked["tracked"] or bool(own_metric))
     _check_metric(metric, model, asked["negatives"], code_is_elsewhere=code_is_elsewhere)
-    deal = _deal(asked, split_params or {}, entry, task)
+    deal = _deal(asked, split_params or {}, entry, model.task)
     rule = stopping.rule(asked["rule"] or usual_rule(deal.split, deal.k))
     _check_rule(rule, deal, metric)
     _check_only_folds(asked["only_folds"], deal.k)
-    items = None
-    if task.ranks:
-        items = _items(entry)
-        _check_lists(entry, items, n=asked["n"], negatives=asked["negatives"])
-    if asked["share_machine"] and asked["wait_for_quiet"]:
-        raise InputError(
-            "a machine that is shared is not waited for; leave out share_machine "
-            "(--share-machine) or wait_for_quiet (--wait-for-quiet)"
-        )
+    items = _items(entry, model.task)
+    _check_lists(entry, items, n=asked["n"], negatives=asked["negatives"])
+    _check_machine(asked)
+    min_folds = asked["min_folds"]
+    if min_folds is None:
+        min_folds = _usual_min_folds(rule, deal.k)
     decided = {
         "metric": metric.id,
         "split": deal.split,
         "k": deal.k,
         "rule": rule.id,
-        "min_folds": asked["min_folds"],
-        "cutoffs": _cutoffs(asked["n"], items, task),
+        "min_folds": min_folds,
+        "cutoffs": _cutoffs(asked["n"], items, model.task),
         "data_sha256": asked["data_sha256"] or datasets.own_sha256(entry),
         "country": meter.country(asked["country"]).code,
     }
-    if decided["min_folds"] is None:
-        decided["min_folds"] = _usual_min_folds(rule, deal.k)
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,
@@ -167,21 +158,26 @@ def _check_settings(asked: Mapping[str, Any], model: Algorithm) -> None:
 # What is fitted, and how it is scored.
 
 
-def _asked_metric(metric_id: str | None, own_metric: Params) -> Metric | None:
-    """The metric that is asked for; None where it is the task's usual one."""
-    if metric_id is None:
-        return None
-    return evaluation.metric_described_by(metric_id, own_metric)
+def _model_and_metric(
+    name: str, asked: Mapping[str, Any], own_metric: Params
+) -> tuple[Algorithm, Metric]:
+    """The algorithm of this id, or a tracked model of this name; and the metric.
 
-
-def _model(name: str, metric: Metric | None, *, tracked: bool) -> Algorithm:
-    """The algorithm of this id, or a tracked model of this name: it does what the metric is of."""
-    if not tracked:
-        return models.algorithm(name)
-    task = Task.TOP_N
-    if metric is not None:
-        task = metric.task
-    return models.tracked(name, task, models.ALGORITHMS)
+    A tracked model does what the metric is of; of an algorithm the usual metric follows.
+    Raises: UnknownName; InputError.
+    """
+    metric = None
+    if asked["metric"] is not None:
+        metric = evaluation.metric_described_by(asked["metric"], own_metric)
+    if not asked["tracked"]:
+        model = models.algorithm(name)
+    elif metric is None:
+        model = models.tracked(name, Task.TOP_N, models.ALGORITHMS)
+    else:
+        model = models.tracked(name, metric.task, models.ALGORITHMS)
+    if metric is None:
+        metric = evaluation.metric(model.task.usual_metric)
+    return model, metric
 
 
 def _check_metric(
@@ -212,11 +208,14 @@ def _check_metric(
         )
 
 
-def _items(entry: DatasetEntry) -> int | None:
-    """How many items there are to rank: of a file of one's own only reading it tells.
+def _items(entry: DatasetEntry, task: Task) -> int | None:
+    """How many items there are to rank; None where none is ranked, or nobody knows yet.
 
+    Of a file of one's own only reading it tells.
     Raises: DatasetError if it cannot be read, or nothing of it survives pruning.
     """
+    if not task.ranks:
+        return None
     if entry.items is None and entry.domain == datasets.OWN_DOMAIN:
         return ready.prepared(entry.id).n_items
     return entry.items
@@ -226,7 +225,7 @@ def _check_lists(entry: DatasetEntry, items: int | None, *, n: int, negatives: i
     """Refuse lists and samples of more items than there are.
 
     Args:
-        items: that there are to rank; None where nobody knows yet.
+        items: that there are to rank, as of `_items`.
         n: length of the lists.
         negatives: drawn beside each held-out item; None for full ranking.
     Raises: InputError.
@@ -364,6 +363,15 @@ def _check_rule(rule: Rule, deal: _Deal, metric: Metric) -> None:
         raise InputError(
             f"the rule '{rule.id}' compares every user's score, but {metric.title} has one value "
             "per fold and none per user; choose another rule, or a metric such as ndcg"
+        )
+
+
+def _check_machine(asked: Mapping[str, Any]) -> None:
+    """Refuse to wait for a machine that is shared. Raises: InputError."""
+    if asked["share_machine"] and asked["wait_for_quiet"]:
+        raise InputError(
+            "a machine that is shared is not waited for; leave out share_machine "
+            "(--share-machine) or wait_for_quiet (--wait-for-quiet)"
         )
 
 

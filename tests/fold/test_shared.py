@@ -9,7 +9,8 @@ import pytest
 
 from ecv_core.energy.savings import KnownCosts
 from ecv_core.figures.words import shared_words
-from ecv_core.fold.computing import Costs, run_fold, run_shared_fold, shares_with
+from ecv_core.fold.computing import run_fold, run_shared_fold, shares_with
+from ecv_core.fold.costs import Costs
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
