@@ -22,7 +22,7 @@ SHIPPED += [
     for path in (DATA / folder).rglob("*")
     if path.is_file() and not any(path.is_relative_to(one) for one in LEFT_OUT)
 ]
-KINDS = ("html", "jinja", "j2", "css", "js", "svg", "tex", "toml")
+KINDS = ("html", "jinja", "j2", "css", "js", "svg", "tex", "toml", "mplstyle")
 BESIDE_CODE = [f"**/*.{kind}" for kind in KINDS]
 PAGES = find_namespace_packages(include=["pages", "pages.*"])
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from ecv_core.figures.words import counted
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import IntervalKind, Moment
 
@@ -34,26 +35,33 @@ def efold_frame(
         moments: the run so far, in the order of its folds; may be empty.
         stopped_at: folds used (e); None while the run has not stopped.
         checked: whether folds after the stop are to run, if none has yet.
+
+    Returns:
+        Its attributes say `checked`, whether folds after the stop run, and what the intervals
+        hold, as in "interval of the mean" (`holds`).
     """
-    rows = [
-        {
+    rows = []
+    holds = IntervalKind.MEAN
+    for moment in moments:
+        row: dict[str, object] = {
             "n": moment.n,
             "fold": moment.fold,
             "score": moment.score,
             "mean": moment.mean,
-            "low": moment.interval.low if moment.interval else None,
-            "high": moment.interval.high if moment.interval else None,
-            "width": moment.interval.width if moment.interval else None,
             "used": stopped_at is None or moment.n <= stopped_at,
         }
-        for moment in moments
-    ]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    frame.attrs["checked"] = checked or len(moments) > (stopped_at or len(moments))
-    kinds = (moment.interval.kind for moment in moments if moment.interval)
-    frame.attrs["holds"] = str(next(kinds, IntervalKind.MEAN))
-    reals = dict.fromkeys(("score", "mean", "low", "high", "width"), "float64")
-    return frame.astype({"n": "int64", "fold": "int64", "used": "bool"} | reals)
+        if moment.interval is not None:
+            row["low"] = moment.interval.low
+            row["high"] = moment.interval.high
+            row["width"] = moment.interval.width
+            holds = moment.interval.kind
+        rows.append(row)
+    types = dict.fromkeys(COLUMNS, "float64")
+    types |= {"n": "int64", "fold": "int64", "used": "bool"}
+    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(types)
+    frame.attrs["checked"] = checked or not frame["used"].all()
+    frame.attrs["holds"] = str(holds)
+    return frame
 
 
 def score_range(frame: pd.DataFrame) -> tuple[float, float]:
@@ -99,36 +107,47 @@ def plot_range(frame: pd.DataFrame, span: tuple[float, float] | None = None) -> 
         frame: from `efold_frame`.
         span: of the marks; by default `score_range`.
     """
-    low, high = span or score_range(frame)
+    if span is None:
+        span = score_range(frame)
+    low, high = span
     return low, high + HEADROOM * (high - low)
 
 
 def side_of_stop(k: int, stopped_at: int) -> Literal["left", "center", "right"]:
     """Which end of its words stands at the stop, so that they stay within the axis."""
-    return "left" if stopped_at < k / 3 else "right" if stopped_at > 2 * k / 3 else "center"
+    if stopped_at < k / 3:
+        return "left"
+    if stopped_at > 2 * k / 3:
+        return "right"
+    return "center"
 
 
 def stop_words(k: int, stopped_at: int, checked: bool) -> tuple[str, str]:
     """'stop after 4', '6 folds saved': the stop, and the folds behind it."""
-    rest = f"{k - stopped_at} fold{'s' if k - stopped_at > 1 else ''}"
-    return f"stop after {stopped_at}", f"{rest} run to check" if checked else f"{rest} saved"
+    folds = counted(k - stopped_at, "fold")
+    fate = "saved"
+    if checked:
+        fate = "run to check"
+    return f"stop after {stopped_at}", f"{folds} {fate}"
 
 
 def alt_text(
     frame: pd.DataFrame, *, k: int, metric: str, stopped_at: int | None, title: str = ""
 ) -> str:
     """One sentence with the numbers of figure 1, for those who do not see it."""
-    subject = f"{title}: " if title else ""
+    subject = ""
+    if title:
+        subject = f"{title}: "
     if frame.empty:
         return f"{subject}no fold of {k} is finished yet."
-    at = frame.iloc[min(stopped_at or len(frame), len(frame)) - 1]
-    text = f"{subject}after {int(at['n'])} of {k} folds the mean {metric} is {at['mean']:.4f}"
-    if pd.notna(at["width"]):
-        text += f", confidence interval {at['low']:.4f} to {at['high']:.4f}"
-        text += f" ({at['width']:.4f} wide)"
+    last = frame[frame["used"]].iloc[-1]
+    text = f"{subject}after {last['n']} of {k} folds the mean {metric} is {last['mean']:.4f}"
+    if pd.notna(last["width"]):
+        text += f", confidence interval {last['low']:.4f} to {last['high']:.4f}"
+        text += f" ({last['width']:.4f} wide)"
     if stopped_at is not None and stopped_at < k:
-        _, rest = stop_words(k, stopped_at, frame.attrs["checked"])
-        text += f"; the rule stopped here, {rest}"
+        _, later_folds = stop_words(k, stopped_at, frame.attrs["checked"])
+        text += f"; the rule stopped here, {later_folds}"
         if len(frame) == k:
             text += f"; the mean of all {k} folds is {frame['mean'].iloc[-1]:.4f}"
-    return text + "."
+    return f"{text}."

@@ -1,35 +1,31 @@
-"""A run fold by fold: figure 1, and the number that decides after each fold."""
+"""Moments of a run -> figure 1, of what has run or after each fold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures import efold
 from ecv_core.figures.palette import (
-    BIG,
     Palette,
     Steps,
-    axis,
     base_layout,
-    fold_axis,
     fold_ticks,
     lay_out,
-    lecture_layout,
     note,
     palette,
     plain_axis,
 )
 from ecv_core.figures.words import metric_label
 from ecv_core.records.run import Moment, RunRecord
-from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import RULES
 
-MEAN, BAND, SCORES, WIDTH = "mean so far", "interval", "score of one fold", "interval width"
+MEAN = "mean so far"
+BAND = "interval"
+SCORES = "score of one fold"
+WIDTH = "interval width"
 CHECKED = "folds run to check"
 
 
@@ -70,56 +66,39 @@ def efold_figure(
         span: of the score axis; by default what fits the frame.
     """
     colours = palette(dark)
-    low, top = efold.plot_range(frame, span)
+    used = frame[frame["used"]]
+    checked = frame[~frame["used"]]
     figure = go.Figure()
-    used, checked = frame[frame["used"]], frame[~frame["used"]]
-    _band(
-        figure,
-        used,
-        colours.band,
-        f"{100 * confidence:g} % {BAND} of the {frame.attrs.get('holds', 'mean')}",
-    )
+    name = f"{100 * confidence:g} % {BAND} of the {frame.attrs.get('holds', 'mean')}"
+    _add_interval_band(figure, used, colours.band, name=name)
+    # What belongs to the folds that ran to check begins at the stop.
+    after_stop = frame[frame["n"] >= (stopped_at or 0)]
     if not checked.empty:
-        rest = frame[frame["n"] >= (stopped_at or 0)]
-        _band(figure, rest, colours.faint_band, "")
-        figure.add_scatter(
-            x=rest["n"],
-            y=rest["mean"],
-            mode="lines",
-            line={"color": colours.mean, "width": 2, "dash": "dot"},
-            opacity=0.7,
-            showlegend=False,
-            hoverinfo="skip",
-        )
-    _scores(figure, used, colours, SCORES, "circle", 0.6)
-    _scores(figure, checked, colours, CHECKED, "circle-open", 0.5)
-    _means(figure, used, colours)
-    _widths(figure, used, colours, 1.0)
+        _add_interval_band(figure, after_stop, colours.faint_band, showlegend=False)
+        _add_checked_means(figure, after_stop, colours)
+    _add_scores(figure, used, colours, SCORES, "circle", 0.6)
+    _add_scores(figure, checked, colours, CHECKED, "circle-open", 0.5)
+    _add_means(figure, used, colours)
+    _add_widths(figure, used, colours, opacity=1.0)
     if not checked.empty:
-        _widths(figure, frame[frame["n"] >= (stopped_at or 0)], colours, 0.4)
+        _add_widths(figure, after_stop, colours, opacity=0.4, showlegend=False, hoverinfo="skip")
     if stopped_at is not None and stopped_at < k:
-        _stop(figure, k, stopped_at, frame.attrs["checked"], colours)
-    if stopped_at is not None and stopped_at < k == len(frame):
-        mean = float(frame["mean"].iloc[-1])
-        figure.add_scatter(
-            x=[0.5, k + 0.5],
-            y=[mean, mean],
-            mode="lines",
-            line={"color": colours.ink, "width": 1.5},
-            name=f"mean of all {k}: {mean:.4f}",
-            hoverinfo="skip",
-        )
+        _add_stop(figure, k, stopped_at, frame.attrs["checked"], colours)
+        if len(frame) == k:
+            _add_mean_of_all(figure, k, float(frame["mean"].iloc[-1]), colours)
     if frame.empty:
         middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
         figure.add_annotation(note("no fold has finished yet", 19, colours.muted, **middle))
+    folds = fold_ticks(k) | {"fixedrange": False, "linecolor": colours.muted}
+    low, high = efold.plot_range(frame, span)
+    scores = _value_axis(metric, colours.mean, [low, high])
+    widths = _value_axis("interval width", colours.width, [0, high - low])
     lay_out(
         figure,
         base_layout(colours, height),
-        xaxis=plain_axis(
-            "folds seen (n)", fixedrange=False, linecolor=colours.muted, **fold_ticks(k)
-        ),
-        yaxis=_axis(metric, colours.mean, [low, top]) | {"gridcolor": colours.grid},
-        yaxis2=_axis("interval width", colours.width, [0, top - low])
+        xaxis=plain_axis("folds seen (n)", **folds),
+        yaxis=scores | {"gridcolor": colours.grid},
+        yaxis2=widths
         | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
         uirevision="figure-1",
     )
@@ -128,7 +107,11 @@ def efold_figure(
     return figure
 
 
-def _axis(title: str, colour: str, span: list[float]) -> dict[str, object]:
+def _value_axis(title: str, colour: str, span: list[float]) -> dict[str, object]:
+    """An axis of scores or of widths, in the colour of what it is of."""
+    tick_format = ".3~f"
+    if span[1] - span[0] > 0.5:
+        tick_format = ".2~f"
     return {
         "title": {"text": title, "font": {"color": colour, "size": 17}, "standoff": 8},
         "tickfont": {"color": colour},
@@ -138,47 +121,53 @@ def _axis(title: str, colour: str, span: list[float]) -> dict[str, object]:
         "zeroline": False,
         "automargin": True,
         "fixedrange": False,
-        "tickformat": ".2~f" if span[1] - span[0] > 0.5 else ".3~f",
+        "tickformat": tick_format,
     }
 
 
-def _band(figure: go.Figure, rows: pd.DataFrame, fill: str, name: str) -> None:
+def _add_interval_band(
+    figure: go.Figure,
+    rows: pd.DataFrame,
+    fill: str,
+    **looks: Any,  # noqa: ANN401  any attribute of a trace
+) -> None:
+    """The interval after each fold, shaded; `looks` are of the entry in the legend."""
     rows = efold.band_rows(rows)
-    edge = {"color": fill, "width": 2}
-    common = {"x": rows["n"], "mode": "lines", "hoverinfo": "skip", "line": edge}
-    figure.add_scatter(y=rows["high"], showlegend=False, legendgroup="band", **common)
-    figure.add_scatter(
-        y=rows["low"],
-        fill="tonexty",
-        fillcolor=fill,
-        name=name,
-        showlegend=bool(name),
-        legendgroup="band",
-        **common,
-    )
+    edge: dict[str, Any] = {
+        "x": rows["n"],
+        "mode": "lines",
+        "hoverinfo": "skip",
+        "line": {"color": fill, "width": 2},
+        "legendgroup": "band",
+    }
+    figure.add_scatter(y=rows["high"], showlegend=False, **edge)
+    figure.add_scatter(y=rows["low"], fill="tonexty", fillcolor=fill, **edge, **looks)
 
 
-def _scores(
+def _add_scores(
     figure: go.Figure, rows: pd.DataFrame, colours: Palette, name: str, symbol: str, opacity: float
 ) -> None:
+    """A mark at the score of each fold."""
+    marker = {
+        "size": 10,
+        "color": colours.muted,
+        "symbol": symbol,
+        "opacity": opacity,
+        "line": {"width": 2, "color": colours.muted},
+    }
     figure.add_scatter(
         x=rows["n"],
         y=rows["score"],
         mode="markers",
-        marker={
-            "size": 10,
-            "color": colours.muted,
-            "symbol": symbol,
-            "opacity": opacity,
-            "line": {"width": 2, "color": colours.muted},
-        },
+        marker=marker,
         name=name,
         showlegend=not rows.empty,
         hovertemplate="%{y:.4f}",
     )
 
 
-def _means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+def _add_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    """The mean of the folds so far, after each fold that is used."""
     figure.add_scatter(
         x=rows["n"],
         y=rows["mean"],
@@ -191,27 +180,44 @@ def _means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     )
 
 
-def _widths(figure: go.Figure, rows: pd.DataFrame, colours: Palette, opacity: float) -> None:
+def _add_checked_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    """The mean of the folds so far, as it goes on behind the stop."""
+    figure.add_scatter(
+        x=rows["n"],
+        y=rows["mean"],
+        mode="lines",
+        line={"color": colours.mean, "width": 2, "dash": "dot"},
+        opacity=0.7,
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+def _add_widths(
+    figure: go.Figure,
+    rows: pd.DataFrame,
+    colours: Palette,
+    **looks: Any,  # noqa: ANN401  any attribute of a trace
+) -> None:
+    """The width of the interval after each fold that has one, on the axis at the right."""
     rows = rows.dropna(subset=["width"])
     figure.add_scatter(
         x=rows["n"],
         y=rows["width"],
         yaxis="y2",
         mode="lines+markers",
-        opacity=opacity,
         line={"color": colours.width, "width": 3, "dash": "dash"},
         marker={"size": 9, "symbol": "square"},
         name=WIDTH,
-        showlegend=opacity == 1.0,
         hovertemplate="%{y:.4f}",
-        hoverinfo=None if opacity == 1.0 else "skip",
+        **looks,
     )
 
 
-def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Palette) -> None:
+def _add_stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Palette) -> None:
     """The line, the shade behind it, and both said in the room that the axis has for it."""
-    stop, rest = efold.stop_words(k, stopped_at, checked)
-    marks = 1 / (1 + efold.HEADROOM)
+    stop, later_folds = efold.stop_words(k, stopped_at, checked)
+    top_of_marks = 1 / (1 + efold.HEADROOM)
     figure.add_vrect(
         x0=stopped_at, x1=k + 0.5, fillcolor=colours.saved, line_width=0, layer="below"
     )
@@ -220,20 +226,25 @@ def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Pa
         x0=stopped_at,
         x1=stopped_at,
         y0=0,
-        y1=marks,
+        y1=top_of_marks,
         yref="paper",
         line={"color": colours.stop, "width": 3, "dash": "dash"},
     )
-    figure.add_annotation(
-        note(
-            f"<b>{stop}</b>, {rest}",
-            17,
-            colours.stop,
-            x=stopped_at,
-            y=(1 + marks) / 2,
-            yref="paper",
-            xanchor=efold.side_of_stop(k, stopped_at),
-        )
+    place = {"x": stopped_at, "y": (1 + top_of_marks) / 2, "yref": "paper"}
+    side = efold.side_of_stop(k, stopped_at)
+    text = f"<b>{stop}</b>, {later_folds}"
+    figure.add_annotation(note(text, 17, colours.stop, xanchor=side, **place))
+
+
+def _add_mean_of_all(figure: go.Figure, k: int, mean: float, colours: Palette) -> None:
+    """A line across at the mean of all k folds."""
+    figure.add_scatter(
+        x=[0.5, k + 0.5],
+        y=[mean, mean],
+        mode="lines",
+        line={"color": colours.ink, "width": 1.5},
+        name=f"mean of all {k}: {mean:.4f}",
+        hoverinfo="skip",
     )
 
 
@@ -263,10 +274,11 @@ def efold_figures(
         type_scale: how much larger than usual all type is, for a lecture hall.
         span: of the score axis; by default what fits all moments.
     """
-    span = span or efold.score_range(efold.efold_frame(moments, stopped_at))
+    if span is None:
+        span = efold.score_range(efold.efold_frame(moments, stopped_at))
     figures = []
     for n in range(len(moments) + 1):
-        stop = _known(stopped_at, n)
+        stop = _stop_so_far(stopped_at, n)
         figure = efold_figure(
             efold.efold_frame(moments[:n], stop),
             k=k,
@@ -279,7 +291,9 @@ def efold_figures(
         )
         if n == 0:
             figure.layout.annotations[0].text = "press play"
-        figures.append(larger(figure, type_scale) if type_scale != 1.0 else figure)
+        if type_scale != 1.0:
+            larger(figure, type_scale)
+        figures.append(figure)
     return figures
 
 
@@ -289,14 +303,17 @@ def efold_steps(
     """Which of `efold_figures` each step shows, and its sentence for those who do not see it."""
     alts = []
     for n in range(len(moments) + 1):
-        stop = _known(stopped_at, n)
+        stop = _stop_so_far(stopped_at, n)
         frame = efold.efold_frame(moments[:n], stop)
         alts.append(efold.alt_text(frame, k=k, metric=metric, stopped_at=stop, title=title))
-    return Steps(variants=range(len(moments) + 1), alts=alts)
+    return Steps(variants=range(len(alts)), alts=alts)
 
 
-def _known(stopped_at: int | None, n: int) -> int | None:
-    return stopped_at if stopped_at is not None and n >= stopped_at else None
+def _stop_so_far(stopped_at: int | None, n: int) -> int | None:
+    """The stop, as far as it is known after n folds."""
+    if stopped_at is None or n < stopped_at:
+        return None
+    return stopped_at
 
 
 def larger(figure: go.Figure, scale: float) -> go.Figure:
@@ -305,127 +322,8 @@ def larger(figure: go.Figure, scale: float) -> go.Figure:
     layout.font.size *= scale
     layout.legend.font.size *= scale
     layout.margin.t *= scale
-    for each in (layout.xaxis, layout.yaxis, layout.yaxis2):
-        each.title.font.size = (each.title.font.size or 17) * scale
-    for words in layout.annotations:
-        words.font.size *= scale
+    for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
+        axis.title.font.size = scale * (axis.title.font.size or 17)
+    for annotation in layout.annotations:
+        annotation.font.size *= scale
     return figure
-
-
-# The number that decides after each fold, falling to the line at which the rule stops.
-
-
-LINE, ABOVE, REACHED, LIMIT, STOP = range(5)
-"""Numbers of the traces."""
-
-
-def threshold_figure(
-    moments: Sequence[Moment],
-    spec: RunSpec,
-    *,
-    dark: bool = False,
-    height: int = 400,
-    span: Sequence[float] = (),
-) -> go.Figure:
-    """What decides after each fold, filled where the rule may stop, and the stop.
-
-    Args:
-        moments: of the run, as its rule told it.
-        spec: of the run, or of its telling; its rule has an axis and says what is watched.
-        span: numbers that the axis has room for; by default those that are shown.
-    """
-    rule, colours = RULES[spec.rule], palette(dark)
-    assert rule.axis is not None
-    assert rule.watched is not None
-    logarithmic = rule.axis.scale == "logarithmic"
-    values = rule.values(spec)
-    limit = float(values[rule.axis.name])
-    decides = {
-        moment.n: number
-        for moment, number in zip(moments, rule.watched.of(moments, values), strict=True)
-        if number is not None and (number > 0 or not logarithmic)
-    }
-    low, high = _range(span or [*decides.values(), limit], logarithmic)
-    stop = next((moment.n for moment in moments if moment.decision.stop), None)
-    figure = go.Figure()
-    figure.add_scatter(
-        x=list(decides),
-        y=list(decides.values()),
-        mode="lines",
-        line={"color": colours.muted, "width": 2, "dash": "dot"},
-        showlegend=False,
-        hoverinfo="skip",
-    )
-    for name, symbol, reached in (
-        ("above the line: go on", "circle-open", False),
-        ("at most the line", "circle", True),
-    ):
-        some = {n: number for n, number in decides.items() if (number <= limit) is reached}
-        figure.add_scatter(
-            x=list(some),
-            y=list(some.values()),
-            mode="markers",
-            marker={
-                "size": 20,
-                "symbol": symbol,
-                "color": colours.width,
-                "line": {"width": 4, "color": colours.width},
-            },
-            name=name,
-            zorder=1,
-            hovertemplate="after fold %{x}: %{y:.2e}<extra></extra>",
-        )
-    ends = [0.5, spec.max_folds + 0.5]
-    text = rule.axis.in_words(limit)
-    _named_line(figure, ends, [limit] * 2, text, "top left", colours.mean)
-    if stop is not None and stop < spec.max_folds:
-        figure.add_vrect(x0=stop, x1=ends[1], fillcolor=colours.saved, line_width=0, layer="below")
-    if stop is not None:
-        top = high / (high / low) ** 0.04 if logarithmic else high - 0.04 * (high - low)
-        _named_line(
-            figure, [stop] * 2, [low, top], f" stop after {stop}", "bottom right", colours.stop
-        )
-    looks: dict[str, Any] = {"range": [low, high]}
-    if logarithmic:
-        exponents = [float(np.log10(end)) for end in (low, high)]
-        looks = {"type": "log", "exponentformat": "power", "dtick": 1, "range": exponents}
-    elif rule.axis.scale == "percent":
-        looks["tickformat"] = ".1%"
-    return lay_out(
-        figure,
-        lecture_layout(colours, height),
-        xaxis=fold_axis("folds seen (n)", spec.max_folds, colours),
-        yaxis=axis(rule.watched.label.lower(), colours, **looks),
-        uirevision="threshold",
-    )
-
-
-def _named_line(
-    figure: go.Figure, x: Sequence[float], y: Sequence[float], text: str, where: str, colour: str
-) -> None:
-    """A line with its name at its second end."""
-    figure.add_scatter(
-        x=x,
-        y=y,
-        text=["", text],
-        mode="lines+text",
-        textposition=where,
-        textfont={"size": BIG, "color": colour},
-        line={"color": colour, "width": 5},
-        cliponaxis=False,
-        name=text.strip(),
-        showlegend=False,
-        hoverinfo="skip",
-    )
-
-
-def _range(numbers: Sequence[float], logarithmic: bool) -> tuple[float, float]:
-    """Whole powers of ten around the numbers, or from zero to above them."""
-    if not logarithmic:
-        return 0.0, 1.1 * max(numbers)
-    low, high = np.log10(min(numbers)), np.log10(max(numbers))
-    return float(10.0 ** np.floor(low)), float(10.0 ** np.ceil(high))
-
-
-PICTURES: dict[str, Callable[..., go.Figure]] = {"threshold": threshold_figure}
-"""What can explain the decisions of a rule, by the name that it says as its `picture`."""

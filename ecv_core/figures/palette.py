@@ -72,6 +72,9 @@ DARK = Palette(
 PARTS = ("#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#E69F00")
 """Blue, sky, green, pink, yellow, red, orange as published: bars alike on light and dark pages."""
 
+PRINTED_CELLS = ("#F1F5F7", "#00507E")
+"""Of a table in print, from the weakest to the strongest; in grey they are far apart too."""
+
 
 def palette(dark: bool) -> Palette:
     """The colours for this ground."""

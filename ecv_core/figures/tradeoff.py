@@ -24,22 +24,24 @@ from ecv_core.figures.words import alpha_text, setting_words, titled
 
 HERE = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
-FINE = 20
+_MANY_SETTINGS = 20
 """Settings of a rule from which on its line has no marks."""
 
 
 def highest_difference(frame: pd.DataFrame) -> float:
     """End of the trade-off's upward axis: one wild system does not flatten all others.
 
-    Args: frame: from `tradeoff.tradeoff_frame`.
+    Args:
+        frame: from `tradeoff.tradeoff_frame`.
     """
-    alphas = frame[frame["kind"].isin([AVERAGE, PAPER])]["difference_percent"].max()
-    systems = frame[frame["kind"] == SYSTEM]["difference_percent"]
-    fixed = frame[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]["difference_percent"]
-    known = [float(alphas) * 1.35, float(systems.quantile(0.97)) * 1.1]
+    difference = frame["difference_percent"]
+    averages = difference[frame["kind"].isin([AVERAGE, PAPER])]
+    systems = difference[frame["kind"] == SYSTEM]
+    fixed = difference[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]
+    ends = [1.35 * float(averages.max()), 1.1 * float(systems.quantile(0.97))]
     if len(fixed):
-        known.append(float(fixed.max()) * 1.1)
-    return max(known)
+        ends.append(1.1 * float(fixed.max()))
+    return max(ends)
 
 
 def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False) -> go.Figure:
@@ -48,47 +50,25 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
     Args:
         frame: from `tradeoff.tradeoff_frame`.
         cost: what is counted: 'energy', or 'folds' where there is no energy.
+        dark: whether the page is dark.
     """
     colours = palette(dark)
-    average, fixed = frame[frame["kind"] == AVERAGE], frame[frame["kind"] == FIXED]
-    systems = frame[frame["kind"] == SYSTEM]
     figure = go.Figure()
-    figure.add_scatter(  # HERE
-        x=[],
-        y=[],
-        text=[],
-        mode="markers+text",
-        textposition="top right",
-        textfont={"size": 19, "color": colours.stop},
-        marker={"size": 20, "color": colours.stop, "line": {"width": 3, "color": colours.ink}},
-        cliponaxis=False,
-        zorder=9,
-        showlegend=False,
-        hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>alpha picked</extra>",
-    )
+    _add_moving_point(figure, colours)
+    systems = frame[frame["kind"] == SYSTEM]
     if systems["system"].nunique() > 1:
-        _systems(figure, systems, colours)
-    _fixed(figure, fixed, colours)
-    _others(figure, frame[frame["kind"] == RULE], colours)
-    figure.add_scatter(
-        x=average["energy_percent"],
-        y=average["difference_percent"],
-        customdata=average["setting"],
-        mode="lines",
-        line={"color": colours.mean, "width": 5},
-        zorder=6,
-        showlegend=False,  # the moving point names it
-        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, "
-        "difference %{y:.2f} %<extra></extra>",
-    )
-    _paper(figure, frame[frame["kind"] == PAPER], colours)
+        _add_systems(figure, systems, colours)
+    _add_fixed_folds(figure, frame[frame["kind"] == FIXED], colours)
+    _add_other_rules(figure, frame[frame["kind"] == RULE], colours)
+    _add_average(figure, frame[frame["kind"] == AVERAGE], colours)
+    _add_paper(figure, frame[frame["kind"] == PAPER], colours)
     return lay_out(
         figure,
         base_layout(colours, 500),
         margin={"l": 84, "r": 24, "t": 64, "b": 60},
         hovermode="closest",
-        xaxis=_axis(f"{cost} used (% of all folds)", [0, 104], colours),
-        yaxis=_axis("difference to k-fold mean (%)", [0, highest_difference(frame)], colours),
+        xaxis=_percent_axis(f"{cost} used (% of all folds)", 104, colours),
+        yaxis=_percent_axis("difference to k-fold mean (%)", highest_difference(frame), colours),
         uirevision="tradeoff",
     )
 
@@ -101,15 +81,18 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence
         alphas: each one a setting of the frame.
         texts: each alpha as shown.
     """
-    at = ["energy_percent", "difference_percent"]
-    average = frame[frame["kind"] == AVERAGE].set_index("setting")[at]
-    patches, alts = [], []
+    average = frame[frame["kind"] == AVERAGE].set_index("setting")
+    patches = []
+    alts = []
     for alpha, text in zip(alphas, texts, strict=True):
-        x, y = average.loc[alpha].to_numpy(dtype="float64").tolist()
-        patches.append({HERE: {"x": [x], "y": [y], "text": [f"<b>e-fold<br>alpha {text}</b>"]}})
+        cost = float(average["energy_percent"][alpha])
+        difference = float(average["difference_percent"][alpha])
+        label = f"<b>e-fold<br>alpha {text}</b>"
+        patches.append({HERE: {"x": [cost], "y": [difference], "text": [label]}})
         alts.append(
             f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
-            f"{x:.1f} % of the cost, difference {y:.2f} %. The paper reports 41.5 % and 1.81 %."
+            f"{cost:.1f} % of the cost, difference {difference:.2f} %. The paper reports 41.5 % "
+            "and 1.81 %."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
@@ -120,11 +103,54 @@ def tradeoff_at(frame: pd.DataFrame, alpha: float, *, cost: str = "energy") -> g
     return stepped(tradeoff_figure(frame, cost=cost), steps)
 
 
-def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None:
+def _add_rows(
+    figure: go.Figure,
+    rows: pd.DataFrame,
+    **looks: Any,  # noqa: ANN401  any attribute of a trace
+) -> None:
+    """Rows of the frame as one trace, each at its cost and its difference."""
+    figure.add_scatter(x=rows["energy_percent"], y=rows["difference_percent"], **looks)
+
+
+def _add_moving_point(figure: go.Figure, colours: Palette) -> None:
+    """The alpha that is picked; `tradeoff_steps` moves it."""
+    figure.add_scatter(
+        x=[],
+        y=[],
+        text=[],
+        mode="markers+text",
+        textposition="top right",
+        textfont={"size": 19, "color": colours.stop},
+        marker={"size": 20, "color": colours.stop, "line": {"width": 3, "color": colours.ink}},
+        cliponaxis=False,
+        zorder=9,
+        showlegend=False,
+        hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>alpha picked</extra>",
+    )
+
+
+def _add_average(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    """The mean over the systems, a line over alphas; the moving point names it."""
+    _add_rows(
+        figure,
+        rows,
+        customdata=rows["setting"],
+        mode="lines",
+        line={"color": colours.mean, "width": 5},
+        zorder=6,
+        showlegend=False,
+        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, "
+        "difference %{y:.2f} %<extra></extra>",
+    )
+
+
+def _add_systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None:
+    """A thin line over alphas for each system, named together where nothing is above them."""
+    systems = systems.round({"energy_percent": 3, "difference_percent": 4})
     for name, rows in systems.groupby("system", sort=False):
-        figure.add_scatter(
-            x=rows["energy_percent"].round(3),
-            y=rows["difference_percent"].round(4),
+        _add_rows(
+            figure,
+            rows,
             mode="lines",
             line={"color": colours.mean, "width": 1.5},
             opacity=0.4,
@@ -134,9 +160,9 @@ def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None
             hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %",
         )
     highest = systems[systems["energy_percent"] >= 60].nlargest(1, "difference_percent")
-    figure.add_scatter(  # names them where nothing is above
-        x=highest["energy_percent"],
-        y=highest["difference_percent"],
+    _add_rows(
+        figure,
+        highest,
         text=["each run"] * len(highest),
         mode="text",
         textposition="top right",
@@ -146,131 +172,152 @@ def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None
     )
 
 
-def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
-    figure.add_scatter(
-        x=fixed["energy_percent"],
-        y=fixed["difference_percent"],
-        text=[f"always {e:.0f} folds" if e == 2 else f"{e:.0f}" for e in fixed["setting"]],
+def _add_fixed_folds(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    """What always the same number of folds costs: the baseline of every rule."""
+    texts = []
+    sides = []
+    for folds in rows["setting"]:
+        if folds == 2:
+            texts.append("always 2 folds")
+            sides.append("top right")
+        else:
+            texts.append(f"{folds:.0f}")
+            sides.append("bottom left")
+    _add_rows(
+        figure,
+        rows,
+        text=texts,
         mode="lines+markers+text",
-        textposition=["top right" if e == 2 else "bottom left" for e in fixed["setting"]],
+        textposition=sides,
         textfont={"size": 15, "color": colours.muted},
         line={"color": colours.muted, "width": 2, "dash": "dot"},
         marker={"size": 9, "symbol": "square", "color": colours.muted},
         zorder=3,
         showlegend=False,
-        customdata=fixed["setting"],
+        customdata=rows["setting"],
         hovertemplate="always %{customdata:.0f} folds: %{x:.1f} % spent, "
         "difference %{y:.2f} %<extra></extra>",
     )
 
 
-def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+def _add_other_rules(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     """The other rules: a dashed line of one that is worked out at many settings, else marks."""
     symbols = ("diamond", "cross", "triangle-up", "x", "pentagon")
-    for place, (name, rule) in enumerate(rows.groupby("system", sort=False)):
-        fine = len(rule) > FINE
-        line = {"color": colours.width if fine else colours.ink, "width": 4 if fine else 1.5}
-        figure.add_scatter(
-            x=rule["energy_percent"],
-            y=rule["difference_percent"],
-            text=[setting_words(str(name), setting) for setting in rule["setting"]],
-            mode="lines" if fine else "lines+markers",
-            line=line | {"dash": "dash" if fine else "dashdot"},
-            marker={"size": 8, "symbol": symbols[place % len(symbols)], "color": colours.ink},
-            opacity=1 if fine else 0.75,
-            zorder=5 if fine else 2,
-            name=titled(str(name)),
-            hovertemplate=f"{titled(str(name))}, %{{text}}: %{{x:.1f}} % spent, "
+    for number, (rule, settings) in enumerate(rows.groupby("system", sort=False)):
+        if len(settings) > _MANY_SETTINGS:
+            looks: dict[str, Any] = {"mode": "lines", "opacity": 1, "zorder": 5}
+            looks["line"] = {"color": colours.width, "width": 4, "dash": "dash"}
+        else:
+            looks = {"mode": "lines+markers", "opacity": 0.75, "zorder": 2}
+            looks["line"] = {"color": colours.ink, "width": 1.5, "dash": "dashdot"}
+        title = titled(str(rule))
+        symbol = symbols[number % len(symbols)]
+        _add_rows(
+            figure,
+            settings,
+            text=[setting_words(str(rule), setting) for setting in settings["setting"]],
+            marker={"size": 8, "symbol": symbol, "color": colours.ink},
+            name=title,
+            hovertemplate=f"{title}, %{{text}}: %{{x:.1f}} % spent, "
             "difference %{y:.2f} %<extra></extra>",
+            **looks,
         )
 
 
-def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
-    figure.add_scatter(
-        x=rows["energy_percent"],
-        y=rows["difference_percent"],
+def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    """The average that the paper reports, as a star."""
+    star = {
+        "size": 19,
+        "symbol": "star",
+        "color": colours.ground,
+        "line": {"width": 2.5, "color": colours.ink},
+    }
+    _add_rows(
+        figure,
+        rows,
         text=["the paper's average"] * len(rows),
         mode="markers+text",
         textposition="top center",
         textfont={"size": 15, "color": colours.ink},
         showlegend=False,
-        marker={
-            "size": 19,
-            "symbol": "star",
-            "color": colours.ground,
-            "line": {"width": 2.5, "color": colours.ink},
-        },
+        marker=star,
         zorder=7,
         hovertemplate="the paper: %{x:.1f} % of the energy, difference %{y:.2f} %<extra></extra>",
     )
 
 
-def _axis(title: str, span: list[float], colours: Palette) -> dict[str, object]:
-    looks = {"gridcolor": colours.grid, "linecolor": colours.muted, "automargin": False}
-    return plain_axis(
-        title, size=17, standoff=8, range=span, showline=True, nticks=7, ticksuffix=" %", **looks
-    )
+def _percent_axis(title: str, end: float, colours: Palette) -> dict[str, object]:
+    """An axis from 0 % to this end."""
+    looks: dict[str, Any] = {
+        "gridcolor": colours.grid,
+        "linecolor": colours.muted,
+        "automargin": False,
+    }
+    ticks: dict[str, Any] = {"showline": True, "nticks": 7, "ticksuffix": " %"}
+    return plain_axis(title, size=17, standoff=8, range=[0, end], **ticks, **looks)
 
 
-BARS, MEAN = 0, 1
+# Where the rule stops, over all orders of the folds.
+
+
+BARS = 0
+"""Number of the trace of the shares."""
+MEAN = 1
+"""Number of the trace of the mean stop."""
 
 
 def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Bars over the folds 1 .. k and a mark at the mean; `stops_steps` fills them in.
 
-    Args: frame: from `tradeoff.stops_frame`.
+    Args:
+        frame: from `tradeoff.stops_frame`.
+        dark: whether the page is dark.
     """
     colours = palette(dark)
     k = int(frame["n"].max())
     figure = go.Figure()
+    looks: dict[str, Any] = {
+        "x": [],
+        "y": [],
+        "text": [],
+        "cliponaxis": False,
+        "showlegend": False,
+    }
     figure.add_bar(
-        x=[],
-        y=[],
-        text=[],
         textposition="outside",
         textfont={"size": 15, "color": colours.ink},
-        cliponaxis=False,
         marker={"color": colours.mean},
         name="orders that stop here",
-        showlegend=False,
         hovertemplate="%{y:.1f} % stop after fold %{x}<extra></extra>",
+        **looks,
     )
     figure.add_scatter(
-        x=[],
-        y=[],
-        text=[],
         mode="lines+text",
         textposition="top center",
         textfont={"size": 18, "color": colours.stop},
         line={"color": colours.stop, "width": 4, "dash": "dash"},
-        cliponaxis=False,
         name="mean stop",
-        showlegend=False,
         hoverinfo="skip",
+        **looks,
     )
-    looks: dict[str, Any] = {
-        "linecolor": colours.muted,
-        "automargin": False,
-    }  # which would draw it twice
+    # Plotly would draw an axis with automatic margins twice.
+    axis: dict[str, Any] = {"size": 17, "linecolor": colours.muted, "automargin": False}
+    folds = fold_ticks(k, 12) | {"range": [0.4, k + 0.6]}
+    shares = [0, 25, 50, 75, 100]
+    percents: dict[str, Any] = {
+        "range": [0, 112],
+        "tickvals": shares,
+        "ticktext": [f"{share} %" for share in shares],
+        "gridcolor": colours.grid,
+    }
     return lay_out(
         figure,
         base_layout(colours, 500),
         margin={"l": 90, "r": 12, "t": 56, "b": 60},
         bargap=0.18,
         hovermode="closest",
-        xaxis=plain_axis(
-            "stops after fold", size=17, **looks | fold_ticks(k, 12) | {"range": [0.4, k + 0.6]}
-        ),
-        yaxis=plain_axis(
-            "share of all orders",
-            size=17,
-            standoff=8,
-            range=[0, 112],
-            tickvals=[0, 25, 50, 75, 100],
-            ticktext=["0 %", "25 %", "50 %", "75 %", "100 %"],
-            gridcolor=colours.grid,
-            **looks,
-        ),
+        xaxis=plain_axis("stops after fold", **axis, **folds),
+        yaxis=plain_axis("share of all orders", standoff=8, **axis, **percents),
         uirevision="stops",
     )
 
@@ -283,32 +330,40 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
         alphas: each one of the frame's.
         texts: each alpha as shown.
     """
-    patches, alts = [], []
-    by_alpha = frame.pivot(index="alpha", columns="n", values="percent")
-    folds = [int(n) for n in by_alpha.columns]
+    patches = []
+    alts = []
+    percents = frame.pivot(index="alpha", columns="n", values="percent")
+    folds = [int(n) for n in percents.columns]
     for alpha, text in zip(alphas, texts, strict=True):
-        percent = by_alpha.loc[alpha].to_numpy()
-        mean = float(percent @ np.array(folds)) / 100
-        patches.append(
-            {
-                BARS: {
-                    "x": folds,
-                    "y": [round(float(share), 3) for share in percent],
-                    "text": [f"{share:.0f}%" if share >= 1 else "" for share in percent],
-                },
-                MEAN: {
-                    "x": [mean, mean],
-                    "y": [min(float(percent.max()) + 14, 104), 104],
-                    "text": ["", f"<b>mean {mean:.1f}</b>"],
-                },
-            }
-        )
-        likely = int(np.argmax(percent))
+        shares = percents.loc[alpha].to_numpy(dtype=np.float64).tolist()
+        mean = float(np.dot(shares, folds)) / 100
+        bars = {
+            "x": folds,
+            "y": [round(share, 3) for share in shares],
+            "text": [_share_text(share) for share in shares],
+        }
+        top = 104
+        bottom = min(max(shares) + 14, top)  # above the number on the highest bar
+        mark = {
+            "x": [mean, mean],
+            "y": [bottom, top],
+            "text": ["", f"<b>mean {mean:.1f}</b>"],
+        }
+        patches.append({BARS: bars, MEAN: mark})
+        highest = max(shares)
+        likeliest = folds[shares.index(highest)]
         alts.append(
             f"Where the rule stops over all orders at alpha {text}: after {mean:.2f} folds on "
-            f"average, most often after fold {folds[likely]} ({percent[likely]:.0f} % of orders)."
+            f"average, most often after fold {likeliest} ({highest:.0f} % of orders)."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def _share_text(percent: float) -> str:
+    """The share on a bar; none where there is no room."""
+    if percent < 1:
+        return ""
+    return f"{percent:.0f}%"
 
 
 def stops_at(frame: pd.DataFrame, alpha: float) -> go.Figure:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from ecv_core.figures.p_values import p_values_figure
 from ecv_core.figures.report.figure_file import form_of, picture_of_run, picture_of_study, written
 from ecv_core.figures.report.pictures import Make
-from ecv_core.figures.selection import p_values_figure
 from ecv_core.figures.words import CURVES
 from ecv_core.papers.published import published, published_datasets, recorded, recorded_entries
 from ecv_core.papers.rating_figures import (

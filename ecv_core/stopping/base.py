@@ -259,7 +259,7 @@ class Rule:
     watched: Watched | None = None
     """The number that decides, where one does."""
     picture: str = ""
-    """The drawing of `figures.efold_plot.PICTURES` that explains its decisions; '' for none."""
+    """The drawing of `figures.threshold.PICTURES` that explains its decisions; '' for none."""
 
     def __post_init__(self) -> None:
         if self.axis is not None:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.efold_plot import threshold_figure
 from ecv_core.figures.palette import Steps
+from ecv_core.figures.threshold import threshold_figure
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment, RunRecord

@@ -9,7 +9,8 @@ import streamlit as st
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.savings import energy_of
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.efold_plot import PICTURES, efold_figures, efold_steps
+from ecv_core.figures.efold_plot import efold_figures, efold_steps
+from ecv_core.figures.threshold import PICTURES
 from ecv_core.figures.words import (
     alpha_text,
     metric_label,

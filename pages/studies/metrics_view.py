@@ -6,7 +6,7 @@ import streamlit as st
 
 from ecv_core import dataset as datasets
 from ecv_core.evaluation import column_title
-from ecv_core.figures.selection import p_values_figure
+from ecv_core.figures.p_values import p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.selection.tuning.metrics_study import (

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ecv_core.figures.selection import p_values_figure
+from ecv_core.figures.p_values import p_values_figure
 
 
 def test_each_metric_is_a_line_with_its_own_dash() -> None:

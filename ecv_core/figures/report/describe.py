@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -40,6 +41,7 @@ from ecv_core.figures.words import (
     dataset_title,
     grams,
     interval_lines,
+    joined,
     metric_label,
     rule_words,
     run_title,
@@ -50,9 +52,9 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
-from ecv_core.records.parameters import listed
+from ecv_core.records.parameters import Params, listed
 from ecv_core.records.run import Moment, RunRecord, Scores
-from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
+from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import methods_sentence, winner_mean
 from ecv_core.selection.replay import Played
@@ -81,196 +83,214 @@ def maths(plain: str, latex: str) -> str:
 
 def as_text(marked: str) -> str:
     """Plain text: citations as (author, year)."""
+    return _MARK.sub(_mark_as_text, marked)
 
-    def word(mark: re.Match[str]) -> str:
-        kind, what = mark.groups()
-        return f" ({short(what)})" if kind == "cite" else what.partition("::")[0]
 
-    return _MARK.sub(word, marked)
+def _mark_as_text(mark: re.Match[str]) -> str:
+    kind, content = mark.groups()
+    if kind == "cite":
+        return f" ({short(content)})"
+    plain, _, _ = content.partition("::")
+    return plain
 
 
 def as_latex(marked: str) -> str:
     """LaTeX: citations as \\cite, formulas between dollars, everything else escaped."""
-    parts, end = [], 0
-    for found in _MARK.finditer(marked):
-        parts.append(escaped(marked[end : found.start()]))
-        kind, what = found.groups()
-        parts.append(
-            rf"~\cite{{{key_of(what)}}}" if kind == "cite" else f"${what.partition('::')[2]}$"
-        )
-        end = found.end()
-    return "".join([*parts, escaped(marked[end:])])
+    parts = []
+    end = 0
+    for mark in _MARK.finditer(marked):
+        parts.append(escaped(marked[end : mark.start()]))
+        parts.append(_mark_as_latex(mark))
+        end = mark.end()
+    parts.append(escaped(marked[end:]))
+    return "".join(parts)
+
+
+def _mark_as_latex(mark: re.Match[str]) -> str:
+    kind, content = mark.groups()
+    if kind == "cite":
+        return rf"~\cite{{{key_of(content)}}}"
+    _, _, latex = content.partition("::")
+    return f"${latex}$"
 
 
 def cited(marked: str) -> list[str]:
     """The BibTeX entries of a text, each once, in its order."""
-    return list(dict.fromkeys(what for kind, what in _MARK.findall(marked) if kind == "cite"))
+    entries = [content for kind, content in _MARK.findall(marked) if kind == "cite"]
+    return list(dict.fromkeys(entries))
+
+
+def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:
+    """What is said of each, every text once."""
+    return list(dict.fromkeys(words(item) for item in items))
 
 
 def data_sentences(specs: Sequence[RunSpec]) -> str:
     """Which data, how large after preparation, and how it was filtered."""
-    entries = datasets.catalogue()
-    parts = []
-    for name in dict.fromkeys(spec.dataset for spec in specs):
-        entry = entries.get(name)
-        if entry is None:
-            parts.append(f"the dataset '{name}'")
-            continue
-        words = entry.size_words(specs[0].task)
-        size = f" ({', '.join(words)})" if len(words) > 1 else ""
-        title = entry.title if entry.title != name else f"the dataset '{name}'"
-        parts.append(f"{title}{cite(entry.bibtex)}{size}")
-    filtering = distinct(specs, lambda spec: _FILTERING[spec.task])
-    return f"We used {listed(parts)}. {' '.join(filtering)}"
+    task = specs[0].task
+    names = dict.fromkeys(spec.dataset for spec in specs)
+    used = f"We used {listed([_dataset_words(name, task) for name in names])}"
+    if all(spec.task is Task.RATINGS for spec in specs):
+        return f"{used}, with all ratings as they are given."
+    if task.of_table:
+        return (
+            f"{used}. Missing numbers were replaced by the median of the training part, and each "
+            "text of a column became a feature of its own."
+        )
+    return (
+        f"{used}. Every interaction counts as positive feedback, whatever its rating; users and "
+        "items with fewer than five interactions were removed repeatedly until none was left "
+        "(5-core), and sizes are those after this filtering."
+    )
 
 
-_OF_SAMPLES = (
-    "Missing numbers were replaced by the median of the training part, and each text of a column "
-    "became a feature of its own."
-)
-_FILTERING = {
-    Task.TOP_N: "Every interaction counts as positive feedback, whatever its rating; users and "
-    "items with fewer than five interactions were removed repeatedly until none was left (5-core), "
-    "and sizes are those after this filtering.",
-    Task.RATINGS: "All ratings were used as they are given.",
-    Task.CLASSES: _OF_SAMPLES,
-    Task.NUMBERS: _OF_SAMPLES,
-}
-"""What was done to the data before they were dealt into folds."""
+def _dataset_words(name: str, task: Task) -> str:
+    """A dataset with what is to be cited for it and its size, as far as the catalogue knows it."""
+    entry = datasets.catalogue().get(name)
+    unnamed = f"the dataset '{name}'"
+    if entry is None:
+        return unnamed
+    title = entry.title
+    if title == name:
+        title = unnamed
+    words = f"{title}{cite(entry.bibtex)}"
+    sizes = entry.size_words(task)
+    if len(sizes) > 1:
+        words += f" ({', '.join(sizes)})"
+    return words
 
 
 def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
     """Which algorithms, with the parameters that decide their scores."""
-
-    def words(spec: RunSpec) -> str:
-        title = models.of(spec).title
-        params = ", ".join(f"{name} = {value}" for name, value in spec.params)
-        return f"{title} ({params})" if params else title
-
-    algorithms = distinct(specs, words)
-    own = distinct([spec for spec in specs if spec.tracked], words)
-    said = f"The algorithm{'s were' if len(algorithms) > 1 else ' was'} {listed(algorithms)}."
-    if own:
-        said += (
-            f" The folds of {listed(own)} were computed by code outside e-fold, which reported "
+    algorithms = distinct(specs, _algorithm_words)
+    verb = "The algorithm was"
+    if len(algorithms) > 1:
+        verb = "The algorithms were"
+    sentences = f"{verb} {listed(algorithms)}."
+    outside = distinct([spec for spec in specs if spec.tracked], _algorithm_words)
+    if outside:
+        sentences += (
+            f" The folds of {listed(outside)} were computed by code outside e-fold, which reported "
             "their scores."
         )
-    return said
+    return sentences
+
+
+def _algorithm_words(spec: RunSpec) -> str:
+    title = models.of(spec).title
+    if not spec.params:
+        return title
+    return f"{title} ({', '.join(_settings(spec.params))})"
+
+
+def _settings(params: Params) -> list[str]:
+    return [f"{name} = {value}" for name, value in params]
 
 
 def split_sentence(specs: Sequence[RunSpec]) -> str:
     """How the data was split, with k and seed."""
+    sentences = distinct(specs, _split_words)
+    if len(sentences) == 1 and len({spec.algorithm for spec in specs}) > 1:
+        sentences.append("All algorithms were evaluated on the same folds.")
+    return " ".join(sentences)
 
-    def words(spec: RunSpec) -> str:
-        if spec.folds_sha256 is not None:
-            return (
-                f"The {counted(spec.k, 'fold')} were imported (SHA-256 {spec.folds_sha256}); "
-                f"the random seed was {spec.seed}."
-            )
-        params = "".join(f", {name} = {value}" for name, value in spec.split_params)
-        how = f" {SPLITS[spec.split].help}" if spec.split in SPLITS else ""
-        folds = "one split" if spec.k == 1 else f"k = {spec.k} folds"
+
+def _split_words(spec: RunSpec) -> str:
+    if spec.folds_sha256 is not None:
         return (
-            f"The data was split into {folds} with the strategy '{titled(spec.split)}'{params} "
-            f"(random seed {spec.seed}).{how}"
+            f"The {counted(spec.k, 'fold')} were imported (SHA-256 {spec.folds_sha256}); the "
+            f"random seed was {spec.seed}."
         )
-
-    sentences = " ".join(distinct(specs, words))
-    several = len({spec.algorithm for spec in specs}) > 1 and len(distinct(specs, words)) == 1
-    return f"{sentences} All algorithms were evaluated on the same folds." if several else sentences
-
-
-_IN_SENTENCES = {
-    *("dataset", "data_sha256", "algorithm", "params", "tracked", "split", "split_params"),
-    *("folds_sha256", "k", "only_folds", "seed", "metric", "own_metric", "n", "candidates"),
-    *("negatives", "negative_sampling"),
-}
-"""Settings that decide scores and that sentences here tell, or that are told by the data."""
-
-
-def _other_settings(spec: RunSpec) -> str:
-    """Every other setting that decides scores and is not at its default, in a sentence; or ''."""
-    values = []
-    for name, value in spec.told(*SCORES).items():
-        if name not in _IN_SENTENCES:
-            values.append(f"{SETTINGS[name].words} {value}")
-    if not values:
-        return ""
-    return f" Other settings were {listed(values)}."
+    folds = f"k = {spec.k} folds"
+    if spec.k == 1:
+        folds = "one split"
+    strategy = ", ".join([f"'{titled(spec.split)}'", *_settings(spec.split_params)])
+    sentence = (
+        f"The data was split into {folds} with the strategy {strategy} (random seed {spec.seed})."
+    )
+    if spec.split in SPLITS:
+        sentence += f" {SPLITS[spec.split].help}"
+    return sentence
 
 
 def score_sentence(specs: Sequence[RunSpec]) -> str:
-    """The metric, what is ranked against what, and settings that no other sentence tells."""
-
-    def words(spec: RunSpec) -> str:
-        text = f"The score was {metric_label(spec)}"
-        if spec.tracked:
-            return f"{text} of '{spec.algorithm}' as that code reported it."
-        if spec.metric == "ndcg":
-            discount = maths("1/log2(rank + 1)", r"1/\log_2(\mathrm{rank}+1)")
-            text += (
-                f", with binary relevance, the discount {discount} and the ideal ranking "
-                f"cut at the smaller of {spec.n} and the number of the user's held-out items, "
-                "averaged over the users with held-out items"
-            )
-        if spec.negatives is not None:
-            pooled = ", all of a user's in one list" if spec.negative_sampling == "pooled" else ""
-            return (
-                f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items"
-                f"{pooled} ({spec.negative_sampling})."
-            )
-        if not spec.task.ranks:
-            return f"{text}, over the held-out {spec.task.rows} of a fold{_PREDICTED[spec.task]}."
-        what = "all items" if spec.candidates == "all" else "all items with a training interaction"
-        return f"{text}; {what} but those in the user's training data were ranked."
-
-    return " ".join(distinct(specs, lambda spec: words(spec) + _other_settings(spec)))
+    """The metric, and what is ranked against what."""
+    return " ".join(distinct(specs, _score_words))
 
 
-_BY_SCIKIT_LEARN = ", as scikit-learn computes it"
-_PREDICTED = {
-    Task.RATINGS: ", with predictions clipped to the scale",
-    Task.CLASSES: _BY_SCIKIT_LEARN,
-    Task.NUMBERS: _BY_SCIKIT_LEARN,
-}
-"""How predictions are scored, after what the score is over."""
+def _score_words(spec: RunSpec) -> str:
+    text = f"The score was {metric_label(spec)}"
+    if spec.tracked:
+        return f"{text} of '{spec.algorithm}' as that code reported it."
+    if spec.metric == "ndcg":
+        discount = maths("1/log2(rank + 1)", r"1/\log_2(\mathrm{rank}+1)")
+        text += (
+            f", with binary relevance, the discount {discount} and the ideal ranking cut at the "
+            f"smaller of {spec.n} and the number of the user's held-out items, averaged over the "
+            "users with held-out items"
+        )
+    if spec.task.of_table:
+        return f"{text}, over the held-out samples of a fold, as scikit-learn computes it."
+    if spec.task is Task.RATINGS:
+        return (
+            f"{text}, over all held-out ratings of a fold, with predictions clipped to the scale."
+        )
+    return f"{text}; {_ranking_words(spec)}."
+
+
+def _ranking_words(spec: RunSpec) -> str:
+    """What is ranked: the held-out items against a sample, or all items."""
+    if spec.negatives is not None:
+        pooled = ""
+        if spec.negative_sampling == "pooled":
+            pooled = ", all of a user's in one list"
+        return (
+            f"each held-out item was ranked against {spec.negatives:,} sampled items{pooled} "
+            f"({spec.negative_sampling})"
+        )
+    items = "all items with a training interaction"
+    if spec.candidates == "all":
+        items = "all items"
+    return f"{items} but those in the user's training data were ranked"
 
 
 def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
     """What stopped the evaluation, and how intervals were worked out.
 
-    Args: paper: the BibTeX entry of e-fold cross-validation.
+    Args:
+        specs: of the runs.
+        paper: the BibTeX entry of e-fold cross-validation.
     """
+    return " ".join(distinct(specs, partial(_rule_words, paper=paper)))
 
-    def words(spec: RunSpec) -> str:
-        level = f"{100 * spec.confidence:g} %"
-        least = counted(spec.min_folds, "fold")
-        t_interval = (
-            f"the {level} confidence interval of the mean of the first n fold scores (Student's t "
-            "with n - 1 degrees of freedom)"
-        )
-        known = RULES.get(spec.rule)
-        if known is not None and known.sentence is not None:
-            say = Phrases(
-                k=spec.k,
-                values=known.values(spec),
-                level=level,
-                least=least,
-                interval=t_interval,
-                paper=cite(paper),
-                maths=maths,
-                unit=spec.task.unit,
-            )
-            return known.sentence(say)
-        what = f"'{known.title}': {known.help}" if known else f"'{spec.rule}'."
-        params = [f"{name} = {value}" for name, value in spec.rule_params]
-        chosen = f" Its parameters were {listed(params)}." if params else ""
-        return (
-            f"Evaluation was stopped by the rule {what}{chosen} It could stop after {least} at the "
-            f"earliest. The interval is {t_interval}."
-        )
 
-    return " ".join(distinct(specs, words))
+def _rule_words(spec: RunSpec, paper: str) -> str:
+    """What the rule says of itself, or what can be said of any rule."""
+    level = f"{100 * spec.confidence:g} %"
+    least = counted(spec.min_folds, "fold")
+    t_interval = (
+        f"the {level} confidence interval of the mean of the first n fold scores (Student's t "
+        "with n - 1 degrees of freedom)"
+    )
+    rule = RULES.get(spec.rule)
+    if rule is not None and rule.sentence is not None:
+        phrases = Phrases(
+            k=spec.k,
+            values=rule.values(spec),
+            level=level,
+            least=least,
+            interval=t_interval,
+            paper=cite(paper),
+            maths=maths,
+            unit=spec.task.unit,
+        )
+        return rule.sentence(phrases)
+    text = f"Evaluation was stopped by the rule '{spec.rule}'."
+    if rule is not None:
+        text = f"Evaluation was stopped by the rule '{rule.title}': {rule.help}"
+    if spec.rule_params:
+        text += f" Its parameters were {listed(_settings(spec.rule_params))}."
+    return f"{text} It could stop after {least} at the earliest. The interval is {t_interval}."
 
 
 def energy_sentence(runs: Sequence[RunRecord]) -> str:
@@ -370,34 +390,34 @@ def version_sentence(
 
     Args:
         made_with: versions; empty where they were not recorded.
+        software: its BibTeX entry.
         specs: of the runs; none for scores from a file.
     """
-    others = sum(spec.tracked for spec in specs)
-    if others == len(specs):  # no model was fitted here, so its libraries are not named
-        made_with = {name: one for name, one in made_with.items() if name != "packages"}
-        what = "The analysis was done"
+    outside = sum(spec.tracked for spec in specs)
+    if outside == len(specs):
+        computed = "The analysis was done"
+        # No model was fitted here, so its libraries are not named.
+        made_with = {name: value for name, value in made_with.items() if name != "packages"}
+    elif outside:
+        computed = "The other scores were computed"
     else:
-        what = "The other scores were computed" if others else "Scores were computed"
-    versions = _version_words(made_with)
-    if not made_with.get("e_fold"):
-        several = "in several versions, which each run's JSON names"
-        versions = several if made_with else "in a version that was not recorded"
-    return f"{what} with e-fold{cite(software)} ({versions})."
+        computed = "Scores were computed"
+    return f"{computed} with e-fold{cite(software)} ({_version_words(made_with)})."
 
 
 def _version_words(made_with: Mapping[str, Any]) -> str:
-    """'e-fold 0.1.0, Python 3.11.7, torch 2.13.0'; 'unknown' where nothing was recorded."""
-    words = [f"e-fold {made_with['e_fold']}"] if made_with.get("e_fold") else []
-    words += [f"Python {made_with['python']}"] if made_with.get("python") else []
+    """'e-fold 0.1.0, Python 3.11.7, torch 2.13.0', or that these are several or not known."""
+    if not made_with:
+        return "in a version that was not recorded"
+    if not made_with.get("e_fold"):
+        return "in several versions, which each run's JSON names"
+    words = [f"e-fold {made_with['e_fold']}"]
+    if made_with.get("python"):
+        words.append(f"Python {made_with['python']}")
     packages = made_with.get("packages")
     if isinstance(packages, Mapping):
         words += [f"{name} {version}" for name, version in packages.items()]
-    return ", ".join(words) or "unknown"
-
-
-def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:
-    """What is said of each, every text once."""
-    return list(dict.fromkeys(words(one) for one in items))
+    return ", ".join(words)
 
 
 # A run, a comparison, a study, an advice or a selection, as text and table.
@@ -424,19 +444,19 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
         runs: at least one, in the order of the table.
         made_with: versions, as `store.environment.environment` gives them.
     """
-    results = []
-    if len(runs) == 1:
-        intervals = [f"{line[0].upper()}{line[1:]}." for line in interval_lines(runs[0])]
-        results = [verdict(runs[0]), *intervals]
     specs = [run.spec for run in runs]
-    text = [
-        *_setup(specs),
-        rule_sentence(specs, PAPER),
-        *results,
-        energy_sentence(runs),
-        version_sentence(made_with, software(), specs),
-    ]
-    return _described(text, _fold_table(runs[0]) if len(runs) == 1 else _runs_table(runs))
+    sentences = [*_setup(specs), rule_sentence(specs, PAPER)]
+    if len(runs) == 1:
+        (run,) = runs
+        sentences.append(verdict(run))
+        for line in interval_lines(run):
+            sentences.append(f"{line[0].upper()}{line[1:]}.")
+        table = _fold_table(run)
+    else:
+        table = _runs_table(runs)
+    sentences.append(energy_sentence(runs))
+    sentences.append(version_sentence(made_with, software(), specs))
+    return _described(sentences, table)
 
 
 def describe_study(
@@ -448,39 +468,49 @@ def describe_study(
         cells: one row per alpha and cell, from `tradeoff.frames.cells_frame`.
         runs: the complete runs of the cells.
     """
-    at = cells[cells["alpha"] == alpha]
+    here = cells[cells["alpha"] == alpha]
     specs = [run.spec for run in runs]
-    means = {name: float(at[name].mean()) for name in ("mean_stop", "difference_percent")}
-    text = [
-        *_setup(specs),
-        _orders_sentence(specs),
+    means = here[["mean_stop", "energy_percent", "difference_percent"]].mean()
+    outcome = (
         f"With e-fold cross-validation{cite(PAPER)} at alpha = {alpha_text(alpha)} (95 % "
         f"confidence intervals, Student's t, at least 3 folds), {means['mean_stop']:.2f} folds and "
-        f"{float(at['energy_percent'].mean()):.1f} % of the energy were used on average over "
-        f"{counted(len(at), 'run')}, and the score differed from that of all folds by "
-        f"{means['difference_percent']:.2f} %.",
+        f"{means['energy_percent']:.1f} % of the energy were used on average over "
+        f"{counted(len(here), 'run')}, and the score differed from that of all folds by "
+        f"{means['difference_percent']:.2f} %."
+    )
+    sentences = [
+        *_setup(specs),
+        _orders_sentence(specs),
+        outcome,
         _complete_energy_sentence(runs),
         version_sentence(made_with, software(), specs),
     ]
-    titled = at.assign(
-        dataset=at["dataset"].map(dataset_title), algorithm=at["algorithm"].map(algorithm_title)
-    )
-    numbers = {"mean_stop": ".2f", "difference_percent": ".2f", "energy_percent": ".1f"}
-    forms = {"dataset": "", "algorithm": "", "k_fold_mean": ".4f"} | numbers
-    label = metric_label(specs[0]) if len({metric_label(one) for one in specs}) == 1 else "score"
+    rows = []
+    for _, cell in here.iterrows():
+        rows.append(
+            [
+                dataset_title(cell["dataset"]),
+                algorithm_title(cell["algorithm"]),
+                f"{cell['k_fold_mean']:.4f}",
+                f"{cell['mean_stop']:.2f}",
+                f"{cell['difference_percent']:.2f}",
+                f"{cell['energy_percent']:.1f}",
+            ]
+        )
+    label = _common_label(specs) or "score"
     table = latex_table(
         ["Dataset", "Algorithm", label, "Folds", "Difference (%)", "Energy (%)"],
-        _rows(titled, forms),
+        rows,
         caption=f"e-fold cross-validation at alpha = {alpha_text(alpha)}: mean score of all folds, "
         "expected folds used, difference to the mean of all folds and energy, over every order of "
         "the folds.",
         label="e-fold-study",
     )
-    return _described(text, table)
+    return _described(sentences, table)
 
 
 def describe_advice(
-    found: FoldsAdvice,
+    advice: FoldsAdvice,
     runs: Sequence[RunRecord],
     made_with: Mapping[str, Any],
     *,
@@ -493,36 +523,40 @@ def describe_advice(
         cost: what is spent: 'energy', or 'folds'.
     """
     specs = [run.spec for run in runs]
-    systems = found.systems
-    text = [
-        *(_setup(specs) if specs else [file_sentence(systems, systems[0].dataset)]),
+    promise = promise_words(advice)
+    sentences = [
+        *_setup_or_file(specs, advice.systems, advice.systems[0].dataset),
         _orders_sentence(specs),
-        "Of every stopping rule, among them that of e-fold cross-validation"
-        f"{cite(PAPER)}, the cheapest setting was chosen with which the mean score ended "
-        f"{promise_words(found)}.",
-        decision_sentence(found, whose="On these data", cost=cost),
-        *[one for one in (way_out_sentence(found),) if one],
-        checked_sentence(found),
-        *([_complete_energy_sentence(runs)] if specs and cost == "energy" else []),
-        version_sentence(made_with, software(), specs),
+        f"Of every stopping rule, among them that of e-fold cross-validation{cite(PAPER)}, the "
+        f"cheapest setting was chosen with which the mean score ended {promise}.",
+        decision_sentence(advice, whose="On these data", cost=cost),
+        way_out_sentence(advice),
+        checked_sentence(advice),
     ]
-    numbers = {"folds": ".1f", "cost": ".0f", "risk": ".1f"}
-    forms = {"rule": "", "setting": ""} | numbers | {"kept on data left out": ""}
+    if specs and cost == "energy":
+        sentences.append(_complete_energy_sentence(runs))
+    sentences.append(version_sentence(made_with, software(), specs))
+    rows = []
+    for _, option in options_frame(advice).iterrows():
+        rows.append(
+            [
+                option["rule"],
+                option["setting"],
+                f"{option['folds']:.1f}",
+                f"{option['cost']:.0f}",
+                f"{option['risk']:.1f}",
+                option["kept on data left out"],
+            ]
+        )
+    spent = f"{cost.capitalize()} (%)"
     table = latex_table(
-        [
-            "Rule",
-            "Setting",
-            "Folds",
-            f"{cost.capitalize()} (%)",
-            "Risk (%)",
-            "Kept on data left out",
-        ],
-        _rows(options_frame(found), forms),
-        caption=f"Options that end {promise_words(found)}, cheapest first. Risk: share of orders "
-        "that end further away.",
+        ["Rule", "Setting", "Folds", spent, "Risk (%)", "Kept on data left out"],
+        rows,
+        caption=f"Options that end {promise}, cheapest first. Risk: share of orders that end "
+        "further away.",
         label="folds-needed",
     )
-    return _described(text, table)
+    return _described(sentences, table)
 
 
 def describe_selection(
@@ -544,40 +578,43 @@ def describe_selection(
         made_with: versions; empty where they were not recorded.
         replayed: whether all folds were there before.
     """
-    label = metric_label(specs[0]) if specs else "Score"
-    best, sign = played.verdict.winner, 1 if terms.higher_is_better else -1
-    means = [
-        winner_mean(one, played.rounds, at) if used else math.nan
-        for at, (one, used) in enumerate(zip(contenders, played.folds_used, strict=True))
+    sentences = _setup_or_file(specs, contenders, file)
+    if replayed:
+        sentences.append(
+            "All folds were there; the selection was replayed on them, in their order."
+        )
+    sentences.append(methods_sentence(titles, terms, played))
+    means = []
+    for place, contender in enumerate(contenders):
+        mean = math.nan
+        if played.folds_used[place]:
+            mean = winner_mean(contender, played.rounds, place)
+        means.append(mean)
+    label = "Score"
+    score = "score"
+    if specs:
+        label = score = metric_label(specs[0])
+    best = played.verdict.winner
+    folds = counted(played.folds_used[best], "fold")
+    mean_sentence = f"The mean {score} of {titles[best]} over {folds} is {means[best]:.4f}"
+    likely = means[best] - played.verdict.optimism
+    if not terms.higher_is_better:
+        likely = means[best] + played.verdict.optimism
+    if f"{likely:.4f}" != f"{means[best]:.4f}":
+        mean_sentence += f" ({likely:.4f} expected over all, as it was picked for being best)"
+    sentences += [
+        f"{mean_sentence}.",
+        _selection_energy_sentence(played, metered=bool(specs)),
+        version_sentence(made_with, software(), specs),
     ]
-    likely = means[best] - sign * played.verdict.optimism
-    text = [
-        *(_setup(specs) if specs else [file_sentence(contenders, file)]),
-        *["All folds were there; the selection was replayed on them, in their order."] * replayed,
-        methods_sentence(titles, terms, played),
-        f"The mean {label if specs else 'score'} of {titles[best]} over "
-        f"{counted(played.folds_used[best], 'fold')} "
-        f"is {means[best]:.4f}"
-        + f" ({likely:.4f} expected over all, as it was picked for being best)"
-        * (f"{likely:.4f}" != f"{means[best]:.4f}")
-        + ".",
-    ]
-    if played.joules is not None:
-        whole = played.joules_of_all_folds
-        rest = f"; all folds of all contenders take about {watt_hours(whole)}" if whole else ""
-        text.append(f"These folds used {watt_hours(played.joules)}{rest}.")
-    elif specs:
-        text.append("The energy of these folds is not known.")
-    text.append(version_sentence(made_with, software(), specs))
-    rows = [
-        [
-            titles[at],
-            f"{means[at]:.4f}" if played.folds_used[at] else "-",
-            f"{played.folds_used[at]} of {terms.k}",
-            _verdict_on(at, terms, played.verdict),
-        ]
-        for at in played.verdict.order
-    ]
+    rows = []
+    for place in played.verdict.order:
+        mean_text = "-"
+        if played.folds_used[place]:
+            mean_text = f"{means[place]:.4f}"
+        used = f"{played.folds_used[place]} of {terms.k}"
+        verdict_words = _verdict_on(place, terms, played.verdict)
+        rows.append([titles[place], mean_text, used, verdict_words])
     table = latex_table(
         ["Contender", label, "Folds", "Verdict"],
         rows,
@@ -585,13 +622,38 @@ def describe_selection(
         f"what is shown on new data with {100 * terms.confidence:g} % confidence.",
         label="which-is-best",
     )
-    return _described(text, table)
+    return _described(sentences, table)
 
 
-def _verdict_on(at: int, terms: Terms, verdict: Verdict) -> str:
-    if at == verdict.winner:
-        return "best" if terms.certain else "chosen"
-    return "worse" if at in verdict.worse else "no difference shown"
+def _selection_energy_sentence(played: Played, *, metered: bool) -> str:
+    """What the folds of a selection have cost; empty for scores that were never metered."""
+    if played.joules is None:
+        if metered:
+            return "The energy of these folds is not known."
+        return ""
+    text = f"These folds used {watt_hours(played.joules)}"
+    if played.joules_of_all_folds:
+        whole = watt_hours(played.joules_of_all_folds)
+        text += f"; all folds of all contenders take about {whole}"
+    return f"{text}."
+
+
+def _verdict_on(place: int, terms: Terms, verdict: Verdict) -> str:
+    """What is shown of the contender in this place."""
+    if place == verdict.winner:
+        if terms.certain:
+            return "best"
+        return "chosen"
+    if place in verdict.worse:
+        return "worse"
+    return "no difference shown"
+
+
+def _setup_or_file(specs: Sequence[RunSpec], scores: Sequence[Scores], file: str) -> list[str]:
+    """What was evaluated, and how; of scores without a run, the file that they come from."""
+    if specs:
+        return _setup(specs)
+    return [file_sentence(scores, file)]
 
 
 def _setup(specs: Sequence[RunSpec]) -> list[str]:
@@ -604,79 +666,99 @@ def _setup(specs: Sequence[RunSpec]) -> list[str]:
     ]
 
 
-def _rows(frame: pd.DataFrame, forms: Mapping[str, str]) -> list[list[str]]:
-    """Some columns as text, each in its format."""
-    rows = frame.to_dict("records")
-    return [[format(row[name], form) for name, form in forms.items()] for row in rows]
-
-
 def _described(sentences: Sequence[str], table: str) -> Description:
-    marked = " ".join(sentences)
-    own = (PAPER.strip(), software().strip())
-    data = [entry for entry in cited(marked) if entry not in own]
+    marked = joined(*sentences)
+    always_cited = (PAPER.strip(), software().strip())
+    data = [entry for entry in cited(marked) if entry not in always_cited]
     return Description(
         methods=as_text(marked), latex=as_latex(marked), table=table, bibtex=bibtex(*data)
     )
 
 
 def _orders_sentence(specs: Sequence[RunSpec]) -> str:
-    done = "All folds of every run were computed, and the" if specs else "The"
+    """How the outcome of a rule was worked out over the orders of the folds."""
+    start = "The"
+    unit = "system"
+    if specs:
+        start = "All folds of every run were computed, and the"
+        unit = "run"
     return (
-        f"{done} outcome of a rule was worked out exactly over every order in which the folds can "
+        f"{start} outcome of a rule was worked out exactly over every order in which the folds can "
         "come (sampled only for rules that depend on the whole history); every "
-        f"{'run' if specs else 'system'} counts the same."
+        f"{unit} counts the same."
     )
 
 
 def _complete_energy_sentence(runs: Sequence[RunRecord]) -> str:
     """Of runs whose stop is imagined, what all folds cost."""
-    sentence = energy_sentence(runs)
-    return sentence.partition(" Stopping saves ")[0]
+    cost, _, _ = energy_sentence(runs).partition(" Stopping saves ")
+    return cost
+
+
+def _common_label(specs: Sequence[RunSpec]) -> str:
+    """The score's name; empty where runs have several."""
+    labels = distinct(specs, metric_label)
+    if len(labels) > 1:
+        return ""
+    return labels[0]
 
 
 def moment_numbers(moment: Moment) -> list[str]:
     """Score, mean and both ends of the interval, which are empty where there is none."""
-    ends = (moment.interval.low, moment.interval.high) if moment.interval else ()
-    texts = [f"{number:.4f}" for number in (moment.score, moment.mean, *ends)]
-    return texts if ends else [*texts, "", ""]
+    numbers = [f"{moment.score:.4f}", f"{moment.mean:.4f}"]
+    if moment.interval is None:
+        return [*numbers, "", ""]
+    return [*numbers, f"{moment.interval.low:.4f}", f"{moment.interval.high:.4f}"]
 
 
 def _fold_table(run: RunRecord) -> str:
+    """A run fold by fold; empty where it has no fold."""
     if not run.moments:
         return ""
-    rows = [[str(moment.n), *moment_numbers(moment)] for moment in run.moments]
-    stop = f" The evaluation stopped after fold {run.stopped_at}." if run.stopped_at else ""
+    caption = (
+        f"{run_title(run)}, fold by fold: score, mean of the first n folds and the "
+        f"{100 * run.spec.confidence:g} % interval that the rule goes by, of the "
+        f"{usual_kind(run.spec)}."
+    )
+    if run.stopped_at:
+        caption += f" The evaluation stopped after fold {run.stopped_at}."
     return latex_table(
         ["n", metric_label(run.spec), "Mean", "Low", "High"],
-        rows,
-        caption=f"{run_title(run)}, fold by fold: score, mean of the "
-        f"first n folds and the {100 * run.spec.confidence:g} % interval that the rule goes by, of "
-        f"the {usual_kind(run.spec)}.{stop}",
+        [[str(moment.n), *moment_numbers(moment)] for moment in run.moments],
+        caption=caption,
         label=f"run-{run.run_id}",
     )
 
 
 def _runs_table(runs: Sequence[RunRecord]) -> str:
-    rows = []
-    for run in runs:
-        at, interval = run.at_stop, uncertainty_after_stop(run) or uncertainty(run)
-        rows.append(
-            [
-                dataset_title(run.spec.dataset),
-                algorithm_title(run.spec.algorithm),
-                f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
-                f"{run.folds_used} of {run.k}",
-                f"{at.mean:.4f}" if at else "-",
-                f"± {interval.width / 2:.4f}" if interval else "-",
-                watt_hours(run.joules) if run.joules else "-",
-            ]
-        )
-    labels = {metric_label(run.spec) for run in runs}
-    label = labels.pop() if len(labels) == 1 else "Score"
+    """A row per run, with its mean at the stop and what its folds cost."""
+    label = _common_label([run.spec for run in runs]) or "Score"
     return latex_table(
         ["Dataset", "Algorithm", "Rule", "Folds", label, "Interval", "Energy"],
-        rows,
+        [_table_row(run) for run in runs],
         caption="Mean score at the stop with its confidence interval (Student's t, allowing for "
         "the stop), folds used, and energy of the folds that ran.",
         label="runs",
     )
+
+
+def _table_row(run: RunRecord) -> list[str]:
+    mean = "-"
+    if run.at_stop:
+        mean = f"{run.at_stop.mean:.4f}"
+    half_width = "-"
+    interval = uncertainty_after_stop(run) or uncertainty(run)
+    if interval:
+        half_width = f"± {interval.width / 2:.4f}"
+    energy = "-"
+    if run.joules:
+        energy = watt_hours(run.joules)
+    return [
+        dataset_title(run.spec.dataset),
+        algorithm_title(run.spec.algorithm),
+        f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
+        f"{run.folds_used} of {run.k}",
+        mean,
+        half_width,
+        energy,
+    ]

@@ -19,7 +19,8 @@ from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale
-from ecv_core.figures.report.pictures import FORMS, Form, Make, printed, saved
+from ecv_core.figures.report.pictures import Make, printed
+from ecv_core.figures.report.saving import FORMS, Form, saved
 from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, in_order, rule_words, run_title

@@ -16,7 +16,8 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
-from ecv_core.figures.report.pictures import PAGE, inline, printed
+from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.saving import PAGE, inline
 from ecv_core.figures.words import (
     arithmetic,
     counted,

@@ -214,6 +214,6 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
 
 
 def _made(draw: Callable[[], Figure], form: str, title: str) -> bytes:
-    from ecv_core.figures.report.pictures import FORMS, saved
+    from ecv_core.figures.report.saving import FORMS, saved
 
     return saved(draw, next(one for one in FORMS if one == form), title=title)

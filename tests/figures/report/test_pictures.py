@@ -19,7 +19,8 @@ from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale
-from ecv_core.figures.report.pictures import FORMS, SMALL, _styled, inline, printed, saved
+from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.report.saving import FORMS, SMALL, inline, saved, styled
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.records.run import Decision, Interval, Moment
 
@@ -105,7 +106,7 @@ PICTURES = {
 
 
 def drawn(draw):
-    with _styled({}):
+    with styled():
         figure = draw()
         figure.draw_without_rendering()
     return figure

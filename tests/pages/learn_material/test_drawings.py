@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.figures.efold_plot import (
+from ecv_core.figures.threshold import (
     ABOVE,
     LIMIT,
     LINE,

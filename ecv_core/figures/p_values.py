@@ -1,0 +1,45 @@
+"""Pairs of settings and their p values -> a curve per metric: which tells settings apart best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.palette import base_layout, lay_out, palette, plain_axis
+
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Figure 1 of Anelli et al. (2019): a lower curve tells the settings apart better.
+
+    Args:
+        frame: columns rank, metric, p and sd; in the order in which metrics are named.
+        dark: whether the page is dark.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for number, (metric, pairs) in enumerate(frame.groupby("metric", sort=False)):
+        dash = _DASHES[number % len(_DASHES)]
+        figure.add_scatter(
+            x=pairs["rank"],
+            y=pairs["p"],
+            customdata=pairs[["sd"]],
+            mode="lines",
+            name=str(metric),
+            line={"color": colours.series_colour(number), "dash": dash, "width": 3},
+            hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
+        )
+    looks: dict[str, Any] = {"linecolor": colours.muted, "fixedrange": True}
+    ranks = looks | {"range": [0.5, float(frame["rank"].max()) + 0.5]}
+    ranks |= {"showgrid": False, "showline": True}
+    p_values = looks | {"range": [0, 1], "gridcolor": colours.grid}
+    return lay_out(
+        figure,
+        base_layout(colours, 460),
+        xaxis=plain_axis("pair of settings, by p value", size=17, **ranks),
+        yaxis=plain_axis("p value, mean of the folds", size=17, **p_values),
+        uirevision="p-values",
+    )
