@@ -1,11 +1,14 @@
-"""The recorded study of scikit-learn's estimators: every fold of it, and what was found with it."""
+"""The recorded study of scikit-learn's estimators -> its frames, its scores, and a sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Scores
@@ -41,63 +44,81 @@ SEARCH_COLUMNS = {
 def estimators_frame(folder: Path = FOLDER) -> pd.DataFrame:
     """One row per table, estimator and rule, with the RULES_COLUMNS; ten estimators on 29 tables.
 
-    Args: folder: with the file that `scripts/study_estimators.py` wrote.
+    Args:
+        folder: with the file that `scripts/study_estimators.py` wrote.
     """
     return pd.read_csv(folder / "estimators-rules.csv")
 
 
 @with_columns(SEARCH_COLUMNS)
 def searches_frame(folder: Path = FOLDER) -> pd.DataFrame:
-    """One row per table and way to search, with the SEARCH_COLUMNS. Args: as above."""
+    """One row per table and way to search, with the SEARCH_COLUMNS; as `estimators_frame`."""
     return pd.read_csv(folder / "estimators-search.csv")
 
 
 def estimators_scores(folder: Path = FOLDER) -> dict[str, list[Scores]]:
     """Table -> its estimators, each with all ten folds; of numbers the error has a minus.
 
-    Their costs are seconds. Args: folder: with the file that `scripts/record_estimators.py` wrote.
+    Their costs are seconds.
+
+    Args:
+        folder: with the file that `scripts/record_estimators.py` wrote.
     """
-    kept = np.load(folder / "estimators.npz")
-    found: dict[str, list[Scores]] = {}
-    for table in dict.fromkeys(key.partition("/")[0] for key in kept):
-        fold = kept[f"{table}/fold"]
-        if f"{table}/right" in kept:
-            samples = np.unpackbits(kept[f"{table}/right"], axis=1)[:, : len(fold)]
-        else:
-            samples = -kept[f"{table}/error"]
-        names, seconds = kept[f"{table}/estimators"].tolist(), kept[f"{table}/seconds"]
-        found[table] = []
-        for name, own, spent in zip(names, samples, seconds.astype(np.float64), strict=True):
-            users = np.full((len(spent), len(fold)), np.nan, np.float32)
-            users[fold, np.arange(len(fold))] = own
-            found[table].append(
-                Scores(
-                    name=name,
-                    dataset=table,
-                    algorithm=name,
-                    folds=np.nanmean(users.astype(np.float64), axis=1),
-                    users=users,
-                    joules=spent,
-                    source="seconds",
-                )
+    arrays = np.load(folder / "estimators.npz")
+    tables = dict.fromkeys(key.partition("/")[0] for key in arrays)
+    return {table: _scores_of_table(arrays, table) for table in tables}
+
+
+def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Scores]:
+    """The estimators of one table.
+
+    Args:
+        arrays: of all tables, by 'table/name': fold, of each sample; estimators, their names;
+            seconds, shape (estimators, folds); of each estimator and sample whether it was right,
+            packed into bits, or its error.
+        table: the id.
+    """
+    fold = arrays[f"{table}/fold"]
+    samples = np.arange(len(fold))
+    if f"{table}/right" in arrays:
+        right = np.unpackbits(arrays[f"{table}/right"], axis=1)
+        scores_of_samples = right[:, : len(fold)]  # whole bytes: the last bits are of no sample
+    else:
+        scores_of_samples = -arrays[f"{table}/error"]
+    estimators = []
+    for number, name in enumerate(arrays[f"{table}/estimators"].tolist()):
+        seconds = arrays[f"{table}/seconds"][number].astype(np.float64)
+        users = np.full((len(seconds), len(fold)), np.nan, np.float32)
+        users[fold, samples] = scores_of_samples[number]
+        estimators.append(
+            Scores(
+                name=name,
+                dataset=table,
+                algorithm=name,
+                folds=np.nanmean(users.astype(np.float64), axis=1),
+                users=users,
+                joules=seconds,
+                source="seconds",
             )
-    return found
+        )
+    return estimators
 
 
 def means_by(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """The means over all cells of every share and number of folds, a row per rule or way."""
-    shares = [name for name in frame.columns if name == "folds" or name.endswith("_percent")]
-    return frame.groupby(column, sort=False)[shares].mean().reset_index()
+    shares = frame.filter(regex="^folds$|_percent$").columns
+    return frame.groupby(column, sort=False)[list(shares)].mean().reset_index()
 
 
 def estimators_words(frame: pd.DataFrame) -> str:
     """What each rule that stops uses and keeps, in one sentence."""
-    said = [
-        f"**{row['rule']}** uses {row['folds']:.1f} of 10 folds, ends within 1 % of their mean in "
-        f"{row['within_1_percent']:.1f} % of orders and picks the best in "
-        f"{row['winner_percent']:.0f} %"
-        for row in means_by(frame, "rule").to_dict("records")
-        if row["folds"] < 10
-    ]
+    means = means_by(frame, "rule")
+    clauses = []
+    for _, rule in means[means["folds"] < 10].iterrows():
+        clauses.append(
+            f"**{rule['rule']}** uses {rule['folds']:.1f} of 10 folds, ends within 1 % of their "
+            f"mean in {rule['within_1_percent']:.1f} % of orders and picks the best in "
+            f"{rule['winner_percent']:.0f} %"
+        )
     tables = frame["dataset"].nunique()
-    return f"Over ten estimators on {tables} tables: {'; '.join(said)}."
+    return f"Over ten estimators on {tables} tables: {'; '.join(clauses)}."

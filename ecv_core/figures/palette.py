@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,6 +81,16 @@ def palette(dark: bool) -> Palette:
     return DARK if dark else LIGHT
 
 
+def css_variables() -> str:
+    """The colours that the pages' own components draw with, as a rule of CSS: '--ecv-mean'."""
+    rules = []
+    for name in ("mean", "stop", "width", "ground"):
+        light = getattr(LIGHT, name)
+        dark = getattr(DARK, name)
+        rules.append(f"--ecv-{name}: light-dark({light}, {dark});")
+    return f":root {{ {' '.join(rules)} }}"
+
+
 def base_layout(colours: Palette, height: int) -> dict[str, Any]:
     """Layout of every figure: large type for the last row, no own background, no animation."""
     return {
@@ -127,8 +137,10 @@ def plain_axis(
         standoff: from the axis to its title, in pixels; by default Plotly's.
     """
     words: dict[str, Any] = {"text": title}
-    words |= {} if size is None else {"font": {"size": size}}
-    words |= {} if standoff is None else {"standoff": standoff}
+    if size is not None:
+        words["font"] = {"size": size}
+    if standoff is not None:
+        words["standoff"] = standoff
     return {"title": words, "zeroline": False, "automargin": True} | more
 
 
@@ -151,8 +163,12 @@ def part_styles(colours: Palette) -> dict[str, tuple[str, str]]:
     }
 
 
-TEXT, LABEL, BIG = 19, 21, 26
-"""Type sizes in pixels: axes and legends, words beside marks, the one number to remember."""
+TEXT = 19
+"""Pixels of the type of axes and legends in a lecture."""
+LABEL = 21
+"""Pixels of words beside marks."""
+BIG = 26
+"""Pixels of the one number to remember."""
 FIGURE_1_SCALE = 1.2
 """What makes figure 1, which the working pages show too, as legible as the rest of a lecture."""
 
@@ -160,9 +176,10 @@ FIGURE_1_SCALE = 1.2
 def lecture_layout(colours: Palette, height: int) -> dict[str, Any]:
     """`base_layout` with larger type and no hover box over several traces."""
     layout = base_layout(colours, height)
-    layout["font"] = layout["font"] | {"size": TEXT}
-    layout["legend"] = layout["legend"] | {"font": {"size": TEXT, "color": colours.ink}}
-    return layout | {"hovermode": "closest"}
+    layout["font"]["size"] = TEXT
+    layout["legend"]["font"]["size"] = TEXT
+    layout["hovermode"] = "closest"
+    return layout
 
 
 def axis(title: str, colours: Palette, **more: object) -> dict[str, Any]:
@@ -178,14 +195,17 @@ def fold_axis(title: str, k: int, colours: Palette) -> dict[str, Any]:
 
 def fold_ticks(k: int, linear: int = 20) -> dict[str, Any]:
     """Where such an axis begins and ends, and its ticks: one per fold up to so many folds."""
-    return {
+    ticks = {
         "range": [0.5, k + 0.5],
-        "tickmode": "linear" if k <= linear else "auto",
+        "tickmode": "linear",
         "tick0": 1,
         "dtick": 1,
         "showgrid": False,
         "showline": True,
     }
+    if k > linear:
+        ticks["tickmode"] = "auto"
+    return ticks
 
 
 def bar_label(bar: str, words: str, colours: Palette, size: int = LABEL) -> dict[str, Any]:
@@ -212,7 +232,12 @@ class Steps:
 
     def to_json(self) -> str:
         """As the figure component reads it."""
-        steps = {one.name: list(getattr(self, one.name)) for one in fields(self)}
+        steps = {
+            "patches": list(self.patches),
+            "variants": list(self.variants),
+            "alts": list(self.alts),
+            "notes": list(self.notes),
+        }
         return json.dumps(steps, separators=(",", ":"))
 
 
@@ -243,7 +268,8 @@ class CellScale:
 def difference_scale(cells: pd.DataFrame) -> CellScale:
     """Of figure 2; one wild cell does not flatten all others.
 
-    Args: cells: with the column difference_percent, of all alphas that are to be comparable.
+    Args:
+        cells: with the column difference_percent, of all alphas that are to be comparable.
     """
     worst = float(cells["difference_percent"].quantile(0.99))
     return CellScale(

@@ -85,22 +85,17 @@ class Summary:
 
     def headline_of(self, numbers: Sequence[int]) -> pd.DataFrame:
         """The headline over some of the systems, by number: a row per alpha, as in `headline`."""
-        explored = self.tradeoff
-        curves = tuple(explored.curves[number] for number in numbers)
-        some = Tradeoff(
-            systems=tuple(explored.systems[number] for number in numbers),
-            curves=curves,
-            average=averaged(curves),
-            within_percent=explored.within_percent,
-        )
-        return headline_frame(some, self.alphas)
+        curves = tuple(self.tradeoff.curves[number] for number in numbers)
+        systems = tuple(self.tradeoff.systems[number] for number in numbers)
+        part = replace(self.tradeoff, systems=systems, curves=curves, average=averaged(curves))
+        return headline_frame(part, self.alphas)
 
-    def rules(self, known: Known) -> pd.DataFrame:
+    def rules(self, curves: Known) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.
 
         Args: known: the curves of rules that need users' scores; may be empty.
         """
-        others = compared_curves(self.tradeoff.systems, known)
+        others = compared_curves(self.tradeoff.systems, curves)
         return rules_frame(self.tradeoff, others, self.alphas)
 
 
@@ -122,17 +117,18 @@ def systems_of(runs: Sequence[RunRecord], *, ids: bool = False) -> list[Scores]:
         runs: see `tradeoff.explorable`.
         ids: whether they go by their ids instead, which are typed.
     """
-    if ids:
-        return [replace(scores_of_run(run), metric=metric_label(run.spec)) for run in runs]
-    return [
-        replace(
-            replace(scores_of_run(run), metric=metric_label(run.spec)),
-            name=run_title(run),
-            dataset=dataset_title(run.spec.dataset),
-            algorithm=algorithm_title(run.spec.algorithm),
-        )
-        for run in runs
-    ]
+    systems = []
+    for run in runs:
+        system = replace(scores_of_run(run), metric=metric_label(run.spec))
+        if not ids:
+            system = replace(
+                system,
+                name=run_title(run),
+                dataset=dataset_title(run.spec.dataset),
+                algorithm=algorithm_title(run.spec.algorithm),
+            )
+        systems.append(system)
+    return systems
 
 
 @with_columns(SCORES_COLUMNS)
@@ -143,34 +139,42 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
         runs: whole ones, and others that ended at their stop; of one metric.
         ids: whether datasets and algorithms go by their ids, as in `systems_of`.
     """
-    rows = []
-    for run in runs:
-        at = run.at_stop
-        interval = None if run.whole or at is None else at.interval
-        if interval is not None and interval.kind is not IntervalKind.K_FOLD_MEAN:
-            interval = None
-        rows.append(
-            {
-                "dataset": run.spec.dataset if ids else dataset_title(run.spec.dataset),
-                "algorithm": (run.spec.algorithm if ids else algorithm_title(run.spec.algorithm)),
-                "metric": metric_label(run.spec),
-                "score": run.k_fold_mean if run.whole else at.mean if at else math.nan,
-                "low": interval.low if interval else math.nan,
-                "high": interval.high if interval else math.nan,
-                "confidence": run.spec.confidence,
-                "rule": f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
-                "folds": run.spec.k if run.whole else run.folds_used,
-                "k": run.spec.k,
-                "run_id": run.run_id,
-            }
-        )
-    frame = pd.DataFrame(rows, columns=[one for one in SCORES_COLUMNS if one != "of_best_percent"])
-    per_dataset = frame.groupby("dataset")["score"]
+    frame = pd.DataFrame([_score_row(run) for run in runs], columns=list(SCORES_COLUMNS))
+    if not ids:
+        frame["dataset"] = frame["dataset"].map(dataset_title)
+        frame["algorithm"] = frame["algorithm"].map(algorithm_title)
+    scores = frame.groupby("dataset")["score"]
     if runs and not metric_of(runs[0].spec).higher_is_better:
-        frame["of_best_percent"] = 100 * (per_dataset.transform("min") / frame["score"])
+        share = scores.transform("min") / frame["score"]
     else:
-        frame["of_best_percent"] = 100 * (frame["score"] / per_dataset.transform("max"))
-    return frame[list(SCORES_COLUMNS)]
+        share = frame["score"] / scores.transform("max")
+    return frame.assign(of_best_percent=100 * share)
+
+
+def _score_row(run: RunRecord) -> dict[str, object]:
+    """A run's row by its ids, as far as it needs no other run."""
+    row: dict[str, object] = {
+        "dataset": run.spec.dataset,
+        "algorithm": run.spec.algorithm,
+        "metric": metric_label(run.spec),
+        "score": run.k_fold_mean,
+        "confidence": run.spec.confidence,
+        "rule": f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
+        "folds": run.spec.k,
+        "k": run.spec.k,
+        "run_id": run.run_id,
+    }
+    if run.whole:
+        return row
+    row["folds"] = run.folds_used
+    row["score"] = math.nan
+    if run.at_stop is not None:
+        row["score"] = run.at_stop.mean
+        interval = run.at_stop.interval
+        if interval is not None and interval.kind is IntervalKind.K_FOLD_MEAN:
+            row["low"] = interval.low
+            row["high"] = interval.high
+    return row
 
 
 def summary(
@@ -185,15 +189,20 @@ def summary(
         ranked: whether with ranks, which take twice the time of all the rest.
     Raises: InputError for scores that cannot be explored.
     """
-    found = tradeoff(systems, within_percent=WITHIN_PERCENT, fine=alpha is not None)
-    alphas = slider_alphas(found.alphas) if alpha is None else [found.alpha_at(alpha)]
-    ranks = rankings(systems, alphas) if ranked else []
+    explored = tradeoff(systems, within_percent=WITHIN_PERCENT, fine=alpha is not None)
+    alphas = slider_alphas(explored.alphas)
+    if alpha is not None:
+        alphas = [explored.alpha_at(alpha)]
+    ranks = []
+    if ranked:
+        ranks = rankings(systems, alphas)
+    contents = "".join(system.content for system in systems)
     return Summary(
-        version=sha256("".join(one.content for one in systems).encode()).hexdigest()[:16],
-        tradeoff=found,
+        version=sha256(contents.encode()).hexdigest()[:16],
+        tradeoff=explored,
         alphas=alphas,
-        cells=cells_frame(found, alphas),
-        headline=headline_frame(found, alphas),
+        cells=cells_frame(explored, alphas),
+        headline=headline_frame(explored, alphas),
         ranks=ranks_frame(ranks),
         stability=stability_frame(ranks),
     )

@@ -335,7 +335,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
     percents = frame.pivot(index="alpha", columns="n", values="percent")
     folds = [int(n) for n in percents.columns]
     for alpha, text in zip(alphas, texts, strict=True):
-        shares = percents.loc[alpha].to_numpy(dtype=np.float64).tolist()
+        shares = [float(share) for share in percents.loc[alpha].to_numpy()]
         mean = float(np.dot(shares, folds)) / 100
         bars = {
             "x": folds,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ecv_core.analysis.tradeoff.curves import rankings, tradeoff
+from ecv_core.analysis.tradeoff.curves import Tradeoff, rankings, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
     ranks_frame,
@@ -25,7 +26,7 @@ from ecv_core.figures.study_summary import recorded_study, systems_of
 from ecv_core.figures.tradeoff import stops_at, tradeoff_at
 from ecv_core.figures.words import alpha_text, in_order, rule_words, run_title
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import check_exchangeable
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
@@ -48,14 +49,45 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
     """
     _check_kind(kind, OF_A_RUN, "a single run")
     if kind == "efold":
-        return _efold(run)
-    return _over_orders(kind, [run], alpha, folder, run)
+        if not run.folds:
+            raise InputError(
+                f"run {run.run_id} has no finished fold yet, so there is nothing to draw"
+            )
+        return partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}"
+    if not run.whole:
+        raise InputError(
+            f"run {run.run_id} has {len(run.folds)} of {run.spec.k} folds, and --kind {kind} needs "
+            "them all; run it again with --full"
+        )
+    check_exchangeable(
+        run.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
+    )
+    orders = _explored([run], alpha)
+    if kind == "stops":
+        make: Make = partial(stops_at, stops_frame(orders.tradeoff.average), orders.alpha)
+    else:
+        make = _tradeoff(orders, folder)
+    return make, f"{run_title(run)}, alpha {alpha_text(orders.alpha)}"
 
 
 def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
     """What draws a figure of the recorded study, and its title; as `picture_of_run`."""
     _check_kind(kind, OF_A_STUDY, "a study")
-    return _over_orders(kind, _recorded(folder), alpha, folder, None)
+    orders = _explored(_study_in_order(folder), alpha)
+    cells = cells_frame(orders.tradeoff, [orders.alpha])
+    cells_at = partial(heatmap_at, cells, orders.alpha)
+    match kind:
+        case "stops":
+            k = orders.tradeoff.average.k
+            make: Make = partial(cells_at, value="mean_stop", scale=stop_scale(k))
+        case "difference":
+            scale = difference_scale(cells)
+            make = partial(cells_at, value="difference_percent", scale=scale)
+        case "ranks":
+            make = _ranks(orders, folder)
+        case _:
+            make = _tradeoff(orders, folder)
+    return make, f"{len(orders.runs)} recorded runs, alpha {alpha_text(orders.alpha)}"
 
 
 def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
@@ -64,7 +96,11 @@ def _check_kind(kind: str, kinds: Sequence[str], what: str) -> None:
 
 
 def written(make: Make, form: Form, path: Path, title: str) -> str:
-    """Write a picture to a file; its title. Raises: RunError if it cannot be written."""
+    """Write a picture to a file; its title.
+
+    Raises:
+        RunError: if it cannot be written.
+    """
     content = saved(partial(printed, make), form, title=title)
     try:
         path.write_bytes(content)
@@ -74,7 +110,11 @@ def written(make: Make, form: Form, path: Path, title: str) -> str:
 
 
 def form_of(path: Path) -> Form:
-    """The form that a file's name says. Raises: InputError for another, or without a folder."""
+    """The form that a file's name says.
+
+    Raises:
+        InputError: for another form, or where the folder does not exist.
+    """
     for form in FORMS:
         if path.suffix == f".{form}":
             if path.absolute().parent.is_dir():
@@ -85,68 +125,60 @@ def form_of(path: Path) -> Form:
     )
 
 
-def _recorded(folder: Path) -> list[RunRecord]:
+def _study_in_order(folder: Path) -> list[RunRecord]:
     """The complete runs of the study, as rows and columns are to come."""
     runs = recorded_study(folder)
-    rows = in_order(run.spec.dataset for run in runs)
-    columns = in_order(run.spec.algorithm for run in runs)
-    return sorted(
-        runs, key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm))
-    )
+    datasets = in_order(run.spec.dataset for run in runs)
+    algorithms = in_order(run.spec.algorithm for run in runs)
+    runs.sort(key=lambda run: algorithms.index(run.spec.algorithm))
+    runs.sort(key=lambda run: datasets.index(run.spec.dataset))
+    return runs
 
 
-def _efold(run: RunRecord) -> tuple[Make, str]:
-    if not run.folds:
-        raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
-    return partial(run_figure, run), f"{run_title(run)}, {rule_words(run.spec)}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Orders:
+    """What every order of the folds of some runs says at one alpha."""
+
+    runs: Sequence[RunRecord]
+    systems: Sequence[Scores]
+    tradeoff: Tradeoff
+    alpha: float
+    """The nearest below the one that was asked for that was worked out."""
 
 
-def _over_orders(
-    kind: str, runs: Sequence[RunRecord], wanted: float, folder: Path, one: RunRecord | None
-) -> tuple[Make, str]:
-    """What every order of the folds says, at one alpha."""
-    if one is not None and not one.whole:
-        raise InputError(
-            f"run {one.run_id} has {len(one.folds)} of {one.spec.k} folds, and --kind {kind} needs "
-            "them all; run it again with --full"
-        )
-    if one is not None:
-        check_exchangeable(
-            one.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
-        )
+def _explored(runs: Sequence[RunRecord], alpha: float) -> _Orders:
     systems = systems_of(runs)
-    found = tradeoff(systems, within_percent=WITHIN_PERCENT)
-    alpha = found.alpha_at(wanted)
-    title = f"{run_title(one) if one else f'{len(runs)} recorded runs'}, alpha {alpha_text(alpha)}"
-    match kind:
-        case "stops" if one is not None:
-            return partial(stops_at, stops_frame(found.average), alpha), title
-        case "tradeoff":
-            frame = tradeoff_frame(found, _others(runs, folder))
-            cost = "folds" if any(one.source == "none" for one in systems) else "energy"
-            return partial(tradeoff_at, frame, alpha, cost=cost), title
-        case "ranks":
-            ranked = rankings(systems, [alpha])
-            if not ranked:
-                raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
-            frames = ranks_frame(ranked), stability_frame(ranked)
-            return partial(ranks_at, *frames, alpha), title
-    cells = cells_frame(found, [alpha])
-    value, scale = "mean_stop", stop_scale(found.average.k)
-    if kind == "difference":
-        value, scale = "difference_percent", difference_scale(cells)
-    return partial(heatmap_at, cells, alpha, value=value, scale=scale), title
+    explored = tradeoff(systems, within_percent=WITHIN_PERCENT)
+    return _Orders(runs=runs, systems=systems, tradeoff=explored, alpha=explored.alpha_at(alpha))
 
 
-def _others(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
+def _tradeoff(orders: _Orders, folder: Path) -> Make:
+    """Energy against difference, or folds where some run has no energy."""
+    cost = "energy"
+    if any(system.source == "none" for system in orders.systems):
+        cost = "folds"
+    frame = tradeoff_frame(orders.tradeoff, _other_rules(orders.runs, folder))
+    return partial(tradeoff_at, frame, orders.alpha, cost=cost)
+
+
+def _ranks(orders: _Orders, folder: Path) -> Make:
+    ranked = rankings(orders.systems, [orders.alpha])
+    if not ranked:
+        raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
+    return partial(ranks_at, ranks_frame(ranked), stability_frame(ranked), orders.alpha)
+
+
+def _other_rules(runs: Sequence[RunRecord], folder: Path) -> list[RuleCurve]:
     """The rules that need users' scores, over the same runs; those without for any left out."""
-    own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
-    results = Results(own, folder=folder)
-    known = by_rule(
-        curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT) for run in runs
-    )
-    return [
-        RuleCurve(rule=rule, curves=curves)
-        for rule, curves in known.items()
-        if len(curves) == len(runs)
-    ]
+    store = None
+    if len(runs) == 1:
+        store = open_store()  # it may be one of the user's own
+    results = Results(store, folder=folder)
+    curves = []
+    for run in runs:
+        curves.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
+    rules = []
+    for rule, of_runs in by_rule(curves).items():
+        if len(of_runs) == len(runs):
+            rules.append(RuleCurve(rule=rule, curves=of_runs))
+    return rules

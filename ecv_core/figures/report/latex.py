@@ -41,31 +41,39 @@ def latex_table(
         rows: of text, each as long as `headers`.
         label: for \\ref; letters, digits and hyphens.
     """
-    numeric = [all(_is_number(row[at]) for row in rows) for at in range(len(headers))]
-    columns = "".join("r" if right and rows else "l" for right in numeric)
-    lines = [" & ".join(map(escaped, row)) + r" \\" for row in rows]
-    return "\n".join(
-        [
-            r"% needs \usepackage{booktabs}",
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{escaped(caption)}}}",
-            rf"  \label{{tab:{label}}}",
-            rf"  \begin{{tabular}}{{{columns}}}",
-            r"    \toprule",
-            "    " + " & ".join(map(escaped, headers)) + r" \\",
-            r"    \midrule",
-            *(f"    {line}" for line in lines),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"\end{table}",
-        ]
-    )
+    columns = ""
+    for column in range(len(headers)):
+        if rows and all(_is_number(row[column]) for row in rows):
+            columns += "r"
+        else:
+            columns += "l"
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{escaped(caption)}}}",
+        rf"  \label{{tab:{label}}}",
+        rf"  \begin{{tabular}}{{{columns}}}",
+        r"    \toprule",
+        _row(headers),
+        r"    \midrule",
+        *[_row(row) for row in rows],
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _row(texts: Sequence[str]) -> str:
+    cells = " & ".join(escaped(text) for text in texts)
+    return rf"    {cells} \\"
 
 
 def _is_number(text: str) -> bool:
-    plain = text.replace(",", "").replace("%", "").replace("-", "").strip()
-    return not plain or plain.split()[0].replace(".", "", 1).replace("e", "", 1).isdigit()
+    """Whether a cell is set as a number: '0.31', '1,230', '4 of 10', '1e-4', '-', or nothing."""
+    words = re.sub("[,%-]", "", text).split()
+    return not words or re.fullmatch(r"\d*\.?\d+e?\d*|\d+\.", words[0]) is not None
 
 
 PAPER = """@inproceedings{baumgart2024efold,
@@ -94,29 +102,44 @@ def software() -> str:
 
 def bibtex(*more: str) -> str:
     """The paper, this software, and what else is to be cited, such as the dataset's entry."""
-    return "\n".join(entry.strip() for entry in (PAPER, software(), *more) if entry.strip())
+    entries = [entry.strip() for entry in (PAPER, software(), *more)]
+    return "\n".join(entry for entry in entries if entry)
 
 
 def key_of(entry: str) -> str:
     """The key that \\cite takes: 'harper2015movielens'; empty where there is none."""
     match = re.search(r"@\w+\{\s*([^,\s]+)", entry)
-    return match[1] if match else ""
+    if match is None:
+        return ""
+    return match[1]
 
 
 def short(entry: str) -> str:
     """How text names a BibTeX entry: 'Harper and Konstan, 2015', 'Baumgart et al., 2024'."""
-    names = [_surname(name) for name in re.split(r"\s+and\s+", _field(entry, "author")) if name]
-    who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
-    named = ", ".join(part for part in (who, _field(entry, "year")) if part)
-    return named or _field(entry, "title") or key_of(entry)
+    authors = re.split(r"\s+and\s+", _field(entry, "author"))
+    names = [_surname(author) for author in authors if author]
+    who = " and ".join(names)
+    if len(names) > 2:
+        who = f"{names[0]} et al."
+    year = _field(entry, "year")
+    if who and year:
+        return f"{who}, {year}"
+    return who or year or _field(entry, "title") or key_of(entry)
 
 
 def _field(entry: str, name: str) -> str:
+    """The text of a field on one line; empty where the entry does not have it."""
     match = re.search(rf"\b{name}\s*=\s*\{{(.+?)\}}\s*(?:,|\}}|\n)", entry, re.DOTALL)
-    return " ".join(match[1].split()) if match else ""
+    if match is None:
+        return ""
+    return " ".join(match[1].split())
 
 
 def _surname(name: str) -> str:
+    """Of 'Konstan, Joseph', of 'Joseph Konstan', or all of '{the e-fold maintainers}'."""
     if name.startswith("{"):
         return name.strip("{}")
-    return name.partition(",")[0] if "," in name else name.split()[-1]
+    surname, comma, _ = name.partition(",")
+    if comma:
+        return surname
+    return name.split()[-1]

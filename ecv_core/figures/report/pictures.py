@@ -182,11 +182,17 @@ def _draw_trace(axes: Axes, trace: _Trace, previous: _Trace) -> None:
         _draw_texts(axes, trace, x, y)
 
 
+def _main_colour(trace: _Trace) -> str:
+    """The colour of its line, or of its marks where the line has none of its own."""
+    colour: str = trace.get("line", {}).get("color") or trace["marker"]["color"]
+    return colour
+
+
 def _line_look(trace: _Trace) -> dict[str, Any]:
     """How the line of a trace looks; one without width where it has marks alone."""
     line = trace.get("line", {})
-    colour = line.get("color") or trace["marker"]["color"]
-    look = {"color": _colour(colour), "lw": 0, "clip_on": trace.get("cliponaxis", True)}
+    colour = _colour(_main_colour(trace))
+    look = {"color": colour, "lw": 0, "clip_on": trace.get("cliponaxis", True)}
     if "lines" in trace["mode"]:
         look["lw"] = line.get("width", 2) * _SCALE
         look["ls"] = _DASHES[line.get("dash", "solid")]
@@ -197,14 +203,14 @@ def _marker_look(trace: _Trace) -> dict[str, Any]:
     """How the marks of a trace look; empty where it has none."""
     if "markers" not in trace["mode"]:
         return {}
-    marker = trace["marker"]
+    marker = trace.get("marker", {})
     edge = marker.get("line", {})
     symbol = marker.get("symbol", "circle")
-    colour = marker.get("color") or trace["line"]["color"]
+    colour = _main_colour(trace)
     look = {
         "marker": _MARKS[symbol.removesuffix("-open")],
         "markersize": marker.get("size", 6) * _SCALE,
-        "markerfacecolor": _colour(colour),
+        "markerfacecolor": _colour(marker.get("color", colour)),
         "markeredgecolor": _colour(edge.get("color", colour)),
         "markeredgewidth": edge.get("width", 0) / 2,
     }
@@ -408,7 +414,7 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
     low = heatmap["zmin"]
     high = heatmap["zmax"]
     values = np.array(heatmap["z"], dtype=np.float64).T
-    texts = np.array(heatmap["text"], dtype=object).T
+    texts = list(zip(*heatmap["text"], strict=True))
     shares = (values - low) / ((high - low) or 1.0)
     if heatmap["reversescale"]:
         shares = 1 - shares
@@ -419,7 +425,7 @@ def _draw_table(axes: Axes, heatmap: _Trace, top: float) -> None:
         axes.text(
             column + 0.5,
             top + row + 0.5,
-            _plain(texts[row, column]) or "-",
+            _plain(texts[row][column]) or "-",
             ha="center",
             va="center",
             size=SMALL,

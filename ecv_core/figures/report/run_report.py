@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core import models
 from ecv_core.energy.load import memory_words
@@ -15,6 +15,7 @@ from ecv_core.energy.parts import energy_parts, parts_sentence
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import run_figure
+from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.report.describe import describe_runs, moment_numbers
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.report.saving import PAGE, inline
@@ -25,6 +26,7 @@ from ecv_core.figures.words import (
     estimate,
     grams,
     half_width_words,
+    joined,
     metric_label,
     node_words,
     range_words,
@@ -37,7 +39,7 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.records.errors import UnknownName
-from ecv_core.records.run import IntervalKind, Moment, RunRecord, RunState
+from ecv_core.records.run import IntervalKind, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import command_for
 from ecv_core.store.environment import environment
@@ -62,34 +64,30 @@ def run_report(
     Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
         all text of the run is escaped.
     """
-    moments, label, k = run.moments, metric_label(run.spec), run.k
-    made_with = environment() if made_with is None else made_with
+    if made_with is None:
+        made_with = environment()
     energy = energy_of(run)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
-    fold_headers, folds, fold_caption = _folds(run, moments, label)
     described = describe_runs([run], made_with)
-    return (
-        templates()
-        .get_template("run.html")
-        .render(
-            title=run_title(run),
-            under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
-            origin=origin,
-            conclusion=conclusion(run),
-            arithmetic=arithmetic(run),
-            numbers=_numbers(run, energy, k),
-            picture=_picture(run, moments, k, label),
-            fold_headers=fold_headers,
-            folds=folds,
-            fold_caption=fold_caption,
-            used=run.stopped_at or len(moments),
-            methods=described.methods,
-            energy=_energy(run, energy),
-            command=_command(run.spec),
-            machine=machine_words(made_with),
-            bibtex=described.bibtex,
-            made_at=datetime.now(UTC),
-        )
+    template = templates().get_template("run.html")
+    return template.render(
+        title=run_title(run),
+        under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
+        origin=origin,
+        conclusion=conclusion(run),
+        arithmetic=arithmetic(run),
+        numbers=_key_numbers(run, energy),
+        picture=_picture(run),
+        fold_headers=_fold_headers(run),
+        folds=_fold_rows(run),
+        fold_caption=_fold_caption(run),
+        used=run.stopped_at or len(run.moments),
+        methods=described.methods,
+        energy=_energy_words(run, energy),
+        command=_command(run.spec),
+        machine=machine_words(made_with),
+        bibtex=described.bibtex,
+        made_at=datetime.now(UTC),
     )
 
 
@@ -97,107 +95,154 @@ def conclusion(run: RunRecord) -> str:
     """What came out, in one or two sentences with their numbers."""
     if not run.folds:
         return f"No fold of {run.k} is finished: the run is {run.state.value}."
-    state = "" if run.state is RunState.FINISHED else f" The run is {run.state.value}."
-    return verdict(run) + state
+    if run.state is RunState.FINISHED:
+        return verdict(run)
+    return f"{verdict(run)} The run is {run.state.value}."
 
 
-def _numbers(run: RunRecord, energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
-    at, checked = run.at_stop, run.checked
-    interval, wherever = shown_interval(run)
-    level = f"{100 * run.spec.confidence:g} %"
-    half = f"{half_width_words(interval, k, wherever)} ({level})" if interval else ""
-    metered = energy.source != "none"
-    percent = energy.saved_percent
+class _KeyNumber(NamedTuple):
+    """A number that stands large at the top of the report."""
+
+    name: str
+    value: str
+    note: str
+
+
+def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:
+    """Score, folds, time, energy and emissions."""
+    mean = "-"
+    if run.at_stop:
+        mean = f"{run.at_stop.mean:.4f}"
     return [
-        (f"Mean {metric_label(run.spec)}", f"{at.mean:.4f}" if at else "-", half),
-        ("Folds used", f"{at.n} of {k}" if at else f"0 of {k}", rule_words(run.spec)),
-        ("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
-        *_processor(energy, k),
-        ("Energy used", used_words(energy) if metered else "-", "of all folds that ran"),
-        (
-            "Stop would save" if checked else "Energy saved",
-            saved_words(energy) if metered else "-",
-            f"{'about ' * energy.forecast}{percent:.0f} % of all {k}"
-            if metered and percent
-            else "",
-        ),
-        (
-            "Emissions",
-            grams(energy.grams_co2e) if metered else "-",
-            f"CO2e, {country_in_words(run.spec.country)}",
-        ),
+        _KeyNumber(f"Mean {metric_label(run.spec)}", mean, _interval_note(run)),
+        _KeyNumber("Folds used", f"{run.folds_used} of {run.k}", rule_words(run.spec)),
+        _KeyNumber("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
+        *_processor_numbers(energy, run.k),
+        *_energy_numbers(run, energy),
     ]
 
 
-def _processor(energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
-    """The processor time, with the share that the stop saved; nothing of before it was written."""
+def _interval_note(run: RunRecord) -> str:
+    """How far the mean is from what; empty where that is not known."""
+    interval, wherever = shown_interval(run)
+    if interval is None:
+        return ""
+    half_width = half_width_words(interval, run.k, wherever)
+    return f"{half_width} ({100 * run.spec.confidence:g} %)"
+
+
+def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:
+    """What the folds used and what the stop saved; dashes where nothing was metered."""
+    used = saved = emitted = "-"
+    share = ""
+    if energy.source != "none":
+        used = used_words(energy)
+        saved = saved_words(energy)
+        emitted = grams(energy.grams_co2e)
+        share = _share_words(energy.saved_percent, run.k, energy)
+    saving = "Energy saved"
+    if run.checked:
+        saving = "Stop would save"
+    return [
+        _KeyNumber("Energy used", used, "of all folds that ran"),
+        _KeyNumber(saving, saved, share),
+        _KeyNumber("Emissions", emitted, f"CO2e, {country_in_words(run.spec.country)}"),
+    ]
+
+
+def _share_words(percent: float | None, k: int, energy: EnergyFacts) -> str:
+    """'about 43 % of all 10': what a stop saved; empty where it saved nothing."""
+    if not percent:
+        return ""
+    words = f"{percent:.0f} % of all {k}"
+    if energy.forecast:
+        words = f"about {words}"
+    return words
+
+
+def _processor_numbers(energy: EnergyFacts, k: int) -> list[_KeyNumber]:
+    """The processor time, with the share that the stop saved; none where no fold says it."""
     if energy.processor_seconds is None:
         return []
-    saved = energy.saved_processor_percent
-    share = f"{'about ' * energy.forecast}{saved:.0f} % of all {k} saved" if saved else ""
-    gpu = energy.gpu_seconds
-    return [
-        ("Processor time", duration(energy.processor_seconds), share or "of all cores"),
-        *([("GPU time", duration(gpu), "of all GPUs")] if gpu else []),
-    ]
+    note = "of all cores"
+    share = _share_words(energy.saved_processor_percent, k, energy)
+    if share:
+        note = f"{share} saved"
+    numbers = [_KeyNumber("Processor time", duration(energy.processor_seconds), note)]
+    if energy.gpu_seconds:
+        numbers.append(_KeyNumber("GPU time", duration(energy.gpu_seconds), "of all GPUs"))
+    return numbers
 
 
-def _picture(run: RunRecord, moments: Sequence[Moment], k: int, label: str) -> str:
+def _picture(run: RunRecord) -> str:
     """Figure 1 as markup; empty while there is no fold."""
-    frame = efold_frame(moments, run.stopped_at, checked=run.checked)
+    frame = efold_frame(run.moments, run.stopped_at, checked=run.checked)
     if frame.empty:
         return ""
-    alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
+    alt = alt_text(
+        frame,
+        k=run.k,
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        title=run_title(run),
+    )
     return inline(partial(printed, partial(run_figure, run), width=PAGE, height=2.45), alt=alt)
 
 
-Table = tuple[list[str], list[list[str]], str]
-"""Headers, rows, caption."""
+# The table of the folds.
 
 
-def _folds(run: RunRecord, moments: Sequence[Moment], label: str) -> Table:
+def _fold_headers(run: RunRecord) -> list[str]:
+    unit = f"{run.spec.task.unit}s"
+    scores = [metric_label(run.spec), "mean", "low", "high", "width"]
+    return ["n", "fold", *scores, unit, "s", "processor s", "mWh"]
+
+
+def _fold_rows(run: RunRecord) -> list[list[str]]:
+    """The first MOST_ROWS folds."""
     metered = any(fold.energy.source != "none" for fold in run.folds)
     rows = []
-    for moment, fold in list(zip(moments, run.folds, strict=True))[:MOST_ROWS]:
-        interval = moment.interval
+    for moment, fold in zip(run.moments, run.folds, strict=True):
+        width = ""
+        if moment.interval:
+            width = f"{moment.interval.width:.4f}"
+        processor_seconds = "-"
+        if fold.processor_seconds is not None:
+            processor_seconds = f"{fold.processor_seconds:.2f}"
+        milliwatt_hours = "-"
+        if metered:
+            milliwatt_hours = estimate(fold.energy.joules / 3.6)
         rows.append(
             [
                 str(moment.n),
                 str(moment.fold),
                 *moment_numbers(moment),
-                f"{interval.width:.4f}" if interval else "",
+                width,
                 f"{fold.users:,}",
                 f"{fold.total_seconds:.2f}",
-                "-" if fold.processor_seconds is None else f"{fold.processor_seconds:.2f}",
-                f"{estimate(fold.energy.joules / 3.6)}" if metered else "-",
+                processor_seconds,
+                milliwatt_hours,
             ]
         )
-    headers = [
-        "n",
-        "fold",
-        label,
-        "mean",
-        "low",
-        "high",
-        "width",
-        f"{run.spec.task.unit}s",
-        "s",
-        "processor s",
-        "mWh",
-    ]
-    held = {moment.interval.kind for moment in moments if moment.interval}
-    what = "of the k-fold mean" if IntervalKind.K_FOLD_MEAN in held else "of the mean"
+    return rows[:MOST_ROWS]
+
+
+def _fold_caption(run: RunRecord) -> str:
+    what = "of the mean"
+    for moment in run.moments:
+        if moment.interval and moment.interval.kind is IntervalKind.K_FOLD_MEAN:
+            what = "of the k-fold mean"
     caption = f"Fold by fold; mean and interval ({what}) are those of the first n."
-    if len(moments) > MOST_ROWS:
-        caption += f" The first {MOST_ROWS} of {len(moments)} folds."
-    return headers, rows, caption
+    if len(run.moments) > MOST_ROWS:
+        caption += f" The first {MOST_ROWS} of {len(run.moments)} folds."
+    return caption
 
 
-def _energy(run: RunRecord, energy: EnergyFacts) -> str:
+def _energy_words(run: RunRecord, energy: EnergyFacts) -> str:
     """How the energy is known, beside what the methods say of it."""
     if energy.source == "none":
         return f"Not known: {SOURCES['none']}."
-    said = (
+    return joined(
         f"{used_words(energy)} for {counted(len(run.folds), 'fold')}.",
         range_words(energy),
         parts_sentence(energy_parts(run.folds)),
@@ -206,18 +251,15 @@ def _energy(run: RunRecord, energy: EnergyFacts) -> str:
         node_words(run),
         f"Emissions are those of {intensity_words(run.spec.country)}.",
     )
-    return " ".join(filter(None, said))
 
 
 def machine_words(made_with: Mapping[str, Any]) -> str:
     """'x86_64, 2 cores, 24 GiB', and its GPU if it has one; 'unknown' where nothing is recorded."""
-    words = [str(made_with["machine"])] if made_with.get("machine") else []
-    if made_with.get("cores"):
-        words.append(f"{made_with['cores']} cores")
-    if made_with.get("memory_gib"):
-        words.append(f"{made_with['memory_gib']} GiB")
-    if made_with.get("gpu"):
-        words.append(str(made_with["gpu"]))
+    forms = {"machine": "{}", "cores": "{} cores", "memory_gib": "{} GiB", "gpu": "{}"}
+    words = []
+    for name, form in forms.items():
+        if made_with.get(name):
+            words.append(form.format(made_with[name]))
     return ", ".join(words) or "unknown"
 
 
@@ -235,7 +277,7 @@ def templates() -> Environment:
     """What pages are made of: their text is escaped, and a name that is not given is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -243,3 +285,5 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.globals["colours"] = LIGHT
+    return templates

@@ -25,6 +25,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ecv_core.access.rights import settings
+from ecv_core.figures.palette import css_variables
 from ecv_core.jobs.manager import RUN
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
@@ -67,14 +68,17 @@ def middleware() -> list[Middleware]:
     return [Middleware(tabs.guard), Middleware(_Styled)]
 
 
+STYLE = css_variables() + Path(__file__).with_name("look.css").read_text("utf-8")
+"""The style of all pages: the colours of charts by name, and look.css."""
+_STYLE_ELEMENT = f"<style>{STYLE}</style>".encode()
+
+
 class _Styled:
     """Ends the page that Streamlit serves with our style, so that everything is where it belongs.
 
     A style that the script sends comes after the first paint, and moves what is painted: Streamlit
     begins with a narrow page, too.
     """
-
-    _STYLE = f"<style>{Path(__file__).with_name('look.css').read_text('utf-8')}</style>".encode()
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -89,10 +93,10 @@ class _Styled:
                 html = headers.get("content-type", "").startswith("text/html")
                 page = html and message["status"] == 200 and "content-length" in headers
                 if page:
-                    length = int(headers["content-length"]) + len(self._STYLE)
+                    length = int(headers["content-length"]) + len(_STYLE_ELEMENT)
                     headers["content-length"] = str(length)
             elif page and not message.get("more_body"):
-                message = {**message, "body": message.get("body", b"") + self._STYLE}
+                message = {**message, "body": message.get("body", b"") + _STYLE_ELEMENT}
             await send(message)
 
         if scope["type"] != "http" or scope["method"] != "GET":
