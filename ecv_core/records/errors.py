@@ -44,12 +44,12 @@ class UnknownName(InputError):
     """An id that is not known, with the ids that are."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        known = sorted(known)
-        close = get_close_matches(name, known, n=1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        super().__init__(
-            f"no {kind} is called '{name}'; {hint}choose one of: {', '.join(known) or '(none)'}"
-        )
+        names = sorted(known)
+        hint = ""
+        for close_name in get_close_matches(name, names, n=1):
+            hint = f"did you mean '{close_name}'? "
+        choices = ", ".join(names) or "(none)"
+        super().__init__(f"no {kind} is called '{name}'; {hint}choose one of: {choices}")
 
     def __reduce__(self) -> tuple[object, ...]:
         # Its arguments are not its text, so the default way between processes would fail.
@@ -90,8 +90,12 @@ class Terminated(BaseException):
 
 def shown(value: object, most: int = 40) -> str:
     """The beginning of a value in one line of printable characters, for a message."""
-    text = "".join(sign if sign.isprintable() else " " for sign in str(value)[:most])
-    return " ".join(text.split())
+    return " ".join(printable(str(value)[:most]).split())
+
+
+def printable(text: str) -> str:
+    """With a blank for each other sign: PostgreSQL takes no NUL, and nothing half a character."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 # Packages that only some of the work needs, and the sentence where one is missing.
@@ -113,8 +117,9 @@ EXTRAS = {
 
 def what_to_install(error: BaseException) -> str | None:
     """The sentence for a package of an extra that is not installed; None for any other error."""
-    missing = error.name if isinstance(error, ModuleNotFoundError) else None
-    root = (missing or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError):
+        return None
+    root = (error.name or "").partition(".")[0]
     for extra, packages in EXTRAS.items():
         if root in packages:
             return (

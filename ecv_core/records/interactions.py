@@ -83,7 +83,9 @@ class Interactions:
     def density(self) -> float:
         """Share of the user x item matrix that is filled, in [0, 1]."""
         cells = self.n_users * self.n_items
-        return len(self) / cells if cells else 0.0
+        if not cells:
+            return 0.0
+        return len(self) / cells
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """These interactions, in this order; users and items keep their codes and ids."""
@@ -111,7 +113,9 @@ class Table(Interactions):
     """The names of the classes, at least two; None where the targets are numbers."""
 
     def __repr__(self) -> str:
-        kinds = "numbers" if self.classes is None else f"{len(self.classes)} classes"
+        kinds = "numbers"
+        if self.classes is not None:
+            kinds = f"{len(self.classes)} classes"
         size = f"{len(self):,} samples, {self.features.shape[1]:,} features"
         return f"<{self.dataset}: {size}, {kinds}>"
 
@@ -221,7 +225,9 @@ class History:
 def _taken(
     values: NDArray[np.integer] | None, places: NDArray[np.integer] | NDArray[np.bool_]
 ) -> NDArray[np.int64] | None:
-    return None if values is None else values[places].astype(np.int64)
+    if values is None:
+        return None
+    return values[places].astype(np.int64)
 
 
 # Ratings of a fold: those a model learns from, and who asks about what in the held-out part.

@@ -128,8 +128,10 @@ class Parameter:
         """Refuse a number that is not between both ends. Raises: InputError."""
         if not in_range(value, low, high, open=self.open):
             words = range_words(low, high, open=self.open)
-            way_out = f"; {self.way_out}" if self.way_out else ""
-            raise InputError(f"{called} must be {words}, but is {shown}{way_out}")
+            sentence = f"{called} must be {words}, but is {shown}"
+            if self.way_out:
+                sentence += f"; {self.way_out}"
+            raise InputError(sentence)
 
     def text(self, value: ParamValue) -> str:
         """A value by itself, as sliders and links have it: '1e-4', '3%', '4'."""
@@ -169,8 +171,9 @@ class Parameter:
         if self.scale == "percent":
             return f"{100 * value:.1f} %"
         if self.scale == "folds":
-            is_mean = self.phrase == "{}"  # a mean number of folds, and no bound of it
-            return _folds_text(f"{value:.1f}" if is_mean else f"{value:.0f}")
+            if self.phrase == "{}":  # a mean number of folds, and no bound of it
+                return _folds_text(f"{value:.1f}")
+            return _folds_text(f"{value:.0f}")
         return f"{value:.3g}"
 
     def values(self) -> list[float]:
@@ -199,15 +202,17 @@ class Parameter:
 
 def _joined_ids(given: object, called: str) -> str:
     """Ids with commas between them, from such a text or from several ids."""
-    parts = given.split(",") if isinstance(given, str) else given
-    if not isinstance(parts, Iterable):
+    if isinstance(given, str):
+        return _joined_ids(given.split(","), called)
+    if not isinstance(given, Iterable):
         raise InputError(f"{called} must be ids with commas between them, but is '{given}'")
-    words = [str(part).strip() for part in parts]
-    return ",".join(word for word in words if word)
+    words = [str(part).strip() for part in given]
+    return ",".join(filter(None, words))
 
 
 def _folds_text(number: str) -> str:
-    return f"{number} fold" if number == "1" else f"{number} folds"
+    unit = "fold" if number == "1" else "folds"
+    return f"{number} {unit}"
 
 
 def scientific(value: float) -> str:
@@ -238,10 +243,14 @@ def in_range(value: float, low: float | None, high: float | None, *, open: bool)
 
 def range_words(low: float | None, high: float | None, *, open: bool) -> str:
     """'from 1 to 3', 'between 0 and 1', 'a positive number', 'at least 2'."""
+    if low is None and high is None:
+        return "a finite number"
     if low is None:
         return f"at most {high:.15g}"
     if high is None:
-        return "a positive number" if open and low == 0 else f"at least {low:.15g}"
+        if open and low == 0:
+            return "a positive number"
+        return f"at least {low:.15g}"
     if open:
         return f"between {low:.15g} and {high:.15g}"
     return f"from {low:.15g} to {high:.15g}"

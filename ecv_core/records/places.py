@@ -10,13 +10,15 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECKOUT = _PACKAGE.parent / "data"
-_IN_CHECKOUT = (_CHECKOUT / "catalogue.toml").is_file()
 
-SHIPPED = _CHECKOUT if _IN_CHECKOUT else _PACKAGE / "data"
+SHIPPED = _CHECKOUT
 """What comes with the project: catalogue.toml, papers.toml, recorded/ and more. Only read."""
-
-DASHBOARD = _PACKAGE.parent if _IN_CHECKOUT else _PACKAGE / "dashboard"
+DASHBOARD = _PACKAGE.parent
 """Where app.py and the pages are."""
-
-OWN = _CHECKOUT if _IN_CHECKOUT else Path.home() / ".e-fold"
+OWN = _CHECKOUT
 """Where downloads and runs go unless the environment says another place; may not be there yet."""
+
+if not (_CHECKOUT / "catalogue.toml").is_file():
+    SHIPPED = _PACKAGE / "data"
+    DASHBOARD = _PACKAGE / "dashboard"
+    OWN = Path.home() / ".e-fold"

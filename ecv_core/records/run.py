@@ -602,17 +602,23 @@ class RunRecord:
     @property
     def at_stop(self) -> Moment | None:
         """Where it stood at its stop, or after the newest fold so far; None before the first."""
-        return self.moments[self.folds_used - 1] if self.moments else None
+        if not self.moments:
+            return None
+        return self.moments[self.folds_used - 1]
 
     @property
     def doubt(self) -> str:
         """What makes its folds no base for a promise, in a sentence; empty where nothing does."""
-        return self.moments[-1].doubt if self.moments else ""
+        if not self.moments:
+            return ""
+        return self.moments[-1].doubt
 
     @property
     def k_fold_mean(self) -> float | None:
         """The mean of all planned folds; None until they are in."""
-        return self.moments[-1].mean if self.moments and self.complete else None
+        if not (self.moments and self.complete):
+            return None
+        return self.moments[-1].mean
 
     @property
     def folds_in_order(self) -> tuple[FoldResult, ...]:

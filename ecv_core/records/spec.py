@@ -70,7 +70,9 @@ class Setting(Parameter):
     @property
     def option(self) -> str | None:
         """The option of the command line; None where there is none."""
-        return None if self.flag == "-" else self.flag or f"--{self.name.replace('_', '-')}"
+        if self.flag == "-":
+            return None
+        return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def words(self) -> str:
@@ -79,7 +81,11 @@ class Setting(Parameter):
 
     @property
     def _said(self) -> str:
-        return self.said or (self.words if self.choices else f"the {self.words}")
+        if self.said:
+            return self.said
+        if self.choices:
+            return self.words
+        return f"the {self.words}"
 
     def typed(self, given: Any) -> Any:  # noqa: ANN401 - of the type that the field has
         """The value, from a number or from text; None stays None where a run may be without it.
@@ -87,8 +93,9 @@ class Setting(Parameter):
         Raises: InputError if it is of another type.
         """
         if self.kind is tuple:
-            parts = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
-            return tuple(converted(self.each, one, self._said) for one in parts if one != "")
+            if isinstance(given, str):
+                given = [part.strip() for part in given.split(",")]
+            return tuple(converted(self.each, part, self._said) for part in given if part != "")
         if given is None and self.default is None:
             return None
         return converted(self.kind, given, self._said)
@@ -123,7 +130,9 @@ class Setting(Parameter):
 
     def text(self, value: object) -> str:
         """The value as the command line takes it."""
-        return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        if isinstance(value, tuple):
+            return ",".join(map(str, value))
+        return str(value)
 
 
 def setting(default: T, role: Role, **about: Any) -> T:  # noqa: ANN401 - as Setting has them
@@ -137,24 +146,30 @@ def settings_of(record: type) -> dict[str, Setting]:
     Raises: TypeError for something said of one that `Setting` does not know.
     """
     hints = get_type_hints(record)
-    return {
-        one.name: Setting(
-            name=one.name,
-            kind=_kind(hints[one.name]),
-            default=one.default,
-            each=next((kind for kind in get_args(hints[one.name]) if kind is int), str),
-            **one.metadata,
-        )
-        for one in fields(record)
-        if one.metadata
-    }
+    settings = {}
+    for declared in fields(record):
+        if declared.metadata:
+            hint = hints[declared.name]
+            part = int if int in get_args(hint) else str
+            settings[declared.name] = Setting(
+                name=declared.name,
+                kind=_kind(hint),
+                default=declared.default,
+                each=part,
+                **declared.metadata,
+            )
+    return settings
 
 
 def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation
     """`int` of `int | None`, `tuple` of `tuple[int, ...]`."""
     if get_origin(hint) is tuple:
         return tuple
-    return next((one for one in get_args(hint) if one is not NoneType), hint)
+    for part in get_args(hint):
+        if part is not NoneType:
+            kind: type = part
+            return kind
+    return hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,8 +402,10 @@ class RunSpec:
     def metric_name(self) -> str:
         """The score's name, with its cut-off if it has one, as in FoldResult.metrics: 'ndcg@10'."""
         own = dict(self.own_metric)
-        whole = own and not (own.get("kind") == "hits" and own.get("code"))
-        return self.metric if whole or self.metric in WITHOUT_CUTOFF else f"{self.metric}@{self.n}"
+        has_cutoff = self.metric not in WITHOUT_CUTOFF
+        if own:
+            has_cutoff = has_cutoff and own.get("kind") == "hits" and bool(own.get("code"))
+        return f"{self.metric}@{self.n}" if has_cutoff else self.metric
 
     @property
     def fold_order(self) -> tuple[int, ...]:
@@ -402,7 +419,11 @@ class RunSpec:
 
     def part(self, *roles: Role) -> dict[str, object]:
         """The settings that have one of these roles, by name, in their order."""
-        return {name: getattr(self, name) for name, one in SETTINGS.items() if one.role in roles}
+        values = {}
+        for name, about in SETTINGS.items():
+            if about.role in roles:
+                values[name] = getattr(self, name)
+        return values
 
     def same_scores(self, other: RunSpec) -> bool:
         """Whether a fold has the same score in both, whichever of the folds they run."""
@@ -418,8 +439,8 @@ class RunSpec:
         setting that is added later changes no key while it is left at its default; and the default
         of a setting must never change, which files without it forbid as well.
         """
-        told = replace(self, only_folds=()).told(*SCORES)
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        settings = replace(self, only_folds=()).told(*SCORES)
+        text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()[:32]
 
     def told(self, *roles: Role) -> dict[str, object]:
@@ -427,10 +448,11 @@ class RunSpec:
 
         Numbers that are equal are the same value: 1, 1.0 and True.
         """
-        parts = self.part(*roles).items()
-        return {
-            name: _without_kinds(value) for name, value in parts if value != SETTINGS[name].default
-        }
+        changed = {}
+        for name, value in self.part(*roles).items():
+            if value != SETTINGS[name].default:
+                changed[name] = _without_kinds(value)
+        return changed
 
     def same_run(self, other: RunSpec) -> bool:
         """Whether both ask for the same run.
@@ -459,8 +481,9 @@ class RunSpec:
 def _without_kinds(value: object) -> object:
     if isinstance(value, tuple):
         return [_without_kinds(part) for part in value]
-    whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
-    return int(value) if whole else value  # type: ignore[call-overload]
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    return value
 
 
 SETTINGS: dict[str, Setting] = settings_of(RunSpec)

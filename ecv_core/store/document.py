@@ -55,7 +55,9 @@ Curve = Annotated[tuple[FiniteFloat, ...], MaxLen(limits.MAX_CURVE)]
 
 def ends(interval: Interval | None) -> Ends | None:
     """An interval as documents hold it."""
-    return None if interval is None else (interval.low, interval.high)
+    if interval is None:
+        return None
+    return interval.low, interval.high
 
 
 class _Part(BaseModel):
@@ -341,7 +343,9 @@ def _usual_settings(spec: RunSpec) -> dict[str, object]:
 
 
 def _folds_option(spec: RunSpec) -> list[str]:
-    return ["--folds", spec.folds_sha256] if spec.folds_sha256 else []
+    if not spec.folds_sha256:
+        return []
+    return ["--folds", spec.folds_sha256]
 
 
 def _is_reported(spec: RunSpec) -> bool:

@@ -58,8 +58,10 @@ def without_password(text: str, url: str) -> str:
 
 
 def _cut_out_passwords(url: str) -> _Address:
+    begin = 0
     scheme = _SCHEME.match(url)
-    begin = scheme.end() if scheme else 0
+    if scheme:
+        begin = scheme.end()
     before, _, host = url[begin:].rpartition("@")
     user, colon, password = before.partition(":")
     passwords = []

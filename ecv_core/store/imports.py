@@ -110,12 +110,13 @@ def _check_format(content: bytes) -> None:
             f"{VERSION}); update e-fold here and import it again"
         )
     spec = document.get("spec")
-    unknown = sorted(set(spec) - set(SETTINGS)) if isinstance(spec, dict) else []
-    if unknown:
-        raise InputError(
-            f"its spec has '{codec.shown(unknown[0])}', which this version does not know; update "
-            "e-fold"
-        )
+    if isinstance(spec, dict):
+        for name in spec:
+            if name not in SETTINGS:
+                raise InputError(
+                    f"its spec has '{codec.shown(name)}', which this version does not know; update "
+                    "e-fold"
+                )
 
 
 def _check_names(document: RunDocument) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from ecv_core.records import codec
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import InputError, printable
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import Rows, checked_stop, damaged_run, read_folds
@@ -46,7 +46,7 @@ def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> L
     Raises: InputError for a text that is too long, or too many tags.
     """
     one_line_tags = [_one_line(tag) for tag in tags]
-    note_lines = [_printable(line) for line in note.strip().splitlines()]
+    note_lines = [printable(line) for line in note.strip().splitlines()]
     label = Label(
         name=_one_line(name),
         tags=tuple(dict.fromkeys(tag for tag in one_line_tags if tag)),
@@ -70,12 +70,7 @@ def _check_length(what: str, text: str, most: int) -> None:
 
 def _one_line(text: str) -> str:
     """A text without line breaks, and with single blanks between its words."""
-    return " ".join(_printable(text).split())
-
-
-def _printable(text: str) -> str:
-    """With a blank for each other sign: PostgreSQL takes no NUL, and nothing half a character."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(printable(text).split())
 
 
 def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
@@ -149,7 +144,9 @@ class ListedRun:
     @property
     def mean(self) -> float | None:
         """The mean of the folds up to the stop, or of all so far; None before the first."""
-        return fmean(self.scores[: self.stopped_at]) if self.scores else None
+        if not self.scores:
+            return None
+        return fmean(self.scores[: self.stopped_at])
 
     @property
     def whole(self) -> bool:

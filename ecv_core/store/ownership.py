@@ -20,7 +20,7 @@ from filelock import FileLock
 from ecv_core.records.run import RunState
 from ecv_core.store.rows import ACTIVE
 from ecv_core.store.schema import (
-    asked,
+    fold_leases,
     folds,
     now,
     owners,
@@ -191,17 +191,17 @@ def take_fold(
                     taken.add(lease.fold)
         for fold in wanted:
             if fold not in taken:
-                connection.execute(asked.delete().filter_by(run_id=run_id, fold=fold))
+                connection.execute(fold_leases.delete().filter_by(run_id=run_id, fold=fold))
                 row = {"asked_at": moment.isoformat(), "until": until.isoformat()}
-                connection.execute(asked.insert().values(run_id=run_id, fold=fold, **row))
+                connection.execute(fold_leases.insert().values(run_id=run_id, fold=fold, **row))
                 return fold
     return None
 
 
 def start_clock(store: Store, run_id: str, fold: int) -> datetime:
     """The clock of a fold starts now, that was asked for; gives until when it is its asker's."""
-    change = asked.update().filter_by(run_id=run_id, fold=fold)
-    query = sa.select(asked.c.until).filter_by(run_id=run_id, fold=fold)
+    change = fold_leases.update().filter_by(run_id=run_id, fold=fold)
+    query = sa.select(fold_leases.c.until).filter_by(run_id=run_id, fold=fold)
     with store.transaction("written") as connection:
         connection.execute(change.values(asked_at=now()))
         until: str = connection.execute(query).scalar_one()
@@ -216,7 +216,7 @@ def leases(store: Store, run_id: str) -> Mapping[int, Lease]:
 
 def expire(store: Store, run_id: str, fold: int | None = None) -> None:
     """Let a fold of a run, or every one, be asked for again."""
-    change = asked.update().filter_by(run_id=run_id)
+    change = fold_leases.update().filter_by(run_id=run_id)
     if fold is not None:
         change = change.filter_by(fold=fold)
     store.write(change.values(until=now()))
@@ -224,9 +224,9 @@ def expire(store: Store, run_id: str, fold: int | None = None) -> None:
 
 def _leases(connection: sa.Connection, run_id: str) -> dict[int, Lease]:
     finished = sa.select(folds.c.fold).filter_by(run_id=run_id)
-    query = asked.select().filter_by(run_id=run_id).where(asked.c.fold.not_in(finished))
+    query = fold_leases.select().filter_by(run_id=run_id).where(fold_leases.c.fold.not_in(finished))
     lease_of = {}
-    for row in connection.execute(query.order_by(asked.c.asked_at)):
+    for row in connection.execute(query.order_by(fold_leases.c.asked_at)):
         lease_of[row.fold] = Lease(
             fold=row.fold,
             asked_at=datetime.fromisoformat(row.asked_at),

@@ -90,8 +90,9 @@ def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
 
 def plan_behind(store: Store, group: str | None) -> PlanRecord | None:
     """The plan that runs of this group compute for; None for runs on their own."""
-    records = _records(store, plans.select().filter_by(plan_id=group))
-    return records[0] if records else None
+    for record in _records(store, plans.select().filter_by(plan_id=group)):
+        return record
+    return None
 
 
 def stored_plans(store: Store, kind: str) -> list[PlanRecord]:

@@ -70,7 +70,7 @@ def user_scores_path(path: Path) -> Path:
 
 def _run_files(folder: Path | None, begin: str = "") -> list[Path]:
     """The documents of recorded runs under every split whose names begin so, by folder and name."""
-    folder = FOLDER if folder is None else folder
+    folder = folder or FOLDER
     files = []
     for part in (folder, folder / SPLITS, folder / RATINGS.name, folder / STOPPED):
         files += sorted(part.glob(f"{escape(begin)}*.json"))
@@ -115,7 +115,7 @@ def recorded_runs(folder: Path | None = None) -> list[RunRecord]:
         was written.
     Raises: InputError for a file that is no such document.
     """
-    folder = FOLDER if folder is None else folder
+    folder = folder or FOLDER
     return [_read(path) for path in sorted(folder.glob("*.json"))]
 
 
@@ -126,7 +126,7 @@ def recorded_under_splits(folder: Path | None = None) -> list[RunRecord]:
         folder: as of `recorded_runs`.
     Raises: InputError for a damaged file.
     """
-    folder = FOLDER if folder is None else folder
+    folder = folder or FOLDER
     return recorded_runs(folder) + recorded_runs(folder / SPLITS)
 
 
@@ -137,10 +137,11 @@ def recorded_stopped(folder: Path | None = None) -> list[RunRecord]:
         folder: as of `recorded_runs`.
     Raises: InputError for a damaged file.
     """
-    folder = FOLDER if folder is None else folder
+    folder = folder or FOLDER
     runs = []
     for run in recorded_runs(folder / STOPPED):
-        if not recorded_path(folder, run.spec.dataset, run.spec.algorithm).exists():
+        whole_run = recorded_path(folder, run.spec.dataset, run.spec.algorithm)
+        if not whole_run.exists():
             runs.append(run)
     return runs
 
@@ -161,7 +162,9 @@ def recorded_user_scores(run: RunRecord, folder: Path | None = None) -> dict[int
     Raises: InputError for a damaged file.
     """
     path = _user_scores_file(run, folder)
-    return {} if path is None else read_user_scores(path)
+    if path is None:
+        return {}
+    return read_user_scores(path)
 
 
 def has_user_scores(run: RunRecord, folder: Path | None = None) -> bool:
@@ -178,7 +181,9 @@ def recorded_run(run_id: str, folder: Path | None = None) -> RunRecord | None:
     Raises: InputError for a damaged file of this name.
     """
     path = _file_of(run_id, folder)
-    return None if path is None else _read(path)
+    if path is None:
+        return None
+    return _read(path)
 
 
 def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:

@@ -164,9 +164,11 @@ class Results:
         """
         if isinstance(of, RunRecord):
             return self._user_scores(of)
-        folds = self.folds(of, user_scores=True)
-        users = {fold: result.user_scores for fold, result in folds.items()}
-        return {fold: scores for fold, scores in users.items() if scores is not None}
+        scores = {}
+        for fold, result in self.folds(of, user_scores=True).items():
+            if result.user_scores is not None:
+                scores[fold] = result.user_scores
+        return scores
 
     def user_scores_in(
         self, run: RunRecord, results: Collection[FoldResult], metric: str | None = None
@@ -289,7 +291,9 @@ def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldRes
     folds_of: dict[str, Mapping[int, FoldResult]] = {}
     for name in cheap_models(spec):
         folds = results.folds(aid_spec(spec, name))
-        folds_of[name] = folds if folds.keys() >= set(spec.fold_order) else {}
+        if not folds.keys() >= set(spec.fold_order):
+            folds = {}
+        folds_of[name] = folds
     return folds_of
 
 

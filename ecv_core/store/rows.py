@@ -77,14 +77,13 @@ class RunRows:
         places = self._queue_places()
         records = []
         for row in self.runs:
+            now_at = progress_of.get(row.run_id)
+            place = places.get(row.run_id)
             try:
-                record = _run_record(row, fold_rows[row.run_id])
+                records.append(_run_record(row, fold_rows[row.run_id], now_at, place))
             except (ValueError, TypeError, KeyError, ArithmeticError) as error:
                 if not skip_damaged:
                     raise damaged_run(row.run_id, error) from error
-                continue
-            now_at = progress_of.get(row.run_id)
-            records.append(replace(record, progress=now_at, queue_position=places.get(row.run_id)))
         return records
 
     def _queue_places(self) -> Mapping[str, int]:
@@ -102,18 +101,25 @@ def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRo
     """The rows of the runs that fulfil all of `where`; all runs without any."""
     run_ids = sa.select(runs.c.run_id).where(*where)
     in_queue = sa.select(runs.c.run_id, runs.c.owner, runs.c.state).where(ACTIVE)
-    queries = {
-        "runs": runs.select().where(*where).order_by(runs.c.sequence),
-        "folds": folds.select().where(folds.c.run_id.in_(run_ids)).order_by(folds.c.sequence),
-        "progress": progress.select().where(progress.c.run_id.in_(run_ids)),
-        "waiting": in_queue.order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence),
-    }
-    rows = {name: connection.execute(query).all() for name, query in queries.items()}
-    return RunRows(**rows)
+    of_runs = runs.select().where(*where).order_by(runs.c.sequence)
+    of_folds = folds.select().where(folds.c.run_id.in_(run_ids)).order_by(folds.c.sequence)
+    of_progress = progress.select().where(progress.c.run_id.in_(run_ids))
+    of_waiting = in_queue.order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
+    return RunRows(
+        runs=connection.execute(of_runs).all(),
+        folds=connection.execute(of_folds).all(),
+        progress=connection.execute(of_progress).all(),
+        waiting=connection.execute(of_waiting).all(),
+    )
 
 
-def _run_record(row: Any, fold_rows: Rows) -> RunRecord:  # noqa: ANN401  a row
-    """A run and its folds, without where it is in the queue or in its fold.
+def _run_record(
+    row: Any,  # noqa: ANN401  a row
+    fold_rows: Rows,
+    now_at: FoldProgress | None,
+    queue_position: int | None,
+) -> RunRecord:
+    """A run and its folds, where it is in its fold, and in the queue.
 
     Raises: ValueError, TypeError, KeyError or ArithmeticError for a value that cannot be.
     """
@@ -140,6 +146,8 @@ def _run_record(row: Any, fold_rows: Rows) -> RunRecord:  # noqa: ANN401  a row
         stopped_at=stopped_at,
         error=row.error,
         other_work=other_work_words(results.seen),
+        progress=now_at,
+        queue_position=queue_position,
         outside=row.owner == OUTSIDE,
         anew=row.anew,
         started_by=row.started_by,
@@ -155,8 +163,9 @@ def damaged_run(run_id: str, error: Exception) -> DamagedRun:
 
 
 def _cause(error: Exception) -> str:
-    text = codec.sentence(error) if isinstance(error, ValueError) else repr(error)
-    return text[:200]
+    if isinstance(error, ValueError):
+        return codec.sentence(error)[:200]
+    return repr(error)[:200]
 
 
 class ReadFolds(NamedTuple):
@@ -210,7 +219,9 @@ def checked_stop(stop: int | None, spec: RunSpec, damaged: Collection[int]) -> i
     """
     if stop is not None and not 1 <= stop <= spec.k:
         raise ValueError(f"it stopped after {stop} of {spec.k} folds")
-    return None if damaged else stop
+    if damaged:
+        return None
+    return stop
 
 
 def _kept_moments(fold_rows: Rows) -> Sequence[Moment] | None:

@@ -115,8 +115,8 @@ progress = sa.Table(
     _text("started_at"),
 )
 
-asked = sa.Table(
-    "asked",
+fold_leases = sa.Table(
+    "fold_leases",
     metadata,
     _text("run_id", primary_key=True),
     _number("fold", primary_key=True),
@@ -206,7 +206,7 @@ spent = sa.Table(
 )
 """What counts in a quota besides finished folds; a row outlives its run by the hour that counts."""
 
-_OF_A_RUN = (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed)
+_OF_A_RUN = (runs, folds, user_scores, progress, under_way, fold_leases, imports, labels, removed)
 
 
 def wait_for_others(connection: sa.Connection) -> None:

@@ -205,14 +205,14 @@ class Store:
         """
         run_ids = [new_run_id() for _ in specs]
         group = plan_id or run_ids[0]
-        rows = [
-            run_row(run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew)
-            for run_id, spec in zip(run_ids, specs, strict=True)
-        ]
         with self.transaction("written") as connection:
             if quota is not None:
                 insist(connection, quota, started_by, run_ids)
-            connection.execute(runs.insert(), rows)
+            for run_id, spec in zip(run_ids, specs, strict=True):
+                row = run_row(
+                    run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew
+                )
+                connection.execute(runs.insert().values(**row))
             _compute_on(connection, group, place)
         return run_ids
 
