@@ -1,5 +1,7 @@
 """The script of every page: page config and navigation, nothing else."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
@@ -46,7 +48,20 @@ def main() -> None:
     page = st.navigation(_menu(), position="top" if welcome else "hidden")
     if welcome:
         running_bar(page)
-        page.run()
+        with _drawing():
+            page.run()
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """Marks the page as being drawn: its parts ask for nothing meanwhile, see watch.js."""
+    with st.container(key="drawing"):
+        mark = st.empty()
+    mark.html("<span data-ecv-drawing></span>")
+    try:
+        yield
+    finally:
+        mark.empty()
 
 
 def _menu() -> dict[str, list[st.Page]]:

@@ -2,5 +2,5 @@
 export default function ({ data }) {
   if (window.ecvTop === data.kept) return;
   window.ecvTop = data.kept;
-  document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+  document.querySelector("main")?.scrollTo(0, 0);
 }

@@ -157,7 +157,9 @@ def _which_is_best(name: str, about: About) -> None:
 
     named = sensible_contenders(name, about.task or Task.TOP_N, about.items)
     with st.container(horizontal=True):
-        if st.button("Which is best on it?", type="primary", icon=":material/trophy:"):
+        if st.button(
+            "Which is best on it?", type="primary", icon=":material/trophy:", key="best-on-it"
+        ):
             with sentences():
                 go("best/best.py", {"selection": begin(named, USUAL)})
         run_with(name, "now")
@@ -220,7 +222,7 @@ def _change(name: str, used: int) -> None:
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete **{escaped(name)}** from this computer?")
         st.caption(_runs_words(used))
-        if st.button("Delete it", type="primary", key=f"delete-{name}"):
+        if st.button("Delete it", type="primary", key=f"delete-data-{name}"):
             act_and_rerun(partial(handling().remove, name))
 
 

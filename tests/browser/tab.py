@@ -12,8 +12,9 @@ VIEW: ViewportSize = {"width": 1280, "height": 900}
 PATIENCE = 60_000
 """Milliseconds until a state that never came is a failure: other programs may have the machine."""
 
-ASKED_EVERYWHERE = ("/_stcore/health", "/_stcore/host-config")
-"""Streamlit asks for these below a page's own path first (404), and while its server is away."""
+ASKED_EVERYWHERE = ("/_stcore/health", "/_stcore/host-config", "/healthz")
+"""Streamlit asks for its own two below a page's own path first (404); all of them are asked for
+while the server is away."""
 
 
 STILL = """addEventListener("DOMContentLoaded", () => {

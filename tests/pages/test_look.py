@@ -1,9 +1,15 @@
-"""The style of all pages has the colours of charts."""
+"""The style of all pages has the colours of charts, and knows the primary buttons."""
+
+import ast
+import re
+from pathlib import Path
 
 import pytest
 
 from ecv_core.figures.palette import DARK, LIGHT
 from pages.shared.live.server import STYLE
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
 
 
 @pytest.mark.parametrize("name", ["mean", "stop", "width", "ground"])
@@ -11,3 +17,19 @@ def test_small_components_draw_with_the_colours_of_charts(name):
     light = getattr(LIGHT, name)
     dark = getattr(DARK, name)
     assert f"--ecv-{name}: light-dark({light}, {dark});" in STYLE
+
+
+def test_every_button_of_the_primary_colour_is_named_where_its_ink_is_set():
+    """The style knows buttons by their keys: white on a dark page's light blue is unreadable."""
+    named = set(re.findall(r"st-key-([\w-]+)", STYLE))
+    missing = []
+    for module in PAGES.rglob("*.py"):
+        for call in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            texts = {word.arg: ast.unparse(word.value) for word in call.keywords}
+            if call.func.attr == "button" and texts.get("type") == "'primary'":
+                key = texts.get("key", "").strip("f'").partition("{")[0]
+                if key not in named:
+                    missing.append(f"{module.name}:{call.lineno} {key}")
+    assert missing == []

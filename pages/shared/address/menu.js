@@ -1,9 +1,10 @@
 // On a narrow screen Streamlit's menu is a list with headings in it, which no list may have: readers of
 // screens are told of links and headings instead. A wide screen has no such list, and nothing is watched.
 const watchMenu = () => {
-  const parts = ["", " li"].map((part) => `[data-testid="stSidebarNavItems"]${part}:not([role])`);
+  const list = "ul:has(a[href]):not(main ul)";
+  const parts = `${list}:not([role]), ${list} li:not([role])`;
   const mend = () => {
-    document.querySelectorAll(parts.join()).forEach((part) => part.setAttribute("role", "none"));
+    document.querySelectorAll(parts).forEach((part) => part.setAttribute("role", "none"));
   };
   const menu = new MutationObserver(mend);
   const narrow = window.matchMedia("(max-width: 1024px)");

@@ -8,24 +8,21 @@ from pages.shared.widgets.component import component, ignore
 
 _STYLE = """
 <style>
-[data-testid="stHeader"], .st-key-bar-place, .st-key-copy-link,
-[data-testid="stMain"] :is([data-testid="stElementContainer"], [data-testid="stColumn"],
-  [data-testid="stLayoutWrapper"], [data-testid="stTabs"]):not(
-  :has([class*="st-key-presented"], [data-testid="stAlert"]),
-  [class*="st-key-presented"] *, [data-testid="stAlert"] *, [class*="st-key-presented"]),
-[class*="st-key-presented"] [data-testid="stLayoutWrapper"]:has(> [class*="st-key-chart-data-"]) {
+:root header,
+main *:not(
+  :has([class*="st-key-presented"], [role="alert"]),
+  [class*="st-key-presented"], [class*="st-key-presented"] *, [role="alert"], [role="alert"] *),
+[class*="st-key-presented"] :has(> [class*="st-key-chart-data-"]) {
   display: none;
 }
-[data-testid="stMain"] [data-testid="stMainBlockContainer"] {
-  padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1);
-}
+:root main > div { padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1); }
 [class*="st-key-presented"] .legend .scrollbox { clip-path: none; } /* zoomed words are wider */
-[data-testid="stMain"] { overflow: hidden; }
-[data-testid="stColumn"]:has([class*="st-key-presented"]) { flex: 1 1 100%; width: 100%; }
+:root main { overflow: hidden; }
+main > div :has([class*="st-key-presented"]) { flex: 1 1 100%; width: 100%; }
 [class*="st-key-presented"] .ecv-sentence {
   font-size: 1.9rem; line-height: 1.3; min-height: 2.6em; margin: 0; font-weight: 500;
 }
-[class*="st-key-presented"] :is([data-testid="stMarkdownContainer"] p, .ecv-box p) {
+[class*="st-key-presented"] :is(p, .ecv-box p) {
   font-size: 1.5rem; line-height: 1.3; margin: 0;
 }
 [class*="st-key-presented"] :is(.ecv-lane-head strong, .ecv-lane-says, .ecv-verdict) {

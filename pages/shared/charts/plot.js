@@ -95,7 +95,7 @@ const named = (node, alt) => {
 const leave = (node) => {
   if (node.isConnected) return;
   window.ecvTop = undefined;
-  document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+  document.querySelector("main")?.scrollTo(0, 0);
 };
 
 // What is seen, zoomed or with traces hidden, under a line with what it shows, such as 'item-knn on
@@ -130,7 +130,7 @@ export default function ({ data: given, parentElement }) {
   node.style.minHeight = `${data.height}px`;
   if (data.top && window.ecvTop !== data.top) {
     window.ecvTop = data.top;
-    node.closest('[data-testid="stMain"]')?.scrollTo(0, 0);
+    node.closest("main")?.scrollTo(0, 0);
   }
   const draw = async () => {
     const dark = isDark(node);

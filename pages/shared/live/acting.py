@@ -99,7 +99,9 @@ def _say_how_to_get_in(person: Actor) -> None:
         )
     elif not person.id:
         st.markdown("This dashboard belongs to a team. Sign in to see it, for an hour each time.")
-        st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login)
+        st.button(
+            "Sign in", type="primary", icon=":material/login:", key="sign-in", on_click=st.login
+        )
     else:
         st.markdown(
             f"You are signed in as **{escaped(person.name)}**, who is on no list here. Whoever "

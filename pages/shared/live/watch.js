@@ -38,8 +38,7 @@ const newEvents = () => {
     const [element, part] = old.find(([, { data }]) => data.page) ?? old.at(-1) ?? [];
     clearTimeout(later);
     if (!element) return;
-    // Streamlit has no other sign of it; without this one it is asked at once, as before.
-    const drawing = document.querySelector("[data-test-script-state=running]");
+    const drawing = document.querySelector("[data-ecv-drawing]"); // see main.py
     if (drawing && (looks += 1) < PATIENCE / SOON) {
       later = setTimeout(look, SOON);
       return;
@@ -99,7 +98,7 @@ const newEvents = () => {
     wait = Math.min(2 * wait, LONGEST_WAIT);
     setTimeout(async () => {
       if (!parts.size || socket) return;
-      const server = await fetch(new URL("_stcore/health", document.baseURI)).catch(() => null);
+      const server = await fetch(new URL("healthz", document.baseURI)).catch(() => null);
       if (parts.size && !socket) (server?.ok ? connect : again)();
     }, wait * (0.5 + Math.random() / 2));
   };
