@@ -16,7 +16,7 @@ from ecv_core.selection.rounds import Budget
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
 from ecv_core.store.recorded import GRIDS, configuration_names, recorded_runs
-from pages.shared.address.link import link_has, link_warning
+from pages.shared.address.link import link_warning, write_into_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, sentences, store
 from pages.shared.widgets.choices import switch
@@ -71,7 +71,7 @@ def choose() -> tuple[str, bool]:
                 help="Scores of any program, by contender and fold.",
             )
         claim = question()
-        link_has({SELECTION: wanted})
+        write_into_link({SELECTION: wanted})
     return wanted, claim
 
 

@@ -21,7 +21,12 @@ from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import recorded_runs, specs_of
 from pages.best.choice import Asked, open_selection, settings
 from pages.run.expectation import expectation
-from pages.run.settings import algorithm_picker, fold_settings, parameter_settings, usual_of_task
+from pages.run.settings import (
+    algorithm_picker,
+    fold_settings,
+    offer_usual_of_task,
+    parameter_settings,
+)
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, escaped, run_list, sentences
@@ -43,7 +48,7 @@ def space_contenders() -> tuple[Named, bool]:
     entry, ready = dataset_picker(tables=True)
     task = entry.tasks[0]
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]
-    usual_of_task(names)
+    offer_usual_of_task(names)
     usual = task.usual_algorithm
     if st.session_state.get("space_algorithm", usual) not in names:
         del st.session_state["space_algorithm"]
@@ -194,7 +199,7 @@ def _algorithms() -> tuple[Named, bool]:
         default=SENSIBLE[entry.tasks[0]],
         what="Each is a contender, on the same folds.",
     )
-    usual_of_task(names)
+    offer_usual_of_task(names)
     task = algorithm(names[0]).task if names else entry.tasks[0]
     picked = fold_settings(task)
     params = parameter_settings(names)

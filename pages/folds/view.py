@@ -39,7 +39,7 @@ from ecv_core.records.run import RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
-from pages.shared.address.link import chosen, link_has
+from pages.shared.address.link import chosen, write_into_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
@@ -201,7 +201,7 @@ def view_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
     ids = st.session_state.get("runs") or []
     mine = [run_label(run) for run in run_list().rows() if run.run_id in ids] if ids else []
-    link_has(
+    write_into_link(
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})
         | {ALPHA_KEY: [alpha_text(explored.usual)]},

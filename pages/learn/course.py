@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared.address.link import link_has
+from pages.shared.address.link import write_into_link
 from pages.shared.live.state import escaped, sentences
 from pages.shared.widgets.component import component
 
@@ -150,7 +150,7 @@ def course() -> None:
         st.markdown(chapter.idea)
         with sentences():
             import_module(chapter.module).show()
-        link_has({PARAMETER: chapter.id})
+        write_into_link({PARAMETER: chapter.id})
     _history(key="learn-history", on_moved_change=_follow_the_address)
 
 

@@ -44,7 +44,7 @@ from ecv_core.records.run import HOW, RunRecord
 from ecv_core.stopping import difference_percent
 from ecv_core.store.recorded import recorded_runs
 from pages.replay.choice import choose_run, usual_run
-from pages.shared.address.link import link_has
+from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
@@ -132,7 +132,7 @@ def _again(run: RunRecord) -> None:
         on_click=show_view,
         args=(FOLD_BY_FOLD,),
     )
-    link_has({"run": run.run_id})
+    write_into_link({"run": run.run_id})
 
 
 def race_data(run: RunRecord, slider: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, settings
-from pages.shared.address.link import link_has
+from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import RACE, show_view
 from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
@@ -150,7 +150,7 @@ def _around(chosen: ChosenReplay) -> None:
         on_click=show_view,
         args=(RACE,),
     )
-    link_has(_as_told(chosen))
+    write_into_link(_as_told(chosen))
     order = " ".join(str(fold.fold) for fold in played.folds)
     how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
     st.caption(

@@ -44,7 +44,7 @@ _HALF = 130
 _LINK = re.compile(r"(?<!\\)\[([^\]]*)\]\(([^)\s]*)\)")
 _SIGNS = {"info": "i", "success": "\u2713", "warning": "!", "error": "!"}
 
-_told = component(
+_html = component(
     __file__,
     "ecv_told",
     html='<div class="ecv-told"></div>',
@@ -56,7 +56,7 @@ _told = component(
 def show(data: Mapping[str, object], *, key: str, room: str | None) -> None:
     """Draw what `box` or `facts` made of a run; `room` is the key by which a look gives it room."""
     with st.container(key=room):
-        _told(key=key, data=dict(data))
+        _html(key=key, data=dict(data))
 
 
 def box(kind: str, lines: list[str]) -> str:

@@ -40,6 +40,7 @@ from pages.shared.live.runs import (
     COMPARED,
     act_and_rerun,
     damaged_folds,
+    ids_of,
     imported_sentence,
     opened_runs,
 )
@@ -104,7 +105,7 @@ FOLLOW = "follow"
 
 def live_run(runs: list[RunRecord]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
-    ids = [run.run_id for run in runs]
+    ids = ids_of(runs)
     if len(runs) > 1:
         titles = {FOLLOW: "Follow the queue"}
         for run in runs:
@@ -256,7 +257,7 @@ def _followed(
         runs = read.pop() if read else _still_there()
         draw(shown_run(runs))
 
-    follow(draw_newest, key=key, of=[topic(kind, [run.run_id for run in runs])], often=often)
+    follow(draw_newest, key=key, of=[topic(kind, ids_of(runs))], often=often)
 
 
 def _shared(

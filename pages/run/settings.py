@@ -33,6 +33,7 @@ from pages.shared.widgets.setting_widgets import (
     about,
     asked_split,
     help_of,
+    offer_usual_k,
     other_settings,
     parameter_key,
     parameter_widget,
@@ -41,7 +42,7 @@ from pages.shared.widgets.setting_widgets import (
     split_advice,
     strategy_parameters,
     strategy_select,
-    usual_k,
+    titles_in,
 )
 
 # Algorithms and their parameters.
@@ -82,16 +83,17 @@ def algorithm_picker(
         what: becomes of several, for the help.
     """
     label_from_link(key, ALGORITHM_LABELS)
-    names = [name for name, algorithm in ALGORITHMS.items() if algorithm.task in tasks]
-    default = [name for name in default if name in names] or names[:1]
+    names: list[str] = []
+    lines: list[str] = []
+    for name, algorithm in ALGORITHMS.items():
+        if algorithm.task in tasks:
+            names.append(name)
+            lines.append(f"- **{algorithm.title}** (`{name}`): {algorithm.summary}")
+    listed = "\n".join(lines)
+    default = [name for name in names if name in default] or names[:1]
     before = st.session_state.get(key) or []
     if not set(before) <= set(names):  # of another dataset, for another task
-        st.session_state[key] = [name for name in before if name in names] or default
-    lines = []
-    for name in names:
-        algorithm = ALGORITHMS[name]
-        lines.append(f"- **{algorithm.title}** (`{name}`): {algorithm.summary}")
-    listed = "\n".join(lines)
+        st.session_state[key] = [name for name in names if name in before] or default
     picked = st.pills(
         "Algorithms",
         names,
@@ -105,8 +107,9 @@ def algorithm_picker(
     if len(tasks) > 1:
         st.caption(_TASKS)
     for name in picked:
-        st.caption(f"**{ALGORITHMS[name].title}.** {ALGORITHMS[name].summary}")
-    return [name for name in ALGORITHMS if name in picked]
+        algorithm = ALGORITHMS[name]
+        st.caption(f"**{algorithm.title}.** {algorithm.summary}")
+    return sorted(picked, key=names.index)
 
 
 def parameter_settings(names: list[str]) -> Chosen:
@@ -158,7 +161,7 @@ TASK_OF = "task-of"
 """In the session: the task whose usual metric and split were offered."""
 
 
-def usual_of_task(names: list[str]) -> None:
+def offer_usual_of_task(names: list[str]) -> None:
     """Call before metric and split are drawn: each task brings its own, as algorithms change.
 
     Args: names: of the picked algorithms; nothing changes where there are none.
@@ -181,7 +184,7 @@ def fold_settings(task: Task = Task.TOP_N) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
     split = asked_split()
-    usual_k(split)
+    offer_usual_k(split)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.together, **about("metric"))
     n = SETTINGS["n"].default
@@ -328,7 +331,7 @@ def stop_settings(k: int) -> dict[str, Any]:
 
 def rule_titles() -> dict[str, str]:
     """Id -> title of every rule."""
-    return {name: rule.title for name, rule in RULES.items()}
+    return titles_in(RULES)
 
 
 def rule_param_key(rule: Rule, parameter: Parameter) -> str:

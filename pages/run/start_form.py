@@ -39,13 +39,13 @@ from pages.run.settings import (
     algorithm_picker,
     fold_settings,
     min_folds_key,
+    offer_usual_of_task,
     parameter_settings,
     rule_param_key,
     rule_titles,
     rule_values,
     slider_steps,
     stop_settings,
-    usual_of_task,
 )
 from pages.shared.address.link import label_from_link, link_warning, step_from_link
 from pages.shared.charts.plot import preload_plots
@@ -60,6 +60,7 @@ from pages.shared.widgets.setting_widgets import (
     parameter_key,
     parameters_owner,
     split_titles,
+    titles_in,
 )
 
 
@@ -73,9 +74,8 @@ def link_check() -> None:
                 step_from_link(key, steps, parameter.text, name=parameter.words)
             elif not parameter.ids:
                 _check(key, parameter.parse)
-    metrics = {name: metric.title for name, metric in METRICS.items()}
     names = {code: country.name for code, country in countries().items()}
-    label_from_link("metric", metrics, strict=True)
+    label_from_link("metric", titles_in(METRICS), strict=True)
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
     label_from_link("algorithm", ALGORITHM_LABELS, strict=True)
     label_from_link("rule", rule_titles(), strict=True)
@@ -150,7 +150,7 @@ def _what_to_evaluate() -> _Data:
     data_place = st.container()
     tasks = picked_dataset().tasks
     algorithms = algorithm_picker(tasks)
-    usual_of_task(algorithms)
+    offer_usual_of_task(algorithms)
     task = tasks[0]
     if algorithms:
         task = ALGORITHMS[algorithms[0]].task

@@ -14,7 +14,7 @@ from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, c
 from ecv_core.store.schema import UNDO_MINUTES
 from pages.shared.address.navigation import COMPARE, go, show_view
 from pages.shared.live.acting import acting, why_not
-from pages.shared.live.runs import COMPARED
+from pages.shared.live.runs import COMPARED, ids_of
 from pages.shared.live.state import sentences, store
 
 REMOVED = "runs-removed"
@@ -29,7 +29,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         picked: the runs that are picked, newest first.
         rows: all runs, for the tags that there are.
     """
-    ids = [row.run_id for row in picked]
+    ids = ids_of(picked)
     _compare_button(ids)
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
         go("run/run.py", {"run": ids[0]})
@@ -101,7 +101,7 @@ def _button_for_all(
             key=key,
             icon=f":material/{verb.lower()}:",
             on_click=act,
-            args=([row.run_id for row in rows],),
+            args=(ids_of(rows),),
         )
 
 
@@ -120,7 +120,7 @@ def _delete_button(picked: Sequence[ListedRun]) -> None:
         icon=":material/delete:",
         disabled=not idle,
         on_click=_delete,
-        args=([row.run_id for row in idle],),
+        args=(ids_of(idle),),
         help=note,
     )
 
@@ -167,11 +167,15 @@ def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Labe
     return checked_label(label.name, [*chosen, *own], label.note)
 
 
+_NAMED = 40
+"""Runs that the keys of the form name; more would make them endless."""
+
+
 def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     """Tags are kept as they are picked, a name and a note on Enter or Save."""
     first = picked[0].label
     common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
-    which = "-".join(row.run_id for row in picked[:40])
+    which = "-".join(ids_of(picked[:_NAMED]))
     title = "Tags"
     if len(picked) > 1:
         title = f"Tags of all {len(picked)} runs"

@@ -10,7 +10,7 @@ from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
+from pages.shared.live.runs import COMPARED, Known, follow_runs, ids_of, whole
 from pages.shared.live.state import escaped, run_list, sentences
 from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.cite import for_paper, made_with
@@ -67,16 +67,21 @@ def comparison() -> None:
         )
     if len(named) > 1:
         settings(named)
-    follow_runs([run.run_id for run in runs])
+    follow_runs(ids_of(runs))
 
 
 def choose_runs() -> list[RunRecord]:
     """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
     runs = _runs()
-    asked = [key for key in st.query_params.get(COMPARED, "").split(",") if key]
-    missing = [key for key in asked if key not in runs]
-    there = list(dict.fromkeys(key for key in asked if key in runs))
-    if asked:
+    address = st.query_params.get(COMPARED, "")
+    there: list[str] = []
+    missing: list[str] = []
+    for key in filter(None, dict.fromkeys(address.split(","))):
+        if key in runs:
+            there.append(key)
+        else:
+            missing.append(key)
+    if there or missing:
         st.session_state[KEY] = there[:MOST]
     elif st.session_state.get(KEY):  # back from another page
         st.session_state[KEY] = [key for key in st.session_state[KEY] if key in runs]

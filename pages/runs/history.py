@@ -45,7 +45,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
-from pages.shared.live.runs import damaged_folds, rerun_on_change
+from pages.shared.live.runs import damaged_folds, ids_of, rerun_on_change
 from pages.shared.live.state import escaped, run_list, sentences, store
 from pages.shared.live.watch import watch
 from pages.shared.widgets.glossary import glossary_link
@@ -105,7 +105,7 @@ def import_run() -> None:
 def _imported(file: UploadedFile) -> _Imported:
     """What became of this file: it is imported once, however often the page is drawn."""
     last: _Imported | None = st.session_state.get(_DONE)
-    ids = {row.run_id for row in run_list().rows()}
+    ids = ids_of(run_list().rows())
     if last and last.file_id == file.file_id and last.run_id in ids:
         return last
     document = read_run(file.getvalue(), file.name)
@@ -270,7 +270,7 @@ def matching(rows: Sequence[ListedRun], text: str) -> list[ListedRun]:
 
 def table_key(rows: Sequence[ListedRun]) -> str:
     """Of the table: another for other rows, since Streamlit knows picked rows by their place."""
-    ids = " ".join(row.run_id for row in rows)
+    ids = " ".join(ids_of(rows))
     return f"runs-{sha256(ids.encode()).hexdigest()[:12]}"
 
 
@@ -394,7 +394,7 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
     runs["name"] = frame["algorithm"] + " on " + frame["dataset"] + ", " + frame["rule"]
     runs["of"] = frame["dataset"] + ", " + frame["metric"]
     runs["higher"] = [metric_of(row.spec).higher_is_better for row in shown]
-    runs["picked"] = frame["id"].isin([row.run_id for row in picked])
+    runs["picked"] = frame["id"].isin(ids_of(picked))
     points = spent_frame(runs)
     if len(points) < 2:
         return
@@ -415,7 +415,7 @@ def _picture(shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[L
 def _table(
     shown: Sequence[ListedRun], frame: pd.DataFrame, key: str, picked: Sequence[ListedRun]
 ) -> None:
-    st.session_state[_LISTED] = [row.run_id for row in shown]
+    st.session_state[_LISTED] = ids_of(shown)
     columns = []
     for name in _COLUMNS:
         if name not in _WRITTEN or frame[name].str.len().any():
@@ -423,7 +423,7 @@ def _table(
     height: Literal["content"] | int = _HEIGHT
     if len(shown) <= _ROWS:
         height = "content"
-    picked_ids = {row.run_id for row in picked}
+    picked_ids = set(ids_of(picked))
     places = [place for place, row in enumerate(shown) if row.run_id in picked_ids]
     selection: DataframeStateInput = {"selection": {"rows": places}}
     st.dataframe(

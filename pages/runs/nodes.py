@@ -14,6 +14,7 @@ from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.jobs.cluster.choose import HERE, places
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
+from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, run_list, store
 from pages.shared.live.watch import follow
 
@@ -70,7 +71,7 @@ def _runs_on_nodes(going: Set[str]) -> list[RunRecord]:
     for group in list(groups)[:_NEWEST]:
         runs = store().group(group)
         if going:
-            others = going - {run.run_id for run in runs}
+            others = going - set(ids_of(runs))
             return [*runs, *(store().run(run_id) for run_id in others)]
         if _on_several_nodes(lanes_frame(runs)):
             return runs

@@ -28,6 +28,7 @@ from ecv_core.figures.words import algorithm_title, dataset_title, metric_label,
 from ecv_core.records.run import RunRecord
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
+from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import number, runs_table, text
@@ -76,7 +77,7 @@ def means_pictures(runs: Sequence[NamedRun]) -> dict[str, Callable[[], Figure]]:
 
 def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
-    own = {row.run_id for row in run_list().rows()}
+    own = set(ids_of(run_list().rows()))
     axes: dict[Panel, str] = {}
     places: Counter[Panel] = Counter()
     addresses = {}

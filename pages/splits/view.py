@@ -24,7 +24,7 @@ from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
-from pages.shared.address.link import label_from_link, link_has
+from pages.shared.address.link import label_from_link, write_into_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
@@ -33,6 +33,7 @@ from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
+    offer_usual_k,
     parameter_key,
     parameters_owner,
     setting_widget,
@@ -41,7 +42,6 @@ from pages.shared.widgets.setting_widgets import (
     split_titles,
     strategy_parameters,
     strategy_select,
-    usual_k,
 )
 from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.shared.widgets.tables import csv_button, file_name, number, table
@@ -307,7 +307,7 @@ def take_along(spec: RunSpec) -> None:
             help="Opens the Run page in a new tab, with this dataset and split filled in.",
         )
         split_download(spec, key="split-zip", label="ZIP with CSV files")
-        link_has(address_of(spec))
+        write_into_link(address_of(spec))
     st.caption(
         "The files name users and items, so the licence of the data applies to them; a README in "
         "them says strategy, seed, filtering and what is in each part."
@@ -349,7 +349,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         params = strategy_parameters(known)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
-        usual_k(split_id)
+        offer_usual_k(split_id)
         k_help = explained(_K_HELP, "k", "fold")
         k = 1 if known.single else setting_widget("k", right, help=k_help)
         st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")

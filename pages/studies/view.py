@@ -21,7 +21,7 @@ from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
-from pages.shared.address.link import chosen, link_has, link_warnings_again
+from pages.shared.address.link import chosen, link_warnings_again, write_into_link
 from pages.shared.address.navigation import RANKS
 from pages.shared.charts.precision_curves import curves_of_users
 from pages.shared.live.state import sentences
@@ -130,7 +130,7 @@ def _parts(
         if tab.open:
             with tab:
                 draw()
-    link_has(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(alpha)]})
+    write_into_link(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(alpha)]})
     made_up(done, runs)
     for_paper(
         lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),

@@ -1,5 +1,5 @@
 // Copies the page's address; what is at its default is written out, so that it stays as it is.
-// Parts of the page say what that is, see link_has.
+// Parts of the page say what that is, see write_into_link.
 const told = () =>
   [...document.querySelectorAll("[data-ecv-link]")].map((part) => JSON.parse(part.dataset.ecvLink));
 

@@ -36,12 +36,14 @@ _button = component(
 
 
 def link_button() -> None:
-    """In the head of every page: copies its address, and what `link_has` adds to it."""
+    """In the head of every page: copies its address, and what `write_into_link` adds to it."""
     with st.container(key="copy-link"):
         _button(key="copy-link-button", data={})
 
 
-def link_has(params: Mapping[str, str | Sequence[str]] | None = None, *, without: str = "") -> None:
+def write_into_link(
+    params: Mapping[str, str | Sequence[str]] | None = None, *, without: str = ""
+) -> None:
     """What the copied address of this page says beside what stands in it.
 
     Streamlit leaves a choice at its default out of the address. Where that default may be another

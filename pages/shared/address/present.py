@@ -22,7 +22,7 @@ main > div :has([class*="st-key-presented"]) { flex: 1 1 100%; width: 100%; }
 [class*="st-key-presented"] .ecv-sentence {
   font-size: 1.9rem; line-height: 1.3; min-height: 2.6em; margin: 0; font-weight: 500;
 }
-[class*="st-key-presented"] :is(p, .ecv-box p) {
+[class*="st-key-presented"] p, [class*="st-key-presented"] .ecv-box p {
   font-size: 1.5rem; line-height: 1.3; margin: 0;
 }
 [class*="st-key-presented"] :is(.ecv-lane-head strong, .ecv-lane-says, .ecv-verdict) {

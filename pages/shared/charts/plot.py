@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from streamlit.delta_generator import DeltaGenerator
 
+    from ecv_core.figures.report.saving import Form
+
 _LOADER = "load_plotly.js"
 
 _figure = component(
@@ -182,7 +184,7 @@ def _head_start() -> str:
     return f"<script>{{ {loader} loaded({json.dumps(PLOTLY)}).catch(() => {{}}); }}</script>"
 
 
-_TYPES = {"pdf": "application/pdf", "svg": "image/svg+xml", "pgf": "text/x-tex"}
+_TYPES: dict[Form, str] = {"pdf": "application/pdf", "svg": "image/svg+xml", "pgf": "text/x-tex"}
 
 
 def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, title: str) -> None:
@@ -203,7 +205,7 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
             for form, mime in _TYPES.items():
                 st.download_button(
                     form.upper(),
-                    partial(_made, draw, form, f"{name}: {title}"),
+                    partial(_file, draw, form, f"{name}: {title}"),
                     file_name=f"{file_name(f'{title} {name}')}.{form}",
                     mime=mime,
                     key=f"print-{key}-{name}-{form}",
@@ -213,7 +215,7 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
                 )
 
 
-def _made(draw: Callable[[], Figure], form: str, title: str) -> bytes:
-    from ecv_core.figures.report.saving import FORMS, saved
+def _file(draw: Callable[[], Figure], form: Form, title: str) -> bytes:
+    from ecv_core.figures.report.saving import saved
 
-    return saved(draw, next(one for one in FORMS if one == form), title=title)
+    return saved(draw, form, title=title)

@@ -67,9 +67,9 @@ def running_bar(page: StreamlitPage) -> None:
             follow(_bar, name, key="running", of=[QUEUE])
             follow_server()
         return
-    _done()
+    _say_what_is_over()
     with place:
-        st.fragment(_over)()  # a fragment as well, which is a level of the tree
+        st.fragment(_bar_of_ended_run)()  # a fragment as well, which is a level of the tree
     st.set_page_config(page_title=name)
 
 
@@ -187,7 +187,7 @@ def _row() -> DeltaGenerator:
     )
 
 
-def _kept() -> RunRecord | None:
+def _ended_run() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
     kept: RunRecord | None = st.session_state.get(_KEPT)
     if kept and st.query_params.get("run") in (kept.run_id, kept.group):
@@ -197,9 +197,9 @@ def _kept() -> RunRecord | None:
     return None
 
 
-def _over() -> None:
+def _bar_of_ended_run() -> None:
     """The bar of a run that is over, as high as it was."""
-    run = _kept()
+    run = _ended_run()
     if run is None:
         return
     part = len(run.folds) / run.k
@@ -231,7 +231,7 @@ def _may_cancel(run: RunRecord) -> bool:
     return acting().may(Action.CANCEL, run.started_by)
 
 
-def _done() -> None:
+def _say_what_is_over() -> None:
     """Say once, beside the page, that what was watched is over."""
     run_id = st.session_state.pop(_WATCHED, None)
     if run_id is None:

@@ -49,6 +49,11 @@ def opened_runs() -> list[RunRecord]:
     return runs
 
 
+def ids_of(runs: Iterable[Known]) -> list[str]:
+    """The ids of runs, in their order."""
+    return [run.run_id for run in runs]
+
+
 def whole(run: Known) -> RunRecord:
     """The run with its folds. Raises: InputError if it was deleted meanwhile; StoreError."""
     if isinstance(run, RunRecord):

@@ -117,7 +117,7 @@ class Tabs:
             await app({**scope, "headers": headers.raw}, receive, send)
         finally:
             del self._tabs[name]
-            if not self._is_open(tab.browser):
+            if not self._of_browser(tab.browser):
                 for path in self._paths(tab.browser):
                     await self._forget(app, path)
 
@@ -126,12 +126,16 @@ class Tabs:
             public = settings().mode is Mode.PUBLIC
         except EcvError:
             public = True
-        alike = [other for other in self._tabs.values() if other.path == tab.path]
-        of_address = sum(other.address == tab.address for other in alike)
-        return len(alike) >= OF_ALL or (public and of_address >= OF_AN_ADDRESS)
+        of_all = 0
+        of_address = 0
+        for other in self._tabs.values():
+            if other.path == tab.path:
+                of_all += 1
+                of_address += other.address == tab.address
+        return of_all >= OF_ALL or (public and of_address >= OF_AN_ADDRESS)
 
-    def _is_open(self, browser: str) -> bool:
-        return any(tab.browser == browser for tab in self._tabs.values())
+    def _of_browser(self, browser: str) -> list[Tab]:
+        return [tab for tab in self._tabs.values() if tab.browser == browser]
 
     def _paths(self, browser: str) -> list[str]:
         """Those of the browser's uploads, the oldest first."""
@@ -167,7 +171,7 @@ class Tabs:
         finally:
             if not taken:
                 self._uploads.pop(path, None)
-            elif not self._is_open(browser):  # closed while the file was on its way
+            elif not self._of_browser(browser):  # closed while the file was on its way
                 self._uploads[path] = upload
                 await self._forget(app, path)
 
@@ -179,7 +183,8 @@ class Tabs:
             return PlainTextResponse(str(error), 403)
         if public:
             return PlainTextResponse("This dashboard takes no files.", 403)
-        if not self._may_upload(browser_of(request.scope)):
+        browser = browser_of(request.scope)
+        if not browser or not any(tab.may_upload for tab in self._of_browser(browser)):
             return PlainTextResponse("Who may not upload files here cannot send any.", 403)
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or "transfer-encoding" in request.headers:
@@ -187,11 +192,6 @@ class Tabs:
         if int(length) > limit + _AROUND_A_FILE:
             return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
         return None
-
-    def _may_upload(self, browser: str) -> bool:
-        if not browser:
-            return False
-        return any(tab.may_upload for tab in self._tabs.values() if tab.browser == browser)
 
     async def _make_room(self, app: ASGIApp, browser: str, room: int) -> None:
         """Forget the browser's oldest files, until the others take no more than this."""

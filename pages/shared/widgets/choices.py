@@ -147,9 +147,13 @@ def ordered(runs: Iterable[RunRecord]) -> list[RunRecord]:
 
 def runs_words(runs: Sequence[RunRecord]) -> str:
     """'**46 runs**: 6 datasets, 8 algorithms, seed 42', as Markdown."""
-    datasets = {run.spec.dataset for run in runs}
-    algorithms = {run.spec.algorithm for run in runs}
-    seeds = {run.spec.seed for run in runs}
+    datasets: set[str] = set()
+    algorithms: set[str] = set()
+    seeds: set[int] = set()
+    for run in runs:
+        datasets.add(run.spec.dataset)
+        algorithms.add(run.spec.algorithm)
+        seeds.add(run.spec.seed)
     seed = counted(len(seeds), "seed")
     if len(seeds) == 1:
         seed = f"seed {min(seeds)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import streamlit as st
 
@@ -216,9 +216,19 @@ def strategy_select(options: Sequence[str]) -> str:
     return picked or options[0]
 
 
+class _HasTitle(Protocol):
+    @property
+    def title(self) -> str: ...
+
+
+def titles_in(registry: Mapping[str, _HasTitle]) -> dict[str, str]:
+    """Id -> title of every entry."""
+    return {name: entry.title for name, entry in registry.items()}
+
+
 def split_titles() -> dict[str, str]:
     """Id -> title of every split."""
-    return {name: split.title for name, split in SPLITS.items()}
+    return titles_in(SPLITS)
 
 
 def asked_split() -> str:
@@ -230,7 +240,7 @@ def asked_split() -> str:
     return next(iter(SPLITS))
 
 
-def usual_k(split_id: str) -> None:
+def offer_usual_k(split_id: str) -> None:
     """Call before k is drawn: a strategy brings its own number of folds, where it has another.
 
     Ten steps back in time, each of a fifth of every history, are more than there is.
