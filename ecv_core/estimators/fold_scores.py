@@ -115,10 +115,20 @@ class SplitSamples:
         """Of the samples, for scorers that take them; shape (n,)."""
 
     def _split_params(self) -> dict[str, Any]:
-        """What the splitter is given beside the samples: name of its parameter -> value."""
+        """What the splitter is given beside the samples: name of its parameter -> value.
+
+        Raises: ValueError for groups that have to be routed, as scikit-learn does.
+        """
+        routed = get_config()["enable_metadata_routing"]
         if self._groups is not None:
+            if routed:
+                raise ValueError(
+                    "`groups` can only be passed if metadata routing is not enabled via "
+                    "`sklearn.set_config(enable_metadata_routing=True)`. When routing is enabled, "
+                    "pass `groups` alongside other metadata via the `params` argument instead."
+                )
             return {"groups": self._groups}
-        if not get_config()["enable_metadata_routing"]:
+        if not routed:
             return {}
         consumed = get_routing_for_object(self._cv).consumes("split", self.params)
         # The splitter may ask for its parameters under other names (`set_split_request`).

@@ -106,6 +106,13 @@ def test_a_function_scores_where_metadata_are_routed():
     assert routed["test_score"] == pytest.approx(plain["test_score"])
 
 
+def test_groups_have_to_be_routed_where_metadata_are():
+    with sklearn.config_context(enable_metadata_routing=True):
+        for function in (ecv.cross_validate, model_selection.cross_validate):
+            with pytest.raises(ValueError, match="`groups` can only be passed if"):
+                function(Ridge(), *DIABETES, cv=GroupKFold(3), groups=[])
+
+
 def test_one_job_is_one_job_whatever_joblib_is_set_to():
     with joblib.parallel_config(n_jobs=2):
         found = ecv.cross_validate(Ridge(), *DIABETES, cv=4, rule=ecv.Precision(0.3), n_jobs=1)
