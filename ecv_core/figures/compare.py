@@ -92,11 +92,12 @@ def interval_words(spec: RunSpec) -> str:
 
 def _run_row(name: str, run: RunRecord) -> dict[str, object]:
     """A run's row of the frame; a column that it leaves out is missing."""
+    spec = run.spec
     row: dict[str, object] = {
         "name": name,
-        "dataset": run.spec.dataset,
-        "algorithm": run.spec.algorithm,
-        "metric": metric_label(run.spec),
+        "dataset": spec.dataset,
+        "algorithm": spec.algorithm,
+        "metric": metric_label(spec),
         "state": run.state.value,
         "interval": "",
         "folds_used": run.folds_used,
@@ -211,14 +212,15 @@ def _set_panel_axes(
         tickfont={"size": 14},
         range=_score_range(runs),
     )
+    # On two lines: a narrow page would have no room for the marks.
+    names = [name.replace(", ", ",<br>", 1) for name in runs["name"]]
     figure.update_yaxes(
         row=number,
         col=1,
         domain=domain,
         tickmode="array",
         tickvals=list(range(len(runs))),
-        # On two lines: a narrow page would have no room for the marks.
-        ticktext=[name.replace(", ", ",<br>", 1) for name in runs["name"]],
+        ticktext=names,
         range=[len(runs) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,
@@ -250,10 +252,11 @@ def _add_panel(
     intervals = scored["interval"].replace("", kinds[0])
     for kind, (symbol, colour) in zip(kinds, cycle(looks), strict=False):
         _add_means_at_stop(figure, number, scored[intervals == kind], kind, symbol, colour)
+    right_ends = scored[["mean", "high", "k_fold_mean"]].max(axis=1)
     figure.add_scatter(
         row=number,
         col=1,
-        x=scored[["mean", "high", "k_fold_mean"]].max(axis=1),
+        x=right_ends,
         y=scored["place"],
         mode="text",
         text=[f"   {mean:.4f}" for mean in scored["mean"]],
@@ -276,6 +279,7 @@ def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours
         "color": colours.stop,
         "line": {"width": 3, "color": colours.stop},
     }
+    named = not runs.empty and not _is_in_legend(figure, WHOLE)
     figure.add_scatter(
         row=number,
         col=1,
@@ -284,7 +288,7 @@ def _add_whole_means(figure: go.Figure, number: int, runs: pd.DataFrame, colours
         mode="markers",
         name=WHOLE,
         legendgroup=WHOLE,
-        showlegend=not runs.empty and not _is_in_legend(figure, WHOLE),
+        showlegend=named,
         marker=tick,
         customdata=runs[["name", "k"]],
         hovertemplate="%{customdata[0]}<br>mean of all %{customdata[1]} folds %{x:.4f}"
@@ -301,15 +305,18 @@ def _add_means_at_stop(
     name = AT_STOP
     if kind:
         name += f" and interval ({kind})"
+    above = (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0)
+    below = (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0)
     interval = {
         "type": "data",
         "symmetric": False,
-        "array": (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0),
-        "arrayminus": (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0),
+        "array": above,
+        "arrayminus": below,
         "color": colour,
         "thickness": 3,
         "width": 8,
     }
+    facts = runs[["name", "folds_used", "k", "low", "high", "interval"]]
     figure.add_scatter(
         row=number,
         col=1,
@@ -321,7 +328,7 @@ def _add_means_at_stop(
         showlegend=not _is_in_legend(figure, name),
         marker={"size": 13, "color": colour, "symbol": symbol},
         error_x=interval,
-        customdata=runs[["name", "folds_used", "k", "low", "high", "interval"]],
+        customdata=facts,
         hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
         "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"
         "<extra></extra>",

@@ -80,9 +80,10 @@ def score_range(frame: pd.DataFrame) -> tuple[float, float]:
         return first - reach, first + reach
     second = frame.iloc[1]
     centre = float(second["mean"])
+    # A little more than half the interval to each side; of no interval, an axis of some length.
     reach = float(second["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
     extremes = frame[["score", "low", "high"]].sub(centre).abs().max(axis=1).fillna(0.0)
-    for extreme in extremes:
+    for extreme in extremes:  # row by row, as while the run went on
         while extreme > reach:
             reach *= 1.5
     return centre - reach, centre + reach

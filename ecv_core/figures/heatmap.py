@@ -85,6 +85,11 @@ def tables_by_alpha(frame: pd.DataFrame, value: str, alphas: Sequence[float]) ->
     return [table.loc[[alpha]].droplevel("alpha").reindex(datasets) for alpha in alphas]
 
 
+def texts_of(frame: pd.DataFrame, rows: str, columns: str, value: str) -> list[list[str]]:
+    """A column of texts as `table_of` places it, row by row; empty where there is no cell."""
+    return _texts(table_of(frame, rows, columns, value))
+
+
 def _rounded(table: pd.DataFrame) -> list[list[float | None]]:
     """As JSON can hold it, with None where there is no cell."""
     values = table.round(4).astype(object)
@@ -177,7 +182,7 @@ def heatmap_steps(
             f"{title} at alpha {text}, {counted(len(cells), 'cell')}: from {label(least)} "
             f"({least_cell}) to {label(most)} ({most_cell}), mean {label(mean)}."
         )
-    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+    return Steps.over_alphas(texts, patches, alts)
 
 
 def _number_text(number: float, digits: int) -> str:
@@ -347,7 +352,7 @@ def ranks_steps(
             f"Ranks under e-CV at alpha {text} beside k-fold ranks. Of the orders, these keep the "
             f"k-fold ranking: {'; '.join(parts)}."
         )
-    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+    return Steps.over_alphas(texts, patches, alts)
 
 
 def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.Figure:
@@ -394,8 +399,8 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         behind,
         _BEHIND_SCALE,
         colours,
-        text=_texts(table_of(cells, "dataset", "algorithm", "text")),
-        customdata=_texts(table_of(cells, "dataset", "algorithm", "about")),
+        text=texts_of(cells, "dataset", "algorithm", "text"),
+        customdata=texts_of(cells, "dataset", "algorithm", "about"),
         hovertemplate=_hover("%{customdata}"),
         textfont={"size": number_size(len(behind.columns), 13), "color": colours.ink},
     )

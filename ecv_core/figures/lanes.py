@@ -106,6 +106,7 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             "line": {"color": colours.ground, "width": 1},
             "pattern": {"shape": folds["hatch"], "solidity": 0.4},
         }
+        hover = f"%{{y}}: {run}, fold %{{text}}, %{{x:.3g}} {sign}, %{{customdata}}<extra></extra>"
         figure.add_bar(
             name=str(run),
             orientation="h",
@@ -119,8 +120,7 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             insidetextfont={"color": colours.ground},
             marker=marker,
             customdata=folds["kind"],
-            hovertemplate=f"%{{y}}: {run}, fold %{{text}}, %{{x:.3g}} {sign}, %{{customdata}}"
-            "<extra></extra>",
+            hovertemplate=hover,
         )
     nodes = sorted(frame["node"].unique(), reverse=True)
     time_axis = {

@@ -230,6 +230,13 @@ class Steps:
     notes: Sequence[str] = ()
     """What a saved picture says about this step beside its name: 'alpha 1e-4'."""
 
+    @classmethod
+    def over_alphas(
+        cls, texts: Sequence[str], patches: Sequence[dict[int, dict[str, Any]]], alts: Sequence[str]
+    ) -> Steps:
+        """A step for each alpha, which a saved picture says, as its text has it."""
+        return cls(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
     def to_json(self) -> str:
         """As the figure component reads it."""
         steps = {

@@ -95,16 +95,19 @@ def _figure_of_step(rows: pd.DataFrame, span: tuple[float, float], colours: Pale
         "line": {"color": colours.mean, "width": 2, "dash": "dot"},
     }
     looks: dict[str, Any] = {"gridcolor": colours.grid, "fixedrange": True}
+    behind = plain_axis("behind the leader, % of its mean", standoff=8, range=list(span), **looks)
+    lanes = {"range": [-len(rows) + 0.5, 0.75], "visible": False, "fixedrange": True}
+    layout["legend"] |= {"itemclick": False, "itemdoubleclick": False}
+    titles = [_lane_title(row, colours) for _, row in rows.iterrows()]
     return lay_out(
         figure,
         layout,
         hovermode="closest",
         showlegend=True,
-        legend=layout["legend"] | {"itemclick": False, "itemdoubleclick": False},
-        annotations=[_lane_title(row, colours) for _, row in rows.iterrows()],
+        annotations=titles,
         shapes=[leader_line],
-        xaxis=plain_axis("behind the leader, % of its mean", standoff=8, range=list(span), **looks),
-        yaxis={"range": [-len(rows) + 0.5, 0.75], "visible": False, "fixedrange": True},
+        xaxis=behind,
+        yaxis=lanes,
     )
 
 
@@ -120,12 +123,14 @@ def _interval_traces(
         if row["state"] in _OUT:
             width = 3
             opacity = 0.75
+        ends = [_within(row["low"], span), _within(row["high"], span)]
+        colour = _state_colour(row["state"], colours)
         trace = {
             "type": "scatter",
-            "x": [_within(row["low"], span), _within(row["high"], span)],
+            "x": ends,
             "y": [row["height"], row["height"]],
             "mode": "lines",
-            "line": {"color": _state_colour(row["state"], colours), "width": width},
+            "line": {"color": colour, "width": width},
             "opacity": opacity,
             "hoverinfo": "skip",
             "showlegend": False,

@@ -13,6 +13,7 @@ from ecv_core.figures.heatmap import (
     cells_trace,
     legend,
     table_of,
+    texts_of,
 )
 from ecv_core.figures.palette import CellScale, lay_out, palette
 
@@ -47,8 +48,8 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         table,
         _MOVED_SCALE,
         colours,
-        text=table_of(cells, "algorithm", "split", "text").to_numpy().tolist(),
-        customdata=table_of(cells, "algorithm", "split", "about").to_numpy().tolist(),
+        text=texts_of(cells, "algorithm", "split", "text"),
+        customdata=texts_of(cells, "algorithm", "split", "about"),
         colorscale=colours.moved,  # the arrow says it too
         hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
     )
@@ -113,8 +114,8 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         scale,
         colours,
         **legend(scale),
-        text=table_of(cells, "other", "split", "text").fillna("").to_numpy().tolist(),
-        customdata=table_of(cells, "other", "split", "about").fillna("").to_numpy().tolist(),
+        text=texts_of(cells, "other", "split", "text"),
+        customdata=texts_of(cells, "other", "split", "about"),
         hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
     )
     height = ABOVE + 20 + ROW_HEIGHT * len(table) + BELOW

@@ -153,15 +153,17 @@ def scores_frame(runs: Sequence[RunRecord], *, ids: bool = False) -> pd.DataFram
 
 def _score_row(run: RunRecord) -> dict[str, object]:
     """A run's row by its ids, as far as it needs no other run."""
+    spec = run.spec
+    rule = f"{titled(spec.rule)}, {rule_words(spec)}"
     row: dict[str, object] = {
-        "dataset": run.spec.dataset,
-        "algorithm": run.spec.algorithm,
-        "metric": metric_label(run.spec),
+        "dataset": spec.dataset,
+        "algorithm": spec.algorithm,
+        "metric": metric_label(spec),
         "score": run.k_fold_mean,
-        "confidence": run.spec.confidence,
-        "rule": f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
-        "folds": run.spec.k,
-        "k": run.spec.k,
+        "confidence": spec.confidence,
+        "rule": rule,
+        "folds": spec.k,
+        "k": spec.k,
         "run_id": run.run_id,
     }
     if run.whole:

@@ -94,7 +94,7 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence
             f"{cost:.1f} % of the cost, difference {difference:.2f} %. The paper reports 41.5 % "
             "and 1.81 %."
         )
-    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+    return Steps.over_alphas(texts, patches, alts)
 
 
 def tradeoff_at(frame: pd.DataFrame, alpha: float, *, cost: str = "energy") -> go.Figure:
@@ -276,13 +276,8 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     k = int(frame["n"].max())
     figure = go.Figure()
-    looks: dict[str, Any] = {
-        "x": [],
-        "y": [],
-        "text": [],
-        "cliponaxis": False,
-        "showlegend": False,
-    }
+    looks: dict[str, Any] = {"x": [], "y": [], "text": [], "cliponaxis": False}
+    looks["showlegend"] = False
     figure.add_bar(
         textposition="outside",
         textfont={"size": 15, "color": colours.ink},
@@ -356,7 +351,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
             f"Where the rule stops over all orders at alpha {text}: after {mean:.2f} folds on "
             f"average, most often after fold {likeliest} ({highest:.0f} % of orders)."
         )
-    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+    return Steps.over_alphas(texts, patches, alts)
 
 
 def _share_text(percent: float) -> str:

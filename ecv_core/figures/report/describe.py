@@ -485,18 +485,19 @@ def describe_study(
         _complete_energy_sentence(runs),
         version_sentence(made_with, software(), specs),
     ]
-    rows = []
-    for _, cell in here.iterrows():
-        rows.append(
-            [
-                dataset_title(cell["dataset"]),
-                algorithm_title(cell["algorithm"]),
-                f"{cell['k_fold_mean']:.4f}",
-                f"{cell['mean_stop']:.2f}",
-                f"{cell['difference_percent']:.2f}",
-                f"{cell['energy_percent']:.1f}",
-            ]
-        )
+    titles = {
+        "dataset": here["dataset"].map(dataset_title),
+        "algorithm": here["algorithm"].map(algorithm_title),
+    }
+    formats = {
+        "dataset": "{}",
+        "algorithm": "{}",
+        "k_fold_mean": "{:.4f}",
+        "mean_stop": "{:.2f}",
+        "difference_percent": "{:.2f}",
+        "energy_percent": "{:.1f}",
+    }
+    rows = _formatted_rows(here.assign(**titles), formats)
     label = _common_label(specs) or "score"
     table = latex_table(
         ["Dataset", "Algorithm", label, "Folds", "Difference (%)", "Energy (%)"],
@@ -536,18 +537,15 @@ def describe_advice(
     if specs and cost == "energy":
         sentences.append(_complete_energy_sentence(runs))
     sentences.append(version_sentence(made_with, software(), specs))
-    rows = []
-    for _, option in options_frame(advice).iterrows():
-        rows.append(
-            [
-                option["rule"],
-                option["setting"],
-                f"{option['folds']:.1f}",
-                f"{option['cost']:.0f}",
-                f"{option['risk']:.1f}",
-                option["kept on data left out"],
-            ]
-        )
+    formats = {
+        "rule": "{}",
+        "setting": "{}",
+        "folds": "{:.1f}",
+        "cost": "{:.0f}",
+        "risk": "{:.1f}",
+        "kept on data left out": "{}",
+    }
+    rows = _formatted_rows(options_frame(advice), formats)
     spent = f"{cost.capitalize()} (%)"
     table = latex_table(
         ["Rule", "Setting", "Folds", spent, "Risk (%)", "Kept on data left out"],
@@ -664,6 +662,14 @@ def _setup(specs: Sequence[RunSpec]) -> list[str]:
         split_sentence(specs),
         score_sentence(specs),
     ]
+
+
+def _formatted_rows(frame: pd.DataFrame, formats: Mapping[str, str]) -> list[list[str]]:
+    """Some columns of a frame as text, each in its format."""
+    rows = []
+    for _, row in frame.iterrows():
+        rows.append([form.format(row[column]) for column, form in formats.items()])
+    return rows
 
 
 def _described(sentences: Sequence[str], table: str) -> Description:

@@ -221,11 +221,12 @@ def _marker_look(trace: _Trace) -> dict[str, Any]:
 
 def _draw_texts(axes: Axes, trace: _Trace, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """The texts of a trace, each beside its point or on its bar."""
+    colour = trace.get("textfont", {}).get("color", LIGHT.ink)
     positions = trace.get("textposition", "top center")
     if isinstance(positions, str):
         positions = [positions] * len(x)
     for across, up, text, position in zip(x, y, trace["text"], positions, strict=True):
-        # 'top right', or 'outside' of a bar, which is above it.
+        # 'top right', or 'top' alone, whose side is then the centre; 'outside' a bar is above it.
         upright, side = f"{position} center".replace("outside", "top").split()[:2]
         points_up = 2
         if upright == "bottom":
@@ -239,7 +240,7 @@ def _draw_texts(axes: Axes, trace: _Trace, x: NDArray[np.float64], y: NDArray[np
             ha=_SIDES[side],
             va=_SIDES.get(upright, "center"),
             size=SMALL,
-            color=trace.get("textfont", {}).get("color", LIGHT.ink),
+            color=colour,
             zorder=12,
             annotation_clip=trace.get("cliponaxis", True),
         )
@@ -309,9 +310,11 @@ def _draw_shape(axes: Axes, shape: Mapping[str, Any]) -> None:
         return
     line = shape["line"]
     low, high = axes.get_ylim()
+    start = low + (high - low) * shape["y0"]
+    end = low + (high - low) * shape["y1"]
     axes.plot(
         [shape["x0"], shape["x1"]],
-        [low + (high - low) * shape["y0"], low + (high - low) * shape["y1"]],
+        [start, end],
         color=_colour(line["color"]),
         lw=line["width"] * _SCALE,
         ls=_DASHES[line.get("dash", "solid")],
