@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.access.rights import Limits, PersonRole
+from ecv_core.access.roles import PersonRole
+from ecv_core.access.settings import Limits
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, duration
 from ecv_core.store.people import used_by
 from pages.shared.address.navigation import page

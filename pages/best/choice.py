@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.models import ALGORITHMS
 from ecv_core.selection.rounds import Budget

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from ecv_core import dataset as datasets
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.plain import Plain, no_report

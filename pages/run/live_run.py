@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ecv_core import dataset as datasets
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import Description, describe_runs

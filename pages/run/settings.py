@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core import dataset as datasets
 from ecv_core import models, splits
-from ecv_core.access.rights import PersonRole
+from ecv_core.access.roles import PersonRole
 from ecv_core.energy.meter import countries
 from ecv_core.energy.real_meters import device, named, reading_now
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING

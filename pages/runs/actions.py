@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.spent import spent_figure, spent_frame

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from ecv_core import dataset as datasets
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.figures.words import (
     algorithm_title,

@@ -4,7 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ecv_core.access.rights import AccessSettings, Acting, Actor, Handling, Limits, Mode, PersonRole
+from ecv_core.access.acting import Acting
+from ecv_core.access.handling import Handling
+from ecv_core.access.roles import Actor, PersonRole
+from ecv_core.access.settings import AccessSettings, Limits, Mode
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import Queue
 from ecv_core.records.run import RunState

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.access.rights import OWNER
+from ecv_core.access.roles import OWNER
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.study import Cell, look
 from ecv_core.records.errors import RightsError

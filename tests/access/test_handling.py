@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core import dataset as datasets
-from ecv_core.access.rights import OWNER, Action
+from ecv_core.access.roles import OWNER, Action
 from ecv_core.dataset import own
 from ecv_core.dataset.own.recognise import recognise
 from ecv_core.dataset.plain import no_report

@@ -2,15 +2,8 @@
 
 import pytest
 
-from ecv_core.access.rights import (
-    OWNER,
-    AccessSettings,
-    Mode,
-    PersonRole,
-    member,
-    settings,
-    visitor,
-)
+from ecv_core.access.roles import OWNER, PersonRole
+from ecv_core.access.settings import AccessSettings, Mode, member, settings, visitor
 from ecv_core.records.errors import InputError
 
 ISSUER = "https://id.example.org"

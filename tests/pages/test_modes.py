@@ -13,7 +13,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.access.rights import visitor
+from ecv_core.access.settings import visitor
 from ecv_core.dataset import own
 from ecv_core.dataset.own.recognise import recognise
 from ecv_core.dataset.plain import no_report

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.access.rights import Mode, PersonRole, settings
+from ecv_core.access.roles import PersonRole
+from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import EcvError
 from pages.shared.address.link import label_from_link, link_button
 from pages.shared.address.present import presentation

@@ -9,20 +9,10 @@ import time
 
 import streamlit as st
 
-from ecv_core.access.rights import (
-    OWNER,
-    Acting,
-    Action,
-    Actor,
-    Handling,
-    Mode,
-    PersonRole,
-    member,
-    refusal,
-    settings,
-    signed_in_until,
-    visitor,
-)
+from ecv_core.access.acting import Acting
+from ecv_core.access.handling import Handling
+from ecv_core.access.roles import OWNER, Action, Actor, PersonRole, refusal
+from ecv_core.access.settings import Mode, member, settings, signed_in_until, visitor
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
 from pages.shared.live.state import escaped, manager, sentence, store

@@ -18,7 +18,7 @@ import psutil
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ecv_core.access.rights import Mode, settings
+from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunState
 from ecv_core.store.activity import Totals

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import RunRecord, RunState

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.energy.meter import SOURCES
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState

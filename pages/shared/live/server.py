@@ -24,7 +24,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ecv_core.access.rights import settings
+from ecv_core.access.settings import settings
 from ecv_core.figures.palette import css_variables
 from ecv_core.jobs.manager import RUN
 from ecv_core.records.errors import EcvError

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypedDict, TypeVar
 
 import streamlit as st
 
-from ecv_core.access.rights import settings
+from ecv_core.access.settings import settings
 from ecv_core.jobs.manager import RunManager
 from ecv_core.records.errors import EcvError
 from ecv_core.store.engine import database_url

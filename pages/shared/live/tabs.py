@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ecv_core.access.rights import Mode, settings
+from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE, max_upload_bytes
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from ecv_core.access.rights import PersonRole
+from ecv_core.access.roles import PersonRole
 from ecv_core.records.run import RunRecord
 from ecv_core.store.activity import Going, going_on
 from ecv_core.store.engine import database_url

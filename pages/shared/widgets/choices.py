@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, in_order, titles_of
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec

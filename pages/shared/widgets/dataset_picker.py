@@ -7,7 +7,7 @@ import time
 import streamlit as st
 
 from ecv_core import dataset as datasets
-from ecv_core.access.rights import Action
+from ecv_core.access.roles import Action
 from ecv_core.dataset import DatasetEntry
 from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.records.tasks import Task

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core.access.rights import OWNER, Action, Actor, PersonRole, check, refusal
+from ecv_core.access.roles import OWNER, Action, Actor, PersonRole, check, refusal
 from ecv_core.records.errors import RightsError
 
 ADA = Actor(id="ada", role=PersonRole.EDITOR)
