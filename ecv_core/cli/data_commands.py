@@ -16,8 +16,6 @@ from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
 from ecv_core.records.tasks import Task
 
-COUNTS = ("users", "items", "interactions")
-
 
 def datasets_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
@@ -46,12 +44,24 @@ def datasets_command(options: argparse.Namespace) -> None:
         return
     print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
     for row in rows:
-        counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
-        where = "on disk" if row["on_disk"] else f"not here: {program()} download {row['id']}"
-        size = f"{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}"
         if row["samples"]:
             size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
+        else:
+            size = (
+                f"{_count(row['users']):>9}{_count(row['items']):>9}"
+                f"{_count(row['interactions']):>14}"
+            )
+        where = f"not here: {program()} download {row['id']}"
+        if row["on_disk"]:
+            where = "on disk"
         print(f"{row['id']:<22}{size}  {where}")
+
+
+def _count(number: int | None) -> str:
+    """A number that may not be known."""
+    if not number:
+        return "?"
+    return f"{number:,}"
 
 
 def download_command(options: argparse.Namespace) -> None:
@@ -133,20 +143,30 @@ def add_command(options: argparse.Namespace) -> None:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
-    unit = None if options.time_unit is None else TimeUnit(options.time_unit)
-    given = {role: name for role in OPTIONS if (name := getattr(options, role)) is not None}
+    unit = None
+    if options.time_unit is not None:
+        unit = TimeUnit(options.time_unit)
+    columns_by_role = {}
+    for role in OPTIONS:
+        column = getattr(options, role)
+        if column is not None:
+            columns_by_role[role] = column
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with tqdm(total=1000, bar_format=bar_format, disable=None, leave=False) as bar:
 
         def report(doing: str, done: int, total: int) -> None:
             bar.set_description(doing, refresh=False)
-            bar.update((1000 * done // total if total else 0) - bar.n)
+            thousandths = 0
+            if total:
+                thousandths = 1000 * done // total
+            bar.update(thousandths - bar.n)
 
-        about, found = own.add_file(
-            options.name, options.file, given, report, unit=unit, lossy=options.yes
+        about, recognised = own.add_file(
+            options.name, options.file, columns_by_role, report, unit=unit, lossy=options.yes
         )
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
-    print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
+    print(f"{recognised.layout.form.value}: {columns}", file=sys.stderr)
+    print(*first_look(recognised), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))
     algorithm = (about.task or Task.TOP_N).usual_algorithm
     print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
@@ -157,9 +177,14 @@ def summary(about: own.About) -> list[str]:
     lines = [f"{about.kept:,} of {about.rows:,} rows can be used"]
     lines += [f"  {count:,} not: {reason}" for reason, count in about.unused.items()]
     if about.task is not None:
-        kind = f"{about.classes} classes" if about.classes else "numbers"
-        what = f"{about.raw_users:,} samples, {about.raw_items:,} features"
-        return [*lines, f"{what}; target {about.columns['target']}: {kind}, {about.task.value}"]
+        kind = "numbers"
+        if about.classes:
+            kind = f"{about.classes} classes"
+        lines.append(
+            f"{about.raw_users:,} samples, {about.raw_items:,} features; "
+            f"target {about.columns['target']}: {kind}, {about.task.value}"
+        )
+        return lines
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 def named_values(words: Sequence[str], option: str) -> dict[str, str]:
     """What was given as `option NAME=VALUE`, any number of times. Raises: InputError."""
-    found = {}
+    values = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
             raise InputError(f"{option} takes name=value, but got '{word}'")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 # The settings of a run as options of a command.
@@ -49,8 +49,8 @@ def add_settings(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
 
 def add_rule_params(parser: argparse._ActionsContainer) -> None:
     """Add what sets the parameters of the rule: options of their own, and one for all others."""
-    for known in stopping.said_by_name().values():
-        add_rule_param(parser, known)
+    for parameter in stopping.said_by_name().values():
+        add_rule_param(parser, parameter)
     parser.add_argument(
         "--rule-param",
         action="append",
@@ -62,91 +62,99 @@ def add_rule_params(parser: argparse._ActionsContainer) -> None:
 
 def add_rule_param(
     parser: argparse._ActionsContainer,
-    known: Parameter,
+    parameter: Parameter,
     **changed: Any,  # noqa: ANN401
 ) -> None:
     """Add the option of a rule's parameter that has one of its own.
 
     Args:
-        known: the parameter; its value is checked with the rule's.
+        parameter: its value is checked with the rule's.
         changed: what is otherwise in this command, as for `add_argument`.
     """
-    words = f"{known.help} Of the rule {' or '.join(stopping.takers(known.name))}."
-    if known.default and not known.required:
-        words += f" Default: {known.default}."
-    parser.add_argument(
-        known.flag,
-        **{
-            "dest": known.name,
-            "metavar": known.metavar or str(known.default),
-            "help": words.replace("%", "%%"),
-        }
-        | changed,
-    )
+    rules = " or ".join(stopping.takers(parameter.name))
+    text = f"{parameter.help} Of the rule {rules}."
+    if parameter.default and not parameter.required:
+        text += f" Default: {parameter.default}."
+    usual = {
+        "dest": parameter.name,
+        "metavar": parameter.metavar or str(parameter.default),
+        "help": text.replace("%", "%%"),
+    }
+    parser.add_argument(parameter.flag, **usual | changed)
 
 
 def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
     """What the options say of the parameters of a rule.
 
-    Raises: UnknownName for the rule; InputError for an option of another rule's.
+    Raises:
+        UnknownName: for the rule.
+        InputError: for an option of another rule's.
     """
     chosen = stopping.rule(rule)
-    own = {one.name for one in chosen.parameters}
-    found: dict[str, Any] = dict(named_values(options.rule_param, "--rule-param"))
-    for name, known in stopping.said_by_name().items():
-        if (value := getattr(options, name, None)) is None:
+    own = {parameter.name for parameter in chosen.parameters}
+    values: dict[str, Any] = dict(named_values(options.rule_param, "--rule-param"))
+    for name, parameter in stopping.said_by_name().items():
+        value = getattr(options, name, None)
+        if value is None:
             continue
+        flag = parameter.flag
         if name not in own:
-            raise InputError(
-                f"{known.flag} belongs to --rule {' or '.join(stopping.takers(name))}, "
-                f"but the rule is {chosen.id}"
-            )
-        if name in found:
-            raise InputError(f"{known.flag} and --rule-param {name} say the same; leave one out")
-        found[name] = value
-    return found
+            rules = " or ".join(stopping.takers(name))
+            raise InputError(f"{flag} belongs to --rule {rules}, but the rule is {chosen.id}")
+        if name in values:
+            raise InputError(f"{flag} and --rule-param {name} say the same; leave one out")
+        values[name] = value
+    return values
 
 
 def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -> None:  # noqa: ANN401
     """Add the option of one setting.
 
-    Args: changed: what is otherwise in this command, as for `add_argument`.
+    Args:
+        changed: what is otherwise in this command, as for `add_argument`.
     """
-    known = SETTINGS[name]
-    about: dict[str, Any] = {"dest": name, "help": _help(known).replace("%", "%%")}
-    if known.kind is bool:
-        about["action"] = "store_true"
+    setting = SETTINGS[name]
+    usual: dict[str, Any] = {"dest": name, "help": _help(setting).replace("%", "%%")}
+    if setting.kind is bool:
+        usual["action"] = "store_true"
     else:
-        about["default"] = None if known.unless_asked else known.default
-        about["metavar"] = known.metavar or str(known.default or known.name.upper())
-        about["type"] = partial(_several, known) if known.kind is tuple else known.kind
-    parser.add_argument(str(known.option), **about | changed)
+        usual["metavar"] = setting.metavar or str(setting.default or setting.name.upper())
+        usual["type"] = setting.kind
+        if setting.kind is tuple:
+            usual["type"] = partial(_several, setting)
+        if not setting.unless_asked:
+            usual["default"] = setting.default
+    parser.add_argument(str(setting.option), **usual | changed)
 
 
 def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
-    known = {*SETTINGS, *stopping.said_by_name()}
-    return {
-        name: value for name, value in vars(options).items() if name in known and value is not None
-    }
+    values = {}
+    for name in (*SETTINGS, *stopping.said_by_name()):
+        value = getattr(options, name, None)
+        if value is not None:
+            values[name] = value
+    return values
 
 
-def _help(known: Setting) -> str:
-    words = known.help
-    if known.choices:
-        words += f" One of: {', '.join(known.choices)}."
-    if known.unless_asked:
-        words += f" Default: {known.unless_asked}."
-    elif known.default not in (None, False, ()):
-        words += f" Default: {known.default}."
-    return words.strip()
+def _help(setting: Setting) -> str:
+    text = setting.help
+    if setting.choices:
+        text += f" One of: {', '.join(setting.choices)}."
+    if setting.unless_asked:
+        text += f" Default: {setting.unless_asked}."
+    elif setting.default not in (None, False, ()):
+        text += f" Default: {setting.default}."
+    return text.strip()
 
 
-def _several(known: Setting, text: str) -> tuple[int | str, ...]:
+def _several(setting: Setting, text: str) -> tuple[int | str, ...]:
+    """The parts of a text with commas, as the setting has each of them."""
+    parts = [part.strip() for part in text.split(",")]
     try:
-        return tuple(known.each(part.strip()) for part in text.split(",") if part.strip())
+        return tuple(setting.each(part) for part in parts if part)
     except ValueError:
-        raise InputError(f"{known.option} takes numbers like 0,1 but got '{text}'") from None
+        raise InputError(f"{setting.option} takes numbers like 0,1 but got '{text}'") from None
 
 
 # How folds and other programs use the machine, of the commands that compute.
@@ -170,7 +178,8 @@ OF_SPLITS = ("split", "k", "seed")
 def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # noqa: ANN401
     """Add them to a command's parser.
 
-    Args: of_seed: what is otherwise with the seed in this command, as for `add_argument`.
+    Args:
+        of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
     from ecv_core.splits import SPLITS
 
@@ -245,25 +254,32 @@ def use_meters(options: argparse.Namespace) -> None:
 def place_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Executor]:
     """The executor that the options of `add_place` ask for; it ends with the block.
 
-    Args: no_energy: whether nothing is metered, so that several folds can be computed at once.
-    Raises: InputError for a place that cannot be had.
+    Args:
+        no_energy: whether nothing is metered, so that several folds can be computed at once.
+
+    Raises:
+        InputError: for a place that cannot be had.
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
     from ecv_core.jobs.executors import unmetered
 
-    otherwise = unmetered if no_energy else None
-    asked = executor_on(options.on, nodes=options.nodes, site=options.site, otherwise=otherwise)
-    with closing(asked) as one:
-        yield one
+    otherwise = None
+    if no_energy:
+        otherwise = unmetered
+    executor = executor_on(options.on, nodes=options.nodes, site=options.site, otherwise=otherwise)
+    with closing(executor):
+        yield executor
 
 
 def showing_phase(bar: tqdm[Any]) -> Progress:
     """What shows the steps within a fold in front of a bar of folds."""
 
     def show(phase: str, step: int, steps: int, /, **_: object) -> None:
-        bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+        if steps:
+            phase = f"{phase} {step}/{steps}"
+        bar.set_description(phase)
 
     return show
 

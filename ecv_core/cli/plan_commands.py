@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -44,7 +44,10 @@ from ecv_core.selection.tuning.metrics_study import (
 )
 from ecv_core.selection.tuning.spaces import space_of
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
-from ecv_core.store.store import open_store
+from ecv_core.store.store import Store, open_store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # `study`: datasets x algorithms x splits as runs, whole or up to a rule's stop. They are in the
 # database, and with --folder also recorded there. It goes on where it was cut off.
@@ -87,60 +90,76 @@ def study_command(options: argparse.Namespace) -> None:
             "a study needs --datasets and --algorithms, such as --datasets ml-100k,ml-1m "
             "--algorithms popular,ease"
         )
-    folder = Path(options.folder) if options.folder else None
-    wanted = _possible(
-        studies.planned(
-            options.datasets.split(","),
-            options.algorithms.split(","),
-            [name for name in options.splits.split(",") if name],
-            folder=folder,
-            seed=options.seed,
-            **settings,
-            **machine_settings(options),
-        )
+    folder = None
+    if options.folder:
+        folder = Path(options.folder)
+    planned = studies.planned(
+        options.datasets.split(","),
+        options.algorithms.split(","),
+        [name for name in options.splits.split(",") if name],
+        folder=folder,
+        seed=options.seed,
+        **settings,
+        **machine_settings(options),
     )
+    possible = _without_obstacles(planned)
     store = open_store()
-    cells = wanted if folder else studies.filled(wanted, store)
+    cells = possible
+    if folder is None:
+        cells = studies.filled(possible, store)
+    to_compute = []
     for cell in cells:
-        if cell.run is not None and cell.answered:
+        if cell.answered and cell.run is not None:
             print(f"{_result(cell.run)}, there already")
-    todo = [cell for cell in cells if not (cell.recorded or cell.answered)]
-    print(f"{counted(len(wanted), 'run')}, {len(todo)} to compute", file=sys.stderr)
-    if todo:
-        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in wanted])
-    failed = []
-    with tqdm(total=sum(cell.spec.k for cell in todo), unit="fold", disable=None) as bar:
+        elif not (cell.recorded or cell.answered):
+            to_compute.append(cell)
+    print(f"{counted(len(possible), 'run')}, {len(to_compute)} to compute", file=sys.stderr)
+    if to_compute:
+        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in possible])
+    failures = _compute_study(store, to_compute, options)
+    if failures:
+        raise RunError("; ".join(failures))
 
-        def on_fold(run: RunRecord) -> None:
+
+def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namespace) -> list[str]:
+    """Compute the runs, and say of each what it found; a sentence for each that failed."""
+    failures = []
+    also: tuple[str, ...] = ()
+    if options.splits:
+        also = ALSO
+    with tqdm(total=sum(cell.spec.k for cell in cells), unit="fold", disable=None) as bar:
+
+        def show_fold(run: RunRecord) -> None:
             bar.set_description(_name(run.spec))
             bar.update(1)
 
-        def on_end(cell: Cell) -> None:
+        def show_end(cell: Cell) -> None:
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
                 tqdm.write(f"{cell.path or _result(cell.run)}", file=sys.stdout)
             else:
-                failed.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
+                failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
         with place_of(options, no_energy=options.no_energy) as executor:
             studies.compute(
                 store,
-                todo,
+                cells,
                 executor=executor,
                 speculate=options.speculate,
-                says=Says(fold=on_fold, trouble=gives_up()),
-                on_end=on_end,
-                also=ALSO if options.splits else (),
+                says=Says(fold=show_fold, trouble=gives_up()),
+                on_end=show_end,
+                also=also,
             )
-    if failed:
-        raise RunError("; ".join(failed))
+    return failures
 
 
 def _result(run: RunRecord) -> str:
     """What a run found, as a line."""
-    at = run.at_stop
-    mean = "" if at is None else f": {metric_label(run.spec)} {at.mean:.4f} over {at.n} of {run.k}"
-    return f"{run.run_id} {_name(run.spec)}{mean} folds, {len(run.folds)} run"
+    text = f"{run.run_id} {_name(run.spec)}"
+    stop = run.at_stop
+    if stop is not None:
+        text += f": {metric_label(run.spec)} {stop.mean:.4f} over {stop.n} of {run.k}"
+    return f"{text} folds, {len(run.folds)} run"
 
 
 def _stopping(options: argparse.Namespace) -> dict[str, Any]:
@@ -164,17 +183,21 @@ def _stopping(options: argparse.Namespace) -> dict[str, Any]:
     return {"rule": rule, "rule_params": params}
 
 
-def _possible(wanted: list[Cell]) -> list[Cell]:
-    """Those that are recorded or can be run; why the others cannot is said."""
-    why = dict(studies.with_obstacles(cell for cell in wanted if not cell.recorded))
-    for sentence in dict.fromkeys(filter(None, why.values())):
+def _without_obstacles(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells that are recorded or can be run; why the others cannot is said."""
+    obstacles = dict(studies.with_obstacles(cell for cell in cells if not cell.recorded))
+    sentences = [sentence for sentence in obstacles.values() if sentence]
+    for sentence in dict.fromkeys(sentences):
         print(f"left out: {sentence}", file=sys.stderr)
-    return [cell for cell in wanted if why.get(cell) is None]
+    return [cell for cell in cells if obstacles.get(cell) is None]
 
 
 def _name(spec: RunSpec) -> str:
-    words = [spec.dataset, spec.algorithm]
-    return " ".join(words if spec.split == spec.task.usual_split else [*words, spec.split])
+    """Dataset and algorithm, and the split where it is not the usual one."""
+    name = f"{spec.dataset} {spec.algorithm}"
+    if spec.split != spec.task.usual_split:
+        name += f" {spec.split}"
+    return name
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
@@ -210,9 +233,12 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
 
 def tune_command(options: argparse.Namespace) -> None:
     """Say how much it is, run it, and say what was found."""
-    own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
-    space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
-    settings = compared(options, options.dataset, models.algorithm(options.algorithm).task)
+    own = {}
+    for name, text in named_values(options.grid, "--grid").items():
+        own[name] = [part.strip() for part in text.split(",") if part.strip()]
+    algorithm = models.algorithm(options.algorithm)
+    space_of(algorithm, options.space, own)  # refused before data are read
+    settings = compared(options, options.dataset, algorithm.task)
     plan = make_tuning(
         dataset=options.dataset,
         algorithm=options.algorithm,
@@ -232,10 +258,10 @@ def tune_command(options: argparse.Namespace) -> None:
             file=sys.stderr,
         )
     folds = plan.budget * plan.spec.k
-    most = "" if plan.all_folds else "at most "
-    print(
-        f"{counted(plan.budget, 'configuration')}, {most}{counted(folds, 'fold')}", file=sys.stderr
-    )
+    how_many = counted(folds, "fold")
+    if not plan.all_folds:
+        how_many = f"at most {how_many}"
+    print(f"{counted(plan.budget, 'configuration')}, {how_many}", file=sys.stderr)
     with (
         tqdm(total=folds, unit="fold", disable=None, leave=False) as bar,
         place_of(options, no_energy=options.no_energy) as executor,
@@ -243,10 +269,6 @@ def tune_command(options: argparse.Namespace) -> None:
         says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
         tuned = tune(store, plan, executor=executor, speculate=options.speculate, says=says)
     answer(options, tuned.document(), tuned.sentence)
-
-
-def _values(text: str) -> Sequence[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def power_options(parser: argparse.ArgumentParser) -> None:
@@ -272,12 +294,18 @@ def power_command(options: argparse.Namespace) -> None:
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
 
-    scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
-    found = study_metrics(scores, pairs=options.pairs, seed=options.seed, metric=options.metric)
-    heads = ["metric", "DP", "DP + sd", "told apart, %", "DP, Holm", "apart, Holm, %"]
-    tables = [
-        frame.to_string(index=False, header=header, float_format="{:.3f}".format)
-        for frame, header in ((powers_frame(found), heads), (dominance_frame(found), True))
-        if len(frame)
-    ]
-    answer(options, power_document(found), "\n\n".join([found.sentence(), *tables]))
+    tuning = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
+    study = study_metrics(tuning, pairs=options.pairs, seed=options.seed, metric=options.metric)
+    parts = [study.sentence()]
+    powers = powers_frame(study)
+    if len(powers):
+        heads = ["metric", "DP", "DP + sd", "told apart, %", "DP, Holm", "apart, Holm, %"]
+        parts.append(_table(powers, heads))
+    dominances = dominance_frame(study)
+    if len(dominances):
+        parts.append(_table(dominances, list(dominances.columns)))
+    answer(options, power_document(study), "\n\n".join(parts))
+
+
+def _table(frame: pd.DataFrame, heads: list[str]) -> str:
+    return frame.to_string(index=False, header=heads, float_format="{:.3f}".format)

@@ -73,20 +73,20 @@ def run_options(parser: argparse.ArgumentParser) -> None:
 def _choices() -> str:
     """Every algorithm with its parameters and their defaults, and every rule, with plug-ins."""
 
-    def line(known: Algorithm | stopping.Rule) -> str:
-        params = ", ".join(f"{one.name}={one.default}" for one in known.parameters)
-        said = f"{known.title}: {params}" if params else known.title
-        return textwrap.fill(f"  {known.id:<29} {said}", 100, subsequent_indent=" " * 34)
+    lines = ["algorithms, with what --param can set and its default:"]
+    lines += [_choice(algorithm) for algorithm in models.ALGORITHMS.values()]
+    lines += ["", "rules, with what --rule-param can set:"]
+    lines += [_choice(rule) for rule in stopping.RULES.values()]
+    return "\n".join(lines)
 
-    return "\n".join(
-        [
-            "algorithms, with what --param can set and its default:",
-            *map(line, models.ALGORITHMS.values()),
-            "",
-            "rules, with what --rule-param can set:",
-            *map(line, stopping.RULES.values()),
-        ]
-    )
+
+def _choice(choice: Algorithm | stopping.Rule) -> str:
+    """An algorithm or a rule: its id, its title, its parameters with their defaults."""
+    text = choice.title
+    if choice.parameters:
+        params = [f"{parameter.name}={parameter.default}" for parameter in choice.parameters]
+        text += f": {', '.join(params)}"
+    return textwrap.fill(f"  {choice.id:<29} {text}", 100, subsequent_indent=" " * 34)
 
 
 def run_command(options: argparse.Namespace) -> None:
@@ -140,26 +140,19 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
     from ecv_core.store.document import run_document
     from ecv_core.store.results import aid_folds
 
-    spec, run_id = run.spec, run.run_id
+    spec = run.spec
+    run_id = run.run_id
     with tqdm(total=run.k, initial=len(run.folds), unit="fold", disable=None, leave=False) as bar:
 
-        def on_fold(run: RunRecord) -> None:
+        def show_fold(run: RunRecord) -> None:
             if run.run_id != run_id:
                 return  # one of the cheap models that it is adjusted by
             bar.update(1)
-            moment, result = run.moments[-1], run.folds[-1]
-            reason = moment.decision.reason
-            if moment.n > run.folds_used:
-                reason = (
-                    f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
-                )
-            took = "was there already" if result.reused else f"in {result.total_seconds:.2f} s"
-            score = f"{spec.metric_name} {moment.score:.4f}"
-            tqdm.write(f"fold {moment.fold}: {score} {took}. {reason}", file=sys.stderr)
+            tqdm.write(_newest_fold(run), file=sys.stderr)
             if run.doubt:
                 tqdm.write(run.doubt, file=sys.stderr)
 
-        says = Says(fold=on_fold, trouble=gives_up(), progress=showing_phase(bar))
+        says = Says(fold=show_fold, trouble=gives_up(), progress=showing_phase(bar))
         with place_of(options, no_energy=spec.no_energy) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
@@ -174,18 +167,34 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
             print(f"adjusted by {name}: {cost} besides the energy above")
 
 
+def _newest_fold(run: RunRecord) -> str:
+    """The score of the fold that has just finished, and what the rule says."""
+    moment = run.moments[-1]
+    result = run.folds[-1]
+    reason = moment.decision.reason
+    if moment.n > run.folds_used:
+        reason = f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
+    took = f"in {result.total_seconds:.2f} s"
+    if result.reused:
+        took = "was there already"
+    return f"fold {moment.fold}: {run.spec.metric_name} {moment.score:.4f} {took}. {reason}"
+
+
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
-    asked = asked_settings(options)
+    settings = asked_settings(options)
     asked_rule_params(options, options.rule or SETTINGS["rule"].default)  # of that rule only
     if options.folds:
-        model = make_spec(**asked) if asked.get("tracked") else models.algorithm(options.algorithm)
-        asked |= asked_folds(options, options.dataset, model.task)
+        if settings.get("tracked"):
+            task = make_spec(**settings).task
+        else:
+            task = models.algorithm(options.algorithm).task
+        settings |= asked_folds(options, options.dataset, task)
     return make_spec(
         params=named_values(options.param, "--param"),
         split_params=named_values(options.split_param, "--split-param"),
         rule_params=named_values(options.rule_param, "--rule-param"),
-        **asked,
+        **settings,
     )
 
 
@@ -195,17 +204,26 @@ def _energy(run: RunRecord) -> str:
     from ecv_core.energy.savings import energy_of
 
     facts = energy_of(run)
-    first = f"{time}; " if (time := processor_words(facts)) else ""
+    text = ""
+    time = processor_words(facts)
+    if time:
+        text = f"{time}; "
     if facts.source == "none":
-        return f"{first}energy: {SOURCES['none']}"
-    text = f"{first}energy {used_words(facts)}"
+        return f"{text}energy: {SOURCES['none']}"
+    text += f"energy {used_words(facts)}"
     if facts.saved_joules:
-        word = "forgone to check" if run.checked else "saved"
-        about = "about " * facts.forecast
-        text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
-    sentences = (range_words(facts), left_in_words([run]), shared_words(run), node_words(run))
-    said = " ".join(filter(None, sentences))
-    return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
+        share = f"{facts.saved_percent:.0f} %"
+        if facts.forecast:
+            share = f"about {share}"
+        verb = "saved"
+        if run.checked:
+            verb = "forgone to check"
+        text += f", {saved_words(facts)} ({share}) {verb}"
+    text += f"; {SOURCES[facts.source]}."
+    for sentence in (range_words(facts), left_in_words([run]), shared_words(run), node_words(run)):
+        if sentence:
+            text += f" {sentence}"
+    return text.rstrip(". ")
 
 
 def summary(run: RunRecord) -> str:

@@ -1,35 +1,26 @@
-"""Runs that are there: listed, shown, resumed, deleted, shared, checked; papers `reproduce`d."""
+"""Runs that are there: listed, shown, resumed, deleted."""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import asdict
-from pathlib import Path
-from typing import get_args
 
-import ecv_core.untrusted.limits as limits
-from ecv_core.cli import answer, check_target, program, write_json
-from ecv_core.cli.options import add_place, add_rule_param
+from ecv_core.cli import answer, program
+from ecv_core.cli.options import add_place
 from ecv_core.cli.run_command import check_data, go_on, summary
-from ecv_core.figures.words import FigureKind, counted, run_name, shown_interval
+from ecv_core.figures.words import counted
 from ecv_core.jobs.owner import recover
 from ecv_core.models import computed_here
-from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.document import run_document
-from ecv_core.store.imports import import_run, read_run
 from ecv_core.store.listing import ListedRun, RunList
-from ecv_core.store.recorded import FOLDER, recorded_run
-from ecv_core.store.rescue import back_up
+from ecv_core.store.recorded import recorded_run
 from ecv_core.store.schema import UNDO_MINUTES
 from ecv_core.store.store import Store, open_store
-from ecv_core.untrusted.files import content_of
 
 
 def runs_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--state", choices=[one.value for one in RunState], help="only those")
+    parser.add_argument("--state", choices=[state.value for state in RunState], help="only those")
     parser.add_argument("--dataset", metavar="ID", help="only those on it")
     parser.add_argument("--json", metavar="FILE", help="write them as JSON; - for stdout")
 
@@ -46,11 +37,6 @@ def show_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for stdout")
 
 
-def export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
-    parser.add_argument("-o", "--output", metavar="FILE.json", help="- for stdout")
-
-
 def delete_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_ids", metavar="RUN", nargs="+", help="ids, or the beginnings of them")
 
@@ -59,19 +45,17 @@ def runs_command(options: argparse.Namespace) -> None:
     """List them, newest first; those of a program that is gone are interrupted by then."""
     store = open_store()
     recover(store)
-    listed = RunList(store)
-    rows = [
-        row
-        for row in listed.rows()
-        if options.state in (None, row.state) and options.dataset in (None, row.spec.dataset)
-    ]
-    lines = [_sentence(rows, options)]
-    if rows:
-        widths = [max(map(len, column)) for column in zip(*map(_cells, rows), strict=True)]
-        lines += ["  ".join(map(str.ljust, _cells(row), widths)).rstrip() for row in rows]
-    lines += listed.damaged.values()
-    lines += [said for row in rows for said in row.damaged.values()]
-    document = {"runs": [_document(row) for row in rows], "damaged": listed.damaged}
+    run_list = RunList(store)
+    rows = []
+    for row in run_list.rows():
+        if options.state in (None, row.state) and options.dataset in (None, row.spec.dataset):
+            rows.append(row)
+    lines = [_how_many(rows, options)]
+    lines += _table(rows)
+    lines += run_list.damaged.values()
+    for row in rows:
+        lines += row.damaged.values()
+    document = {"runs": [_document(row) for row in rows], "damaged": run_list.damaged}
     answer(options, document, "\n".join(lines))
 
 
@@ -79,14 +63,17 @@ def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
     store = open_store()
     recover(store)
-    run = _run(store, options.run_id)
+    run = run_named(store, options.run_id)
     if run.spec.tracked:
         raise InputError(
             f"the folds of run {run.run_id} are computed by other code, '{run.spec.algorithm}'; "
             "the command track with the same name and settings goes on with it"
         )
-    if not run.state.active and not (run.resumable or (options.full and run.can_be_checked)):
-        way_out = "; --full computes the others" if run.can_be_checked else ""
+    has_folds_left = run.resumable or (options.full and run.can_be_checked)
+    if not run.state.active and not has_folds_left:
+        way_out = ""
+        if run.can_be_checked:
+            way_out = "; --full computes the others"
         raise InputError(
             f"run {run.run_id} is {run.state} with {len(run.folds)} of {run.k} folds, so there is "
             f"nothing to go on with{way_out}"
@@ -96,30 +83,19 @@ def resume_command(options: argparse.Namespace) -> None:
 
 
 def show_command(options: argparse.Namespace) -> None:
-    run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
-    metric = run.spec.metric_name
-    folds = [
-        f"fold {moment.fold}: {metric} {moment.score:.4f}. {moment.decision.reason}"
-        for moment in run.moments
-    ]
-    answer(options, run_document(run), "\n".join([summary(run), *folds]))
-
-
-def export_command(options: argparse.Namespace) -> None:
-    """Write a run as JSON, as the page and `run --json` do."""
-    run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
-    target = options.output or f"e-fold-{run.run_id}.json"
-    check_target(target)
-    write_json(run_document(run), target)
-    if target != "-":
-        print(f"{target}: {run_name(run)}; '{program()} import {target}' keeps it elsewhere")
+    run = recorded_run(options.run_id) or run_named(open_store(), options.run_id)
+    lines = [summary(run)]
+    for moment in run.moments:
+        score = f"{run.spec.metric_name} {moment.score:.4f}"
+        lines.append(f"fold {moment.fold}: {score}. {moment.decision.reason}")
+    answer(options, run_document(run), "\n".join(lines))
 
 
 def delete_command(options: argparse.Namespace) -> None:
     """Delete runs; none of them where one cannot be."""
     store = open_store()
     recover(store)
-    runs = [_run(store, run_id) for run_id in dict.fromkeys(options.run_ids)]
+    runs = [run_named(store, run_id) for run_id in dict.fromkeys(options.run_ids)]
     for run in runs:
         if run.state.active:
             raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")
@@ -127,34 +103,57 @@ def delete_command(options: argparse.Namespace) -> None:
         print(f"run {run_id} is deleted; for {UNDO_MINUTES} minutes the page Runs brings it back")
 
 
-def _run(store: Store, asked: str) -> RunRecord:
+def run_named(store: Store, prefix: str) -> RunRecord:
     """The run with this id, or whose id begins so. Raises: InputError."""
-    ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(asked)]
-    if len(ids) > 1 and asked not in ids:
-        raise InputError(f"{len(ids)} runs begin with '{asked}'; give more of the id")
-    return store.run(ids[0] if len(ids) == 1 else asked)
+    ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(prefix)]
+    if prefix in ids:
+        return store.run(prefix)
+    if len(ids) > 1:
+        raise InputError(f"{len(ids)} runs begin with '{prefix}'; give more of the id")
+    if ids:
+        return store.run(ids[0])
+    return store.run(prefix)  # which says that there is none
 
 
-def _sentence(rows: list[ListedRun], options: argparse.Namespace) -> str:
-    what = options.state or "here"
-    where = f" on {options.dataset}" if options.dataset else ""
-    number = counted(len(rows), "run") if rows else "No run"
-    said = f"{number}{where} {'are' if len(rows) > 1 else 'is'} {what}"
-    cut_off = [row for row in rows if row.state.resumable and computed_here(row.spec)]
-    if not cut_off:
-        return f"{said}."
-    return f"{said}; '{program()} resume {cut_off[0].run_id}' goes on with one."
+def _how_many(rows: list[ListedRun], options: argparse.Namespace) -> str:
+    """How many runs there are, and how to go on with one that was cut off."""
+    text = "No run"
+    if rows:
+        text = counted(len(rows), "run")
+    if options.dataset:
+        text += f" on {options.dataset}"
+    verb = "is"
+    if len(rows) > 1:
+        verb = "are"
+    text += f" {verb} {options.state or 'here'}"
+    for row in rows:
+        if row.state.resumable and computed_here(row.spec):
+            return f"{text}; '{program()} resume {row.run_id}' goes on with one."
+    return f"{text}."
+
+
+def _table(rows: list[ListedRun]) -> list[str]:
+    """A line for each run, in columns."""
+    cells = [_cells(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(padded).rstrip())
+    return lines
 
 
 def _cells(row: ListedRun) -> tuple[str, ...]:
-    mean = "" if row.mean is None else f"{row.mean:.4f}"
+    score = row.spec.metric_name
+    if row.mean is not None:
+        score += f" {row.mean:.4f}"
     return (
         row.run_id,
         row.state.value,
         f"{len(row.scores)}/{len(row.spec.fold_order)}",
         row.spec.dataset,
         row.spec.algorithm,
-        f"{row.spec.metric_name} {mean}".strip(),
+        score,
         f"{row.created_at:%Y-%m-%d %H:%M}",
         row.label.name,
     )
@@ -174,137 +173,3 @@ def _document(row: ListedRun) -> dict[str, object]:
         "name": row.label.name,
         "damaged_folds": list(row.damaged),
     }
-
-
-def backup_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="the copy; an older one of that name is replaced")
-
-
-def backup_command(options: argparse.Namespace) -> None:
-    runs = back_up(open_store(), options.file)
-    size = options.file.stat().st_size / 1e6
-    print(f"{options.file}: {counted(runs, 'run')}, {size:.1f} MB")
-
-
-def import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
-
-
-def report_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN_ID")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
-
-
-def import_command(options: argparse.Namespace) -> None:
-    path: Path = options.file
-    try:
-        content = content_of(path, at_most=limits.MAX_RUN_BYTES)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
-    found = read_run(content, path.name)
-    run_id, new = import_run(open_store(), found)
-    title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
-    print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
-
-
-def report_command(options: argparse.Namespace) -> None:
-    path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"the folder of {path} does not exist; make it first")
-    from ecv_core.library import run as library
-
-    run = recorded_run(options.run_id) or open_store().run(options.run_id)
-    try:
-        library.report(library.Run(run), path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
-    print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
-
-
-def figure_options(parser: argparse.ArgumentParser) -> None:
-    axis = axis_of(PAPERS_RULE)
-    parser.add_argument(
-        "run",
-        metavar="RUN|study|NAME",
-        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
-        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions, steps, board and "
-        "spaces a dataset such as ml-100k",
-    )
-    parser.add_argument("--kind", required=True, choices=get_args(FigureKind))
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
-    add_rule_param(
-        parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"
-    )
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
-
-
-def figure_command(options: argparse.Namespace) -> None:
-    from ecv_core.papers.figure_file import write_figure
-
-    title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
-    print(f"{options.out}: {title}")
-
-
-def reproduce_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paper", nargs="?", help="its id, or how that begins, such as discriminative; default all"
-    )
-    parser.add_argument("table", nargs="?", help="such as 'table 3' or 'figure 2'; default all")
-    parser.add_argument(
-        "--having",
-        default="",
-        metavar="TEXT",
-        help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
-
-
-def reproduce_command(options: argparse.Namespace) -> None:
-    from ecv_core.papers.cells_text import markdown
-    from ecv_core.papers.reproduction import reproduced
-
-    cells = reproduced(options.paper, options.table, having=options.having)
-    answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
-
-
-def board_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        choices=["check", "site"],
-        help="compute a result's scores again; or render a folder of results as a page",
-    )
-    parser.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE|FOLDER",
-        help="a ZIP with run.json, folds.sha256 and reported.csv; or a folder of them",
-    )
-
-
-def board_command(options: argparse.Namespace) -> None:
-    from ecv_core.papers.board import check_result, site
-
-    if options.action == "site":
-        page, refused = site(options.file)
-        for name, why in refused.items():
-            print(f"{name} is left out: {why}", file=sys.stderr)
-        path = options.file / "index.html"
-        try:
-            path.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise RunError(f"{path} cannot be written: {error.strerror}") from None
-        print(path)
-        return
-    run = (checked := check_result(options.file)).run
-    within = f" ({of.low:.4f} to {of.high:.4f})" if (of := shown_interval(run).interval) else ""
-    how = (
-        "follow from what its model gave"
-        if checked.recomputed
-        else "are the means of its users' scores, which cannot be computed again"
-    )
-    print(
-        f"{options.file}: {run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} "
-        f"{run.moments[run.folds_used - 1].mean:.4f}{within}, {run.folds_used} of {run.k} folds: "
-        f"accepted. The folds are those made here, and their scores {how}. Seconds, energy and "
-        "machine are its own words."
-    )

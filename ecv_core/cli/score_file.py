@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ecv_core.analysis.score_files import ScoreFile
 
-LOWER, HIGHER = "--lower-is-better", "--higher-is-better"
+LOWER = "--lower-is-better"
+HIGHER = "--higher-is-better"
 
 
 def add_direction(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,9 @@ def direction_words(scores: ScoreFile) -> str:
 
 def _otherwise(scores: ScoreFile) -> str:
     """The option that turns the direction round."""
-    return LOWER if scores.direction.higher_is_better else HIGHER
+    if scores.direction.higher_is_better:
+        return LOWER
+    return HIGHER
 
 
 def file_facts(scores: ScoreFile) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ecv_core.cli import answer
@@ -38,7 +40,7 @@ from ecv_core.selection.document import (
     winner_mean,
 )
 from ecv_core.selection.replay import check_contenders, play, play_orders
-from ecv_core.selection.rounds import Budget, Terms
+from ecv_core.selection.rounds import Budget, Round, Terms
 
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
 
@@ -63,10 +65,13 @@ def add_comparison(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # 
 
 def compared(options: argparse.Namespace, dataset: str, task: Task) -> dict[str, Any]:
     """The settings that all contenders share, for `make_spec`."""
+    seed = options.seed
+    if seed is None:
+        seed = 42
     return {
         "split": options.split,
         "split_params": named_values(options.split_param, "--split-param"),
-        "seed": 42 if options.seed is None else options.seed,
+        "seed": seed,
         "metric": options.metric,
         "n": options.n,
         **asked_folds(options, dataset, task),
@@ -109,12 +114,25 @@ def select_options(parser: argparse.ArgumentParser) -> None:
 
 
 def select_command(options: argparse.Namespace) -> None:
-    if [bool(options.words), options.scores is not None, options.recorded].count(True) != 1:
+    sources = [bool(options.words), options.scores is not None, options.recorded]
+    if sources.count(True) != 1:
         raise InputError(
             "select takes a dataset with its contenders, or --scores FILE, or --recorded; give one "
             "of them"
         )
-    way = _live if options.words else _of_scores if options.scores else _recorded
+    if options.words:
+        document, text = _live(options)
+    else:
+        _check_no_folds(options)
+        if options.recorded:
+            document, text = _recorded(options)
+        else:
+            document, text = _from_file(options)
+    answer(options, document, text)
+
+
+def _check_no_folds(options: argparse.Namespace) -> None:
+    """Refuse options of folds that are computed, beside scores that are there."""
     of_folds = {
         "--split": options.split,
         "--split-param": options.split_param,
@@ -122,12 +140,11 @@ def select_command(options: argparse.Namespace) -> None:
         "--folds": options.folds,
         "--on": options.on,
     }
-    given = [word for word, value in of_folds.items() if value not in (None, [])]
-    if given and not options.words:
-        raise InputError(
-            f"{given[0]} is of folds that are computed, and these scores are there; leave it out"
-        )
-    answer(options, *way(options))
+    for option, value in of_folds.items():
+        if value not in (None, []):
+            raise InputError(
+                f"{option} is of folds that are computed, and these scores are there; leave it out"
+            )
 
 
 def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -138,7 +155,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.jobs.plans import select as selections
     from ecv_core.store.store import open_store
 
-    dataset, words = options.words[0], options.words[1:]
+    dataset = options.words[0]
     if options.orders is not None:
         raise InputError("--orders plays scores that are there; give --scores FILE or --recorded")
     if options.higher_is_better is not None:
@@ -149,37 +166,44 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     store = open_store()
     named = selections.named_contenders(
         dataset,
-        words,
+        options.words[1:],
         tracked=selections.tracked_names(store, dataset),
         **compared(options, dataset, Task.TOP_N),
     )
-    spec, told = named[0][1], 0
+    _, spec = named[0]
+    shown_rounds = 0
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
-        def on_fold(now: selections.Standing) -> None:
-            nonlocal told
+        def show_rounds(standing: selections.Standing) -> None:
+            nonlocal shown_rounds
             bar.update(1)
-            rounds = now.played.rounds if now.played else ()
-            names = [contender.name for contender in now.contenders]
-            for one in rounds[told:]:
-                gone = ", ".join(names[place] for place in one.dropped)
-                out = f"; out: {gone}" if gone else ""
-                leads = f"after fold {one.fold}: {names[one.leader]} leads{out}"
-                tqdm.write(leads, file=sys.stderr)
-            told = len(rounds)
+            if standing.played is None:
+                return
+            names = [contender.name for contender in standing.contenders]
+            for selection_round in standing.played.rounds[shown_rounds:]:
+                tqdm.write(_round_words(selection_round, names), file=sys.stderr)
+            shown_rounds = len(standing.played.rounds)
 
         with place_of(options, no_energy=options.no_energy) as executor:
-            selection_id, found = selections.compute(
+            selection_id, standing = selections.compute(
                 store,
                 named,
-                selections.terms_for(spec, **_asked(options)),
+                selections.terms_for(spec, **_terms(options)),
                 executor=executor,
                 speculate=options.speculate,
-                on_fold=on_fold,
+                on_fold=show_rounds,
                 says=Says(trouble=gives_up(), progress=showing_phase(bar)),
             )
-    selected = selections.Selected(found, dataset, spec.metric_name)
+    selected = selections.Selected(standing, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"
+
+
+def _round_words(selection_round: Round, names: Sequence[str]) -> str:
+    """Who leads after a fold, and who is out from then on."""
+    text = f"after fold {selection_round.fold}: {names[selection_round.leader]} leads"
+    if selection_round.dropped:
+        text += f"; out: {', '.join(names[place] for place in selection_round.dropped)}"
+    return text
 
 
 def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -192,50 +216,59 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         raise InputError(
             f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
         )
-    found: dict[str, dict[str, Any]] = {}
+    orders = 1000
+    if options.orders is not None:
+        orders = options.orders
+    datasets: dict[str, dict[str, Any]] = {}
     lines = []
+    joules_spent = 0.0
+    joules_of_all = 0.0
     for dataset, contenders in recorded_contenders().items():
-        terms = Terms(k=contenders[0].k, **_asked(options))
-        orders = 1000 if options.orders is None else options.orders
-        over = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
-        joules = sum(float(one.fold_joules.sum()) for one in contenders)
-        found[dataset] = orders_document(over) | {"contenders": len(contenders), "joules": joules}
+        terms = Terms(k=contenders[0].k, **_terms(options))
+        outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
+        joules = sum(float(contender.fold_joules.sum()) for contender in contenders)
+        joules_share = outcome.joules_share or 0.0
+        joules_spent += joules_share * joules
+        joules_of_all += joules
+        counts = {"contenders": len(contenders), "joules": joules}
+        datasets[dataset] = orders_document(outcome) | counts
         lines.append(
-            f"{dataset}: {len(contenders)} contenders, {100 * over.folds_share:.3g} % of the "
-            f"folds, {100 * (over.joules_share or 0):.3g} % of the energy, the right winner in "
-            f"{100 * over.right:.4g} % of {orders} orders"
+            f"{dataset}: {len(contenders)} contenders, {100 * outcome.folds_share:.3g} % of the "
+            f"folds, {100 * joules_share:.3g} % of the energy, the right winner in "
+            f"{100 * outcome.right:.4g} % of {orders} orders"
         )
-    if not found:
+    if not datasets:
         raise InputError("there are no recorded runs to select from; record a study first")
-    whole = sum(one["joules"] for one in found.values())
-    share = sum((one["joules_share"] or 0) * one["joules"] for one in found.values()) / whole
-    right = sum(one["right"] for one in found.values()) / len(found)
+    share = joules_spent / joules_of_all
+    right = fmean(document["right"] for document in datasets.values())
     lines.append(
         f"in all: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % of "
         "orders"
     )
-    if note := left_in_words(run for run in recorded_runs() if run.spec.dataset in found):
+    note = left_in_words(run for run in recorded_runs() if run.spec.dataset in datasets)
+    if note:
         lines.append(note)
-    return {"datasets": found, "joules_share": share, "right": right}, "\n".join(lines)
+    return {"datasets": datasets, "joules_share": share, "right": right}, "\n".join(lines)
 
 
-def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Played on a file: once, or over many orders of its folds."""
     scores = read_score_file(Path(options.scores), options)
     contenders = scores.contenders
     check_contenders(contenders)
     facts = file_facts(scores)
     terms = Terms(
-        k=len(scores.folds), higher_is_better=scores.direction.higher_is_better, **_asked(options)
+        k=len(scores.folds), higher_is_better=scores.direction.higher_is_better, **_terms(options)
     )
     if options.orders is not None:
-        over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
-        return orders_document(over) | facts, (
-            f"over {over.orders} orders of the folds of {options.scores}: "
-            f"{100 * over.folds_share:.3g} % of the folds, the right winner in "
-            f"{100 * over.right:.4g} % of orders; {over.mean_loss_percent:.2g} % lost on average, "
-            f"at most {over.p95_loss_percent:.2g} % in 95 % of orders\n{direction_words(scores)}"
+        outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
+        text = (
+            f"over {outcome.orders} orders of the folds of {options.scores}: "
+            f"{100 * outcome.folds_share:.3g} % of the folds, the right winner in "
+            f"{100 * outcome.right:.4g} % of orders; {outcome.mean_loss_percent:.2g} % lost on "
+            f"average, at most {outcome.p95_loss_percent:.2g} % in 95 % of orders"
         )
+        return orders_document(outcome) | facts, f"{text}\n{direction_words(scores)}"
     played = play(contenders, terms, range(terms.k))
     winner = played.verdict.winner
     verdict = verdict_sentence(
@@ -250,11 +283,15 @@ def _of_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return document, f"{verdict}\n{direction_words(scores)}"
 
 
-def _asked(options: argparse.Namespace) -> dict[str, Any]:
+def _terms(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options say of `Terms`."""
+    budget = None
+    if options.budget is not None:
+        budget = Budget.parse(options.budget)
     return {
         "confidence": options.confidence,
         "indifference": options.indifference,
         "until": options.until,
         "expected_loss": options.expected_loss,
-        "budget": None if options.budget is None else Budget.parse(options.budget),
+        "budget": budget,
     }

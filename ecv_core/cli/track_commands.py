@@ -6,12 +6,12 @@ import argparse
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from ecv_core.cli import write_json
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
-from ecv_core.jobs.plans.track import NoFold, begin, read_table
-from ecv_core.jobs.plans.track import ask as asked_of
-from ecv_core.jobs.plans.track import tell as told_to
+from ecv_core.jobs.plans import track
+from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import SETTINGS
@@ -71,16 +71,16 @@ def ask_options(parser: argparse.ArgumentParser) -> None:
 def tell_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("fold", type=int, metavar="FOLD")
-    told = parser.add_mutually_exclusive_group(required=True)
-    told.add_argument("--scores", type=Path, metavar="FILE", help="CSV with user_id,score")
-    told.add_argument("--score", type=float, metavar="X", help="of the fold, as one number")
-    told.add_argument(
+    results = parser.add_mutually_exclusive_group(required=True)
+    results.add_argument("--scores", type=Path, metavar="FILE", help="CSV with user_id,score")
+    results.add_argument("--score", type=float, metavar="X", help="of the fold, as one number")
+    results.add_argument(
         "--recommendations",
         type=Path,
         metavar="FILE",
         help="CSV with user_id,item_id and rank or score, or rows in order; evaluated here",
     )
-    told.add_argument(
+    results.add_argument(
         "--predictions",
         type=Path,
         metavar="FILE",
@@ -111,7 +111,7 @@ def track_command(options: argparse.Namespace) -> None:
         options.metric = Metric(options.own_name, higher_is_better=better, unit=options.unit)
     spec = spec_of(options)
     store = open_store()
-    run_id = begin(store, spec, owner=OUTSIDE, resume=not options.new)
+    run_id = track.begin(store, spec, owner=OUTSIDE, resume=not options.new)
     done = len(store.run(run_id).folds)
     if done:
         _say(f"goes on with {done} of {spec.max_folds} folds; a new run: --new")
@@ -120,47 +120,68 @@ def track_command(options: argparse.Namespace) -> None:
 
 def ask_command(options: argparse.Namespace) -> None:
     """A fold as files, or that there is none, now or any more."""
-    seconds = _seconds(options.lease)
-    found = asked_of(
-        open_store(), options.run_id, options.folder, fold=options.fold, seconds=seconds
+    reply = track.ask(
+        open_store(),
+        options.run_id,
+        options.folder,
+        fold=options.fold,
+        seconds=_seconds(options.lease),
     )
-    until = None if found.until is None else found.until.isoformat()
-    if isinstance(found, NoFold):
-        what = "stop" if until is None else "wait"
-        when = {} if until is None else {"until": until}
-        write_json({what: True, **when, "reason": found.reason}, options.json)
-        words = f"{what}: {found.reason}"
+    until = None
+    if reply.until is not None:
+        until = reply.until.isoformat()
+    document: dict[str, Any] = {}
+    if not isinstance(reply, NoFold):
+        document["fold"] = reply.fold
+        lines = [f"fold {reply.fold}"]
+        for name, path in reply.files.items():
+            document[name] = str(path)
+            lines.append(f"{name} {path}")
+        document["until"] = until
+    elif until is None:
+        document = {"stop": True, "reason": reply.reason}
+        lines = [f"stop: {reply.reason}"]
     else:
-        files = {name: str(path) for name, path in found.files.items()}
-        write_json({"fold": found.fold, **files, "until": until}, options.json)
-        words = "\n".join([f"fold {found.fold}", *(f"{name} {at}" for name, at in files.items())])
+        document = {"wait": True, "until": until, "reason": reply.reason}
+        lines = [f"wait: {reply.reason}"]
+    write_json(document, options.json)
     if options.json is None:
-        print(words)
+        print("\n".join(lines))
 
 
 def tell_command(options: argparse.Namespace) -> None:
     """Keep what a fold gave, and say what the rule makes of it."""
-    reported: object = options.score
-    if options.score is None:
-        from ecv_core.jobs.tracking import known_columns
-
-        path = options.scores or options.recommendations or options.predictions
-        table = read_table(path)
-        needed = ("score",) if options.scores else ("item_id",)
-        known_columns(table, ("user_id", *needed), f"{path.name} is a CSV file with a header")
-        reported = table[["user_id", "score"]] if options.scores else table
-    run, found = told_to(
+    run, result = track.tell(
         open_store(),
         options.run_id,
         options.fold,
-        reported,
+        _reported(options),
         seconds=options.seconds,
         joules=options.joules,
     )
-    for note in filter(None, (found.note, run.doubt)):
-        _say(note)
-    score = f"{run.spec.metric_name} {found.score:.4f}"
+    if result.note:
+        _say(result.note)
+    if run.doubt:
+        _say(run.doubt)
+    score = f"{run.spec.metric_name} {result.score:.4f}"
     print(f"fold {options.fold}: {score}. {_after(run, options.fold)}")
+
+
+def _reported(options: argparse.Namespace) -> object:
+    """What the fold gave: its score, or a table of scores, recommendations or predictions."""
+    if options.score is not None:
+        return options.score
+    from ecv_core.jobs.tracking import known_columns
+
+    if options.scores:
+        table = track.read_table(options.scores)
+        columns = ["user_id", "score"]
+        known_columns(table, columns, f"{options.scores.name} is a CSV file with a header")
+        return table[columns]
+    path = options.recommendations or options.predictions
+    table = track.read_table(path)
+    known_columns(table, ["user_id", "item_id"], f"{path.name} is a CSV file with a header")
+    return table
 
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
@@ -170,7 +191,9 @@ _LONGEST = 366 * 86400.0
 def _seconds(text: str) -> float:
     """Of '6h', '30 min', '90s' or '2d'. Raises: InputError."""
     parts = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})\s*", text)
-    seconds = float(parts[1]) * _UNITS[parts[2]] if parts else 0.0
+    seconds = 0.0
+    if parts:
+        seconds = float(parts[1]) * _UNITS[parts[2]]
     if not 0 < seconds <= _LONGEST:
         raise InputError(
             f"--lease takes a time of at most a year, such as 90s, 30min, 6h or 2d, not '{text}'"

@@ -1,0 +1,113 @@
+"""What papers print: a `figure` as a file, their cells `reproduce`d, and a `board` of results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from ecv_core.cli import answer
+from ecv_core.cli.options import add_rule_param
+from ecv_core.figures.words import FigureKind, shown_interval
+from ecv_core.records.errors import RunError
+from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store.recorded import FOLDER
+
+if TYPE_CHECKING:
+    from ecv_core.papers.board import Checked
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    axis = axis_of(PAPERS_RULE)
+    parser.add_argument(
+        "run",
+        metavar="RUN|study|NAME",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study; "
+        "for p-values a recorded tuning such as ml-1m--item-knn, for dimensions, steps, board and "
+        "spaces a dataset such as ml-100k",
+    )
+    parser.add_argument("--kind", required=True, choices=get_args(FigureKind))
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf|png")
+    add_rule_param(
+        parser, axis, default=axis.default, help="of difference, stops, ranks and tradeoff"
+    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+
+
+def figure_command(options: argparse.Namespace) -> None:
+    from ecv_core.papers.figure_file import write_figure
+
+    title = write_figure(options.run, options.kind, options.out, options.alpha, options.folder)
+    print(f"{options.out}: {title}")
+
+
+def reproduce_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paper", nargs="?", help="its id, or how that begins, such as discriminative; default all"
+    )
+    parser.add_argument("table", nargs="?", help="such as 'table 3' or 'figure 2'; default all")
+    parser.add_argument(
+        "--having",
+        default="",
+        metavar="TEXT",
+        help="only rows with this in their name or a cell, or above a yes: temporal-user, Tafeng",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - for stdout")
+
+
+def reproduce_command(options: argparse.Namespace) -> None:
+    from ecv_core.papers.cells_text import markdown
+    from ecv_core.papers.reproduction import reproduced
+
+    cells = reproduced(options.paper, options.table, having=options.having)
+    answer(options, {"cells": [asdict(cell) for cell in cells]}, markdown(cells))
+
+
+def board_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=["check", "site"],
+        help="compute a result's scores again; or render a folder of results as a page",
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE|FOLDER",
+        help="a ZIP with run.json, folds.sha256 and reported.csv; or a folder of them",
+    )
+
+
+def board_command(options: argparse.Namespace) -> None:
+    from ecv_core.papers.board import check_result, site
+
+    if options.action == "check":
+        print(f"{options.file}: {_accepted(check_result(options.file))}")
+        return
+    page, refused = site(options.file)
+    for name, why in refused.items():
+        print(f"{name} is left out: {why}", file=sys.stderr)
+    path = options.file / "index.html"
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    print(path)
+
+
+def _accepted(checked: Checked) -> str:
+    """What was accepted, and what of it is a claim."""
+    run = checked.run
+    mean = f"{run.moments[run.folds_used - 1].mean:.4f}"
+    interval = shown_interval(run).interval
+    if interval:
+        mean += f" ({interval.low:.4f} to {interval.high:.4f})"
+    how = "are the means of its users' scores, which cannot be computed again"
+    if checked.recomputed:
+        how = "follow from what its model gave"
+    return (
+        f"{run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} {mean}, "
+        f"{run.folds_used} of {run.k} folds: accepted. The folds are those made here, and their "
+        f"scores {how}. Seconds, energy and machine are its own words."
+    )
