@@ -305,7 +305,7 @@ def rows(random: Random, folder: Path) -> None:
     from ecv_core.records.errors import EcvError
     from ecv_core.records.run import RunRecord
     from ecv_core.store import schema
-    from ecv_core.store.activity import going_on
+    from ecv_core.store.activity import current_activity
     from ecv_core.store.document import run_document
     from ecv_core.store.imports import import_run, origins, read_run
     from ecv_core.store.listing import Label, RunList, label_runs
@@ -341,7 +341,7 @@ def rows(random: Random, folder: Path) -> None:
     listed = RunList(store)
     there = {row.run_id: row for row in listed.rows()} | listed.damaged
     assert good in there
-    for read in (store.runs, store.specs, lambda: going_on(store), lambda: origins(store)):
+    for read in (store.runs, store.specs, lambda: current_activity(store), lambda: origins(store)):
         read()
     stored_plans(store, STUDY)
     active_owners(store)

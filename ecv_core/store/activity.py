@@ -18,7 +18,7 @@ from ecv_core.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoingRun:
+class ActiveRun:
     """A run that is queued or running."""
 
     run_id: str
@@ -36,12 +36,12 @@ class GoingRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Going:
+class Activity:
     """What goes on in a database at one moment."""
 
     moment: float = field(default_factory=monotonic, compare=False)
     """Seconds, of a clock that never goes back."""
-    runs: tuple[GoingRun, ...] = ()
+    runs: tuple[ActiveRun, ...] = ()
     """Those that are queued or running."""
     removed: int = 0
     """How many were deleted and could be brought back."""
@@ -101,14 +101,14 @@ _ACTIVE_RUNS = _ACTIVE_RUNS.outerjoin_from(runs, progress, runs.c.run_id == prog
 _ACTIVE_RUNS = _ACTIVE_RUNS.where(ACTIVE).order_by(runs.c.sequence)
 
 
-def going_on(store: Store) -> Going:
+def current_activity(store: Store) -> Activity:
     """What is queued or running now: two indexed queries. Raises: StoreError."""
     with store.transaction("read") as connection:
         counts = connection.execute(_COUNTS).one()
         run_rows = connection.execute(_ACTIVE_RUNS).all()
     active_runs = []
     for row in run_rows:
-        run = GoingRun(
+        run = ActiveRun(
             run_id=row.run_id,
             state=RunState(row.state),
             folds=row.folds,
@@ -120,7 +120,7 @@ def going_on(store: Store) -> Going:
             of_group=row.of_group,
         )
         active_runs.append(run)
-    return Going(
+    return Activity(
         runs=tuple(active_runs),
         removed=counts.removed,
         newest_fold=counts.newest_fold or 0,

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 import pages.shared.live.events as module
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import RunState
-from ecv_core.store.activity import going_on
+from ecv_core.store.activity import current_activity
 from pages.shared.live.events import ALL, FOLDS, RUNS, SERVER, STATES, STEPS, Events, Feed, topic
 from tests.fake_folds import fold_result
 
@@ -50,7 +50,7 @@ def test_a_version_differs_with_what_its_topic_shows_and_with_nothing_else(event
     before: list[str] = [""] * 4
 
     def changed() -> list[bool]:
-        now = going_on(store)
+        now = current_activity(store)
         versions = [events.version(topic, now) for topic in topics]
         differ = [one != last for one, last in zip(versions, before, strict=True)]
         before[:] = versions
@@ -214,7 +214,7 @@ def test_parts_that_may_wait_are_told_later(server, store, a_run, monkeypatch):
 
 def test_versions_of_two_servers_differ_so_that_nobody_computes_them(store, a_run):
     a_run([0.3], state=RunState.RUNNING)
-    now = going_on(store)
+    now = current_activity(store)
     assert Events().version(ALL, now) != Events().version(ALL, now)
 
 
@@ -237,7 +237,9 @@ def test_bytes_are_nothing_that_is_followed(server):
 
 def test_nobody_looks_while_no_page_follows_anything(server, store, monkeypatch):
     looks = []
-    monkeypatch.setattr(module, "going_on", lambda store: looks.append(1) or going_on(store))
+    monkeypatch.setattr(
+        module, "current_activity", lambda store: looks.append(1) or current_activity(store)
+    )
     with server.websocket_connect("/events"):
         assert looks == []
     with server.websocket_connect("/events") as page:
@@ -255,9 +257,9 @@ def test_after_a_database_was_away_pages_are_told_though_nothing_has_changed(
         if away[0]:
             away[0] = False
             raise StoreError("it is away")
-        return going_on(store)
+        return current_activity(store)
 
-    monkeypatch.setattr(module, "going_on", look)
+    monkeypatch.setattr(module, "current_activity", look)
     monkeypatch.setattr(module, "_IDLE_SECONDS", 0.2)
     with server.websocket_connect("/events") as page:
         page.send_text(ALL)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunRecord, RunState
-from ecv_core.store.activity import going_on
+from ecv_core.store.activity import current_activity
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
 from pages.shared.live.watch import Watch
@@ -46,7 +46,7 @@ def test_a_look_asks_twice_however_much_goes_on(store, a_run):
     for _ in range(3):
         a_run([0.3, 0.4], state=RunState.RUNNING)
     with statements() as asked:
-        assert [run.folds for run in going_on(store).runs] == [2, 2, 2]
+        assert [run.folds for run in current_activity(store).runs] == [2, 2, 2]
     assert len(asked) == 2
 
 

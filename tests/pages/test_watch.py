@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core.records.run import RunState
-from ecv_core.store.activity import going_on
+from ecv_core.store.activity import current_activity
 from ecv_core.store.schema import progress
 from ecv_core.store.store import Store
 from pages.shared.live.watch import Watch
@@ -37,7 +37,7 @@ def test_progress_that_cannot_be_read_takes_no_page_down(store, a_run):
     store.set_progress(run_id, 1, "fit", 1, 9)
     with store.transaction("written") as connection:
         connection.execute(progress.update().values(started_at="yesterday"))
-    (run,) = going_on(store).runs
+    (run,) = current_activity(store).runs
     assert (run.run_id, run.folds, run.progress) == (run_id, 1, None)
 
 

@@ -11,7 +11,7 @@ from ecv_core.jobs.plan import next_fold
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import AMOUNT, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.activity import going_on
+from ecv_core.store.activity import current_activity
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import Label, RunList, checked_label, label_runs
 from ecv_core.store.schema import UNDO_MINUTES, folds, imports, labels, now, removed, runs
@@ -76,10 +76,10 @@ def test_folds_that_arrive_later_are_in_the_next_rows(store):
     listed = RunList(store)
     run_id = store.create([SPEC], owner="me")[0]
     assert listed.rows()[0].scores == ()
-    before = going_on(store)
+    before = current_activity(store)
     store.add_fold(run_id, fold_result(0, 0.5), stopped_at=None)
     assert listed.rows()[0].scores == (0.5,)
-    assert going_on(store) != before
+    assert current_activity(store) != before
     store.add_fold(run_id, fold_result(1, 0.7), stopped_at=None)
     assert listed.rows()[0].scores == (0.5, 0.7)
 
@@ -193,7 +193,7 @@ def test_what_is_written_about_a_run_hides_no_run_where_it_is_damaged(store, tab
 
 def test_without_an_active_run_nothing_goes_on(store):
     finished(store)
-    assert not going_on(store)
+    assert not current_activity(store)
 
 
 def test_what_is_written_on_runs_is_there_for_every_reader_and_can_be_taken_off(store):

@@ -31,7 +31,7 @@ from weakref import WeakValueDictionary
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ecv_core.records.errors import EcvError
-from ecv_core.store.activity import Going, going_on
+from ecv_core.store.activity import Activity, current_activity
 from pages.shared.live.state import manager, store
 
 log = logging.getLogger(__name__)
@@ -66,44 +66,44 @@ _MOST_LINES = 20
 """That a page may say."""
 
 
-def _trouble(now: Going) -> str | None:
+def _trouble(now: Activity) -> str | None:
     """Why no run can go on, while any should."""
     if not now:
         return None
     return manager().trouble
 
 
-def _all_runs(now: Going, _ids: Sequence[str]) -> Hashable:
+def _all_runs(now: Activity, _ids: Sequence[str]) -> Hashable:
     return (now.stages, now.removed, now.newest_fold, _trouble(now))
 
 
-def _queue(now: Going, _ids: Sequence[str]) -> Hashable:
+def _queue(now: Activity, _ids: Sequence[str]) -> Hashable:
     waiting = tuple((run.run_id, run.state, run.queued_at) for run in now.runs)
     return (waiting, _trouble(now))
 
 
-def _some_runs(now: Going, ids: Sequence[str]) -> Hashable:
+def _some_runs(now: Activity, ids: Sequence[str]) -> Hashable:
     return (now.of(ids), now.removed)
 
 
-def _folds(now: Going, ids: Sequence[str]) -> Hashable:
+def _folds(now: Activity, ids: Sequence[str]) -> Hashable:
     return now.of(ids)
 
 
-def _states(now: Going, ids: Sequence[str]) -> Hashable:
+def _states(now: Activity, ids: Sequence[str]) -> Hashable:
     states = tuple((run_id, state, folds > 0) for run_id, state, folds in now.of(ids))
     return (states, now.removed)
 
 
-def _steps(now: Going, _ids: Sequence[str]) -> Hashable:
+def _steps(now: Activity, _ids: Sequence[str]) -> Hashable:
     return (now.stages, now.steps)
 
 
-def _nothing(_now: Going, _ids: Sequence[str]) -> Hashable:
+def _nothing(_now: Activity, _ids: Sequence[str]) -> Hashable:
     return None
 
 
-_SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
+_SHOWN: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     ALL: _all_runs,
     QUEUE: _queue,
     RUNS: _some_runs,
@@ -139,7 +139,7 @@ class Feed:
     """No other content has it."""
     topics: tuple[str, ...]
     """What it shows; it is made anew when one of them has another version."""
-    make: Callable[[Going], Mapping[str, object] | None] = field(compare=False)
+    make: Callable[[Activity], Mapping[str, object] | None] = field(compare=False)
     """A function of what goes on alone; None where it has nothing to show any more."""
 
 
@@ -181,7 +181,7 @@ class Events:
     _new_page: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a page says what it follows, which shall not wait for the next look."""
     _key: bytes = field(default_factory=lambda: token_bytes(16))
-    _seldom: Going | None = None
+    _seldom: Activity | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
     _made: Mapping[Feed, _Made] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class Events:
         self._grants[grant.token] = grant
         return grant
 
-    def version(self, topic: str, now: Going) -> str:
+    def version(self, topic: str, now: Activity) -> str:
         """Differs once what the topic shows does.
 
         Raises:
@@ -257,11 +257,11 @@ class Events:
                 grants.append(grant)
         return grants
 
-    def _look(self, contents: Collection[Feed]) -> tuple[Going, dict[Feed, _Made]]:
-        now = going_on(store())
+    def _look(self, contents: Collection[Feed]) -> tuple[Activity, dict[Feed, _Made]]:
+        now = current_activity(store())
         return now, {content: self._make(content, now) for content in contents}
 
-    def _make(self, content: Feed, now: Going) -> _Made:
+    def _make(self, content: Feed, now: Activity) -> _Made:
         """The content as it is now; the last one while its topics have the same versions."""
         last = self._made.get(content)
         versions = [self.version(topic, now) for topic in content.topics]
@@ -279,7 +279,7 @@ class Events:
         message = {_SHARED: content.name, "moment": now.moment, "entries": entries}
         return _Made(versions, json.dumps(message))
 
-    async def _tell(self, now: Going) -> None:
+    async def _tell(self, now: Activity) -> None:
         """Send all pages what has changed; of what may wait only after so many seconds."""
         every = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
         last = self._seldom
@@ -302,7 +302,7 @@ class Events:
             elif error and not isinstance(error, WebSocketDisconnect | RuntimeError):
                 raise error  # those are pages that have just gone
 
-    def _versions(self, now: Going, seldom: Going) -> dict[str, str]:
+    def _versions(self, now: Activity, seldom: Activity) -> dict[str, str]:
         """Each topic that a page follows -> the moment of its look, and its version then."""
         versions: dict[str, str] = {}
         for page in self._pages.values():
@@ -327,7 +327,7 @@ class Events:
         return messages
 
     def _changed_versions(
-        self, page: _Page, versions: Mapping[str, str], now: Going
+        self, page: _Page, versions: Mapping[str, str], now: Activity
     ) -> Mapping[str, str]:
         """Versions of all that a page follows, once any is another than it was sent; else none."""
         newest = {topic: versions[topic] for topic in page.topics}

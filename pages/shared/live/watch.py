@@ -12,7 +12,7 @@ import streamlit as st
 
 from ecv_core.access.roles import PersonRole
 from ecv_core.records.run import RunRecord
-from ecv_core.store.activity import Going, going_on
+from ecv_core.store.activity import Activity, current_activity
 from ecv_core.store.engine import database_url
 from ecv_core.store.store import Store
 from pages.shared.live.acting import admitted_until, who
@@ -24,7 +24,7 @@ _listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js
 
 PAGE = "page-shown"
 """In the session's state: the path of the page that is drawn, empty for the first one."""
-_drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
+_drawn_from: ContextVar[Activity | None] = ContextVar("drawn_from", default=None)
 _tokens: ContextVar[list[str] | None] = ContextVar("tokens", default=None)
 """Of the contents in the part of a page that is drawn now."""
 
@@ -87,7 +87,7 @@ def shared(
         make: gives the entries, from what `watch` says alone; None where there are none any more.
     """
 
-    def made(now: Going) -> Mapping[str, object] | None:
+    def made(now: Activity) -> Mapping[str, object] | None:
         with _drawing_from(now):
             return make()
 
@@ -108,7 +108,7 @@ def _grants() -> dict[str, Grant]:
 
 
 @contextmanager
-def _drawing_from(now: Going) -> Iterator[None]:
+def _drawing_from(now: Activity) -> Iterator[None]:
     around = _drawn_from.set(now)
     try:
         yield
@@ -163,7 +163,7 @@ class Watch:
     _stages: object = None
     _runs: list[RunRecord] = field(default_factory=list)
 
-    def page_begins(self) -> Going:
+    def page_begins(self) -> Activity:
         """What goes on now: all that the page which begins here is drawn from. Raises: StoreError.
 
         So what a part of it says to show is never newer than what was read for the page.
@@ -173,11 +173,11 @@ class Watch:
         _drawn_from.set(now)
         return now
 
-    def look(self) -> Going:
+    def look(self) -> Activity:
         """What goes on now. Raises: StoreError."""
-        return going_on(self._store)
+        return current_activity(self._store)
 
-    def now(self) -> Going:
+    def now(self) -> Activity:
         """What went on when the drawing of this page or part of it began. Raises: StoreError."""
         now = _drawn_from.get()
         if now is None:
