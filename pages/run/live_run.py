@@ -391,9 +391,9 @@ def _details(run: RunRecord, runs: list[RunRecord]) -> None:
 def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
     """The buttons that make sense now; a press acts and draws the page anew."""
     if computed_here(run.spec) and (run.resumable or run.can_be_checked):
-        _go_on(run)
-    _look_back(run)
-    _how_many_folds(group or [run])
+        _go_on_buttons(run)
+    _replay_links(run)
+    _folds_link(group or [run])
     if run.spec.folds_sha256:
         return  # folds of a file, which no form can name
     st.button(
@@ -406,7 +406,7 @@ def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
     )
 
 
-def _go_on(run: RunRecord) -> None:
+def _go_on_buttons(run: RunRecord) -> None:
     """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
     if not acting().may(Action.GO_ON, run.started_by):
         return
@@ -433,7 +433,7 @@ def _go_on(run: RunRecord) -> None:
         act_and_rerun(partial(acting().resume, run.run_id, full=True))
 
 
-def _look_back(run: RunRecord) -> None:
+def _replay_links(run: RunRecord) -> None:
     """Ways to see a run that is over told again, or raced against k-fold."""
     if not run.folds or run.state.active:
         return
@@ -452,7 +452,7 @@ def _look_back(run: RunRecord) -> None:
         )
 
 
-def _how_many_folds(group: list[RunRecord]) -> None:
+def _folds_link(group: list[RunRecord]) -> None:
     """Where all folds of any run of the batch are in: what stopping them early would have given."""
     labels = [run_label(run) for run in group if run.whole]
     if labels and not _any_active(group):

@@ -36,7 +36,7 @@ def comparison() -> None:
         import_module("pages.runs.side_by_side")  # get ready what a click will need
         return
     from pages.runs.side_by_side import (
-        better,
+        answer,
         means_pictures,
         named_runs,
         paired_tests,
@@ -50,7 +50,7 @@ def comparison() -> None:
 
     named = named_runs(runs)
     if len(named) > 1:
-        better(named)  # what a comparison is for
+        answer(named)  # what a comparison is for
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
     picture(named)

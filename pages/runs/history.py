@@ -197,7 +197,7 @@ def runs_frame(
         rows: the runs.
         groups: id of a selection or a study -> what it is called.
     """
-    frame = pd.DataFrame([_facts(row) for row in rows], columns=list(_COLUMNS))
+    frame = pd.DataFrame([_cells(row) for row in rows], columns=list(_COLUMNS))
     frame["dataset"] = _in_words(frame["dataset"], dataset_title)
     frame["by"] = _in_words(frame["by"], starter)
     frame["part of"] = _in_words(frame["part of"], lambda group: groups.get(group, ""))
@@ -221,7 +221,7 @@ def _in_words(ids: pd.Series[str], words: Callable[[str], str]) -> pd.Series[str
     return ids.map({name: words(name) for name in ids.unique()})
 
 
-def _facts(row: ListedRun) -> dict[str, object]:
+def _cells(row: ListedRun) -> dict[str, object]:
     """The cells of a run, by their columns; datasets, people and plans by their ids."""
     spec = row.spec
     facts: dict[str, object] = {"open": ":material/open_in_full:", "id": row.run_id}
@@ -234,7 +234,7 @@ def _facts(row: ListedRun) -> dict[str, object]:
     facts["seed"] = spec.seed
     facts["state"] = row.state.value
     facts["score"] = row.mean
-    facts["half"] = _half(spec, row.scores, row.stopped_at)
+    facts["half"] = _half_width(spec, row.scores, row.stopped_at)
     facts["folds"] = len(row.scores)
     if row.stopped_at is not None and row.stopped_at < len(spec.fold_order):
         facts["stop"] = row.stopped_at  # early
@@ -283,7 +283,7 @@ def _parameters(spec: RunSpec) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _half(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float | None:
+def _half_width(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float | None:
     """Half the interval that stands beside the score; None where there is none."""
     used = scores[:stopped_at]
     interval = None

@@ -83,9 +83,10 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     addresses = {}
     for _, run in runs:
         panel = _panel(run)
-        axis = axes.setdefault(panel, f"y{len(axes) + 1}" if axes else "y")
+        if panel not in axes:  # Plotly calls the axes of its panels y, y2, y3 ...
+            axes[panel] = f"y{len(axes) + 1}" if axes else "y"
         page = "run" if run.run_id in own else "replay"
-        addresses[f"{axis}|{places[panel]}"] = f"{page}?run={run.run_id}"
+        addresses[f"{axes[panel]}|{places[panel]}"] = f"{page}?run={run.run_id}"
         places[panel] += 1
     return addresses
 
@@ -182,7 +183,7 @@ Pair = TypeVar("Pair", Comparison, Untested)
 def paired_tests(runs: Sequence[NamedRun]) -> None:
     """How it was tested, and all pairs in a table."""
     st.header("How this is tested", anchor=False)
-    tested, untested = _tests(runs)
+    tested, untested = _named_tests(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
     corrected = ""
     if len(tested) > 1:
@@ -244,7 +245,7 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
 
 
-def _tests(runs: Sequence[NamedRun]) -> Tests:
+def _named_tests(runs: Sequence[NamedRun]) -> Tests:
     """Tested and untested pairs, under the names of the runs."""
     with_folds = [run for _, run in runs if run.folds]
     version = []
@@ -267,9 +268,9 @@ def _compared(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 
-def better(runs: Sequence[NamedRun]) -> None:
+def answer(runs: Sequence[NamedRun]) -> None:
     """The answer: the best of each dataset against the others, in a sentence each."""
-    tested, _ = _tests(runs)
+    tested, _ = _named_tests(runs)
     on_dataset = _on_several_datasets(runs)
     of_the_best = against_the_best(tested)
     for pair in of_the_best[:MOST_SENTENCES]:
