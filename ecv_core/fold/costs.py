@@ -40,7 +40,12 @@ class Costs:
     """
 
     def __init__(self, count: int, *, goes_on: bool) -> None:
-        """Of so many configurations. Args: goes_on: as of `models.base.Sharing`."""
+        """Costs of no configuration yet.
+
+        Args:
+            count: how many configurations there will be.
+            goes_on: as of `models.base.Sharing`.
+        """
         self._count = count
         self._common = {"split", "start"}
         if goes_on:
@@ -84,7 +89,8 @@ class Costs:
     def _needed(self, *, divided: bool) -> _Needed:
         """What the last configuration needs: its own parts, and all common ones up to it.
 
-        Args: divided: a common part counts as divided by those that were still to come.
+        Args:
+            divided: a common part counts as divided by those that were still to come.
         """
         seconds: Counter[str] = Counter()
         energies = []

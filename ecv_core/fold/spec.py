@@ -394,7 +394,7 @@ def _rule_params(
         if _is_left_out(value):
             continue
         if name not in own_names:
-            _check_is_axis(name, value, rule)
+            _check_is_axis(name, value, rule)  # which is then passed over
         elif name in params:
             raise InputError(f"{name} is said twice: by itself and in rule_params; leave one out")
         else:

@@ -187,7 +187,12 @@ class _Regression:
 
     @classmethod
     def of(cls, covariances: Floats) -> _Regression:
-        """Args: covariances: of the fold means of model and helpers, the model first."""
+        """The regression in each set of folds.
+
+        Args:
+            covariances: of the fold means of model and helpers, the model first; shape
+                (sets, 1 + helpers, 1 + helpers).
+        """
         spread = covariances[:, 1:, 1:]
         shared = covariances[:, 1:, 0]
         inverse = np.linalg.pinv(spread, rcond=_SINGULAR, hermitian=True)
@@ -215,7 +220,12 @@ def _own_part(explained: Floats, slopes: Floats, aids: Aids) -> Floats:
 
 
 def _means_of(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """The mean of each set's folds. Args: values: shape (k,) or (sets, k)."""
+    """The mean of the folds of each set.
+
+    Args:
+        values: of the folds; shape (k,), or (sets, k) where each set has its own.
+        chosen: the folds of each set; shape (sets, k).
+    """
     return np.asarray(np.where(chosen, values, 0.0).sum(axis=1) / chosen.sum(axis=1))
 
 

@@ -73,7 +73,8 @@ class StoppingRule(Protocol):
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         """Whether to stop after the newest of these folds.
 
-        Args: results: the folds so far in the order in which they came; at least one.
+        Args:
+            results: the folds so far in the order in which they came; at least one.
         """
 
 
@@ -84,7 +85,8 @@ class OwnInterval(Protocol):
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """The interval to show after these folds; None where there is none.
 
-        Args: results: as for `StoppingRule.decide`.
+        Args:
+            results: as for `StoppingRule.decide`.
         """
 
 
@@ -95,7 +97,8 @@ class OwnMean(Protocol):
     def mean(self, results: Sequence[FoldResult]) -> float:
         """The estimate after these folds; their plain mean once all folds are in.
 
-        Args: results: as for `StoppingRule.decide`.
+        Args:
+            results: as for `StoppingRule.decide`.
         """
 
 
@@ -169,7 +172,8 @@ class OrderRule(StoppingRule, Protocol):
     def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         """The fold after which each order stops; k where it does not stop before.
 
-        Args: shuffled: the folds' scores in each order; shape (orders, k).
+        Args:
+            shuffled: the folds' scores in each order; shape (orders, k).
         """
 
 

@@ -25,6 +25,8 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
 
+from ecv_core.stopping.interval import running_moments
+
 Floats = NDArray[np.float64]
 
 _BLOCK = 2**22
@@ -127,7 +129,7 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     rows = max(1, _BLOCK // max(len(patterns.people), 1))
     blocks = [sets[start : start + rows] for start in range(0, len(sets), rows)]
     freedom = np.concatenate(
-        [np.maximum(block @ patterns.holds.T - 1, 0) @ patterns.people for block in blocks]
+        [np.maximum(block @ patterns.in_fold.T - 1, 0) @ patterns.people for block in blocks]
     )
     within = np.zeros((len(sets), models, models))
     between = np.zeros((len(sets), models, models))
@@ -135,7 +137,7 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
         apart, about = _products(filled, means, a, b, pattern_of_user, pairs)
         sums = []
         for block in blocks:
-            held = block @ patterns.holds.T
+            held = block @ patterns.in_fold.T
             of_pairs = block[:, pairs.first] * block[:, pairs.second] @ apart
             # A user's sum of squares about the mean of n scores is that of all differences / n.
             sums.append((of_pairs / np.maximum(held, 1)).sum(axis=1))
@@ -163,7 +165,7 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
 class _Patterns:
     """Users by the folds that they are in: those of one pattern contribute alike."""
 
-    holds: Floats
+    in_fold: Floats
     """1 where the users of a pattern are in a fold; shape (patterns, folds)."""
     of_user: NDArray[np.int64]
     """The pattern of each user."""
@@ -172,7 +174,11 @@ class _Patterns:
 
     @classmethod
     def of(cls, present: NDArray[np.bool_]) -> _Patterns:
-        """Args: present: which fold has which user; shape (folds, users)."""
+        """The patterns of some users.
+
+        Args:
+            present: which fold has which user; shape (folds, users).
+        """
         of_user = np.zeros(present.shape[1], dtype=np.int64)
         for start in range(0, len(present), 31):  # as many as bits left beside a number of users
             part = present[start : start + 31]
@@ -180,7 +186,7 @@ class _Patterns:
             _, first, of_user, people = np.unique(
                 codes, return_index=True, return_inverse=True, return_counts=True
             )
-        return cls(holds=present[:, first].T.astype(np.float64), of_user=of_user, people=people)
+        return cls(in_fold=present[:, first].T.astype(np.float64), of_user=of_user, people=people)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,7 +195,7 @@ class _Pairs:
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
-    held: Floats
+    in_both: Floats
     """1 where the users of a pattern are in both; shape (pairs, patterns)."""
     common: Floats
     """How many users are in both; shape (pairs,)."""
@@ -197,14 +203,17 @@ class _Pairs:
     @classmethod
     def of(cls, patterns: _Patterns) -> _Pairs:
         """Of all folds of these patterns."""
-        first, second = np.triu_indices(patterns.holds.shape[1], 1)
-        held = (patterns.holds[:, first] * patterns.holds[:, second]).T
-        common = held @ patterns.people
+        first, second = np.triu_indices(patterns.in_fold.shape[1], 1)
+        in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
+        common = in_both @ patterns.people
         count = len(first)
         if not common.any():  # then no pair tells anything
             count = 0
         return cls(
-            first=first[:count], second=second[:count], held=held[:count], common=common[:count]
+            first=first[:count],
+            second=second[:count],
+            in_both=in_both[:count],
+            common=common[:count],
         )
 
 
@@ -229,7 +238,7 @@ def _products(
         fold's mean, shape (folds,).
     """
     models, folds, _ = filled.shape
-    apart = np.zeros(pairs.held.shape)
+    apart = np.zeros(pairs.in_both.shape)
     about = np.zeros(folds)
     users_at_once = max(1, _CACHED // (models * folds))
     for start in range(0, len(pattern_of_user), users_at_once):
@@ -241,7 +250,7 @@ def _products(
         about += ((x - means[a]) * (y - means[b])).sum(axis=1)
         if len(pairs.first):
             _add_apart(apart, x, y, pattern_of_user[block])
-    apart *= pairs.held
+    apart *= pairs.in_both
     return apart, about
 
 
@@ -375,13 +384,8 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     rng = np.random.default_rng(20240901)
     scores = rng.standard_normal((runs, k))
     whole = scores.mean(axis=1)
-    mean = np.zeros(runs)
-    squares = np.zeros(runs)
-    least = np.ones(runs)
-    for e in range(1, k):
-        step = scores[:, e - 1] - mean
-        mean = mean + step / e
-        squares += step * (scores[:, e - 1] - mean)
+    least = np.ones(runs)  # p-value of the true mean at any look
+    for e, (mean, squares) in enumerate(running_moments(scores.T[:-1]), start=1):
         distance = np.abs(mean - whole) / np.sqrt(1 / e - 1 / k)
         np.minimum(least, tails(distance, squares / max(e - 1, 1), e), out=least)
     return float(np.quantile(least, 1 - confidence))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -89,7 +89,8 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
 def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (n-1) of the first n scores, for every n.
 
-    Args: shuffled: scores in order; shape (orders, k).
+    Args:
+        shuffled: scores in order; shape (orders, k).
     Returns: both of shape (orders, k); the deviation of one score is NaN.
     """
     low = shuffled.min(axis=1, keepdims=True)
@@ -190,16 +191,40 @@ def look_level(first: int, k: int, confidence: float) -> float:
     if confidence == 0.95 and k in _SIMULATED.get(first, {}):
         return _SIMULATED[first][k] / 1e5
     runs = min(_RUNS, max(_NUMBERS // k, 10_000))
+    return _simulated_level(first, k, confidence, runs)
+
+
+def _simulated_level(first: int, k: int, confidence: float, runs: int) -> float:
+    """`look_level` from so many runs of normal scores with the mean 0.
+
+    A run errs at a look where the p-value of that true mean is below the level. So the least
+    p-value of each run is kept, and the level is the value below which the right share of them is.
+    """
     rng = np.random.default_rng(20240901)
-    means = np.zeros(runs)
-    squares = np.zeros(runs)
+    scores = (rng.standard_normal(runs) for _ in range(k))
     least = np.ones(runs)
-    for n in range(1, k + 1):
-        score = rng.standard_normal(runs)
-        step = score - means
-        means += step / n
-        squares += step * (score - means)
+    for n, (means, squares) in enumerate(running_moments(scores), start=1):
         if n >= first:
             t = np.abs(means) * np.sqrt(n * (n - 1) / squares)
-            np.minimum(least, 2 * scipy.special.stdtr(n - 1, -t), out=least)
+            p_values = 2 * scipy.special.stdtr(n - 1, -t)
+            np.minimum(least, p_values, out=least)
     return float(np.quantile(least, 1 - confidence))
+
+
+def running_moments(
+    scores: Iterable[NDArray[np.float64]],
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Mean, and sum of squares about it, of the scores of many runs up to each fold.
+
+    Args:
+        scores: of one fold after the other; each of shape (runs,).
+    Returns: both of shape (runs,), after each fold.
+    Source: Welford (1962).
+    """
+    mean = np.zeros(1)  # of any number of runs
+    squares = np.zeros(1)
+    for n, score in enumerate(scores, start=1):
+        step = score - mean
+        mean = mean + step / n
+        squares = squares + step * (score - mean)
+        yield mean, squares

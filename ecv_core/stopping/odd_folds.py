@@ -89,13 +89,13 @@ def doubt(results: Sequence[FoldResult], metric: str) -> str:
     """
     users = math.nan
     if len(results) >= 3:
-        users = _users_part(results, metric)
+        users = _variance_by_users(results, metric)
     scores = [result.score for result in results]
     folds = [result.fold for result in results]
     return doubt_of(scores, users, folds)
 
 
-def _users_part(results: Sequence[FoldResult], metric: str) -> float:
+def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
     """The variance of one fold's mean that users explain; NaN where a fold came without them."""
     scores = []
     for result in results:

@@ -20,7 +20,8 @@ IN_A_ROW = 2
 def stands(deviations: ArrayLike) -> NDArray[np.bool_]:
     """Where the deviation has grown by at most GROWTH, twice in a row.
 
-    Args: deviations: in the order of the folds; shape (..., times).
+    Args:
+        deviations: in the order of the folds; shape (..., times).
     Returns: same shape; False where fewer than two steps lead there.
     """
     deviations = np.asarray(deviations, dtype=np.float64)
