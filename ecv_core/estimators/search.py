@@ -499,9 +499,10 @@ class _Race:
         """The verdict with its numbers. Args: best: the candidate that is taken."""
         used = self.folds_used.sum()
         whole = len(self.candidates) * self.table.k
+        counted = len(self.folds[best].keys() - set(self.left_out))
         text = (
             f"The best of {len(self.candidates)} candidates by {self.scorer.name} is "
-            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {len(self.folds[best])} of "
+            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {counted} of "
             f"{self.table.k} folds; {used} of {whole} folds were run ({1 - used / whole:.0%} saved)"
         )
         sentences = [f"{text}{self._promise()}."]

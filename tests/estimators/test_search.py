@@ -325,6 +325,7 @@ def test_a_fold_that_has_no_score_for_anybody_is_left_out(fold, lack):
     assert search.best_params_ == theirs.best_params_
     assert search.best_score_ == pytest.approx(theirs.best_score_, rel=1e-12)
     assert f"Fold {fold} has no score of any candidate" in search.sentence_
+    assert " in 4 of 5 folds; " in search.sentence_
     assert any(f"Fold {fold} has no score" in str(warning.message) for warning in caught)
     failed = [one for one in caught if one.category is FitFailedWarning]
     assert len(failed) == (lack == "needs")
