@@ -54,7 +54,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.parameters import Params, listed
 from ecv_core.records.run import Moment, RunRecord, Scores
-from ecv_core.records.spec import RunSpec
+from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.selection.document import methods_sentence, winner_mean
 from ecv_core.selection.replay import Played
@@ -129,19 +129,24 @@ def data_sentences(specs: Sequence[RunSpec]) -> str:
     """Which data, how large after preparation, and how it was filtered."""
     task = specs[0].task
     names = dict.fromkeys(spec.dataset for spec in specs)
-    used = f"We used {listed([_dataset_words(name, task) for name in names])}"
-    if all(spec.task is Task.RATINGS for spec in specs):
-        return f"{used}, with all ratings as they are given."
-    if task.of_table:
-        return (
-            f"{used}. Missing numbers were replaced by the median of the training part, and each "
-            "text of a column became a feature of its own."
-        )
-    return (
-        f"{used}. Every interaction counts as positive feedback, whatever its rating; users and "
-        "items with fewer than five interactions were removed repeatedly until none was left "
-        "(5-core), and sizes are those after this filtering."
-    )
+    used = f"We used {listed([_dataset_words(name, task) for name in names])}."
+    filtering = distinct(specs, lambda spec: _FILTERING[spec.task])
+    return " ".join([used, *filtering])
+
+
+_OF_SAMPLES = (
+    "Missing numbers were replaced by the median of the training part, and each text of a column "
+    "became a feature of its own."
+)
+_FILTERING = {
+    Task.TOP_N: "Every interaction counts as positive feedback, whatever its rating; users and "
+    "items with fewer than five interactions were removed repeatedly until none was left (5-core), "
+    "and sizes are those after this filtering.",
+    Task.RATINGS: "All ratings were used as they are given.",
+    Task.CLASSES: _OF_SAMPLES,
+    Task.NUMBERS: _OF_SAMPLES,
+}
+"""What was done to the data of a task before they were dealt into folds."""
 
 
 def _dataset_words(name: str, task: Task) -> str:
@@ -214,8 +219,38 @@ def _split_words(spec: RunSpec) -> str:
 
 
 def score_sentence(specs: Sequence[RunSpec]) -> str:
-    """The metric, and what is ranked against what."""
-    return " ".join(distinct(specs, _score_words))
+    """The metric, what is ranked against what, and settings that no other sentence tells."""
+    sentences = distinct(specs, _score_words)
+    sentences += [sentence for sentence in distinct(specs, _other_settings) if sentence]
+    return " ".join(sentences)
+
+
+_IN_SENTENCES = {
+    *("dataset", "data_sha256", "algorithm", "params", "tracked", "split", "split_params"),
+    *("folds_sha256", "k", "only_folds", "seed", "metric", "own_metric", "n", "candidates"),
+    *("negatives", "negative_sampling"),
+}
+"""Settings that decide scores and that sentences here tell, or that are told by the data."""
+
+
+def _other_settings(spec: RunSpec) -> str:
+    """Every other setting that decides scores and is not at its default, in a sentence; or ''."""
+    words = []
+    for name, value in spec.told(*SCORES).items():
+        if name not in _IN_SENTENCES:
+            words.append(f"{SETTINGS[name].words} {value}")
+    if not words:
+        return ""
+    return f"Other settings were {listed(words)}."
+
+
+_BY_SCIKIT_LEARN = "as scikit-learn computes it"
+_PREDICTED = {
+    Task.RATINGS: "with predictions clipped to the scale",
+    Task.CLASSES: _BY_SCIKIT_LEARN,
+    Task.NUMBERS: _BY_SCIKIT_LEARN,
+}
+"""How predictions of a task are scored."""
 
 
 def _score_words(spec: RunSpec) -> str:
@@ -229,12 +264,8 @@ def _score_words(spec: RunSpec) -> str:
             f"smaller of {spec.n} and the number of the user's held-out items, averaged over the "
             "users with held-out items"
         )
-    if spec.task.of_table:
-        return f"{text}, over the held-out samples of a fold, as scikit-learn computes it."
-    if spec.task is Task.RATINGS:
-        return (
-            f"{text}, over all held-out ratings of a fold, with predictions clipped to the scale."
-        )
+    if not spec.task.ranks:
+        return f"{text}, over the held-out {spec.task.rows} of a fold, {_PREDICTED[spec.task]}."
     return f"{text}; {_ranking_words(spec)}."
 
 
