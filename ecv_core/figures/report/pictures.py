@@ -77,12 +77,8 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     if heatmaps:
         return _printed_cells(heatmaps)
     figure = Figure(figsize=(width, height or layout["height"] / _PIXELS))
-    axes = figure.subplots()
-    sides = {"y": axes}
-    if "yaxis2" in layout:
-        sides["y2"] = axes.twinx()
-        axes.set_zorder(sides["y2"].get_zorder() + 1)
-        axes.patch.set_visible(False)
+    sides = _add_sides(figure, layout)
+    axes = sides["y"]
     previous: _Trace = {}
     for trace in chart["data"]:
         if trace.get("visible", True) is True:
@@ -101,6 +97,18 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
         if height is None:
             figure.set_figheight(figure.get_figheight() + 0.14 * rows)
     return figure
+
+
+def _add_sides(figure: Figure, layout: Mapping[str, Any]) -> dict[str, Axes]:
+    """The axes of a figure, by the name of their upward axis: 'y', and 'y2' if there are two."""
+    axes = figure.subplots()
+    sides = {"y": axes}
+    if "yaxis2" in layout:
+        sides["y2"] = axes.twinx()
+        # What is measured at the left stands in front.
+        axes.set_zorder(sides["y2"].get_zorder() + 1)
+        axes.patch.set_visible(False)
+    return sides
 
 
 def _add_legend(figure: Figure, sides: Iterable[Axes], width: float) -> int:
@@ -285,13 +293,7 @@ def _set_ticks(axes: Axes, kind: Literal["x", "y"], looks: Mapping[str, Any]) ->
     if looks.get("tickmode") == "linear" and kind == "x":
         values = range(math.ceil(low), math.floor(high) + 1)
     if values is not None:
-        names = looks.get("ticktext") or values
-        shown = {}
-        for value, name in zip(values, names, strict=True):
-            if low <= value <= high:
-                shown[value] = _plain(str(name))
-        axis.set_ticks(list(shown), list(shown.values()))
-        axis.set_ticks([], minor=True)
+        _set_named_ticks(axis, values, looks.get("ticktext") or values)
         return
     if looks.get("type") == "log":
         return
@@ -301,6 +303,16 @@ def _set_ticks(axes: Axes, kind: Literal["x", "y"], looks: Mapping[str, Any]) ->
     suffix = looks.get("ticksuffix")
     if suffix:
         axis.set_major_formatter("{x:g}" + suffix)
+
+
+def _set_named_ticks(axis: Axis, values: Sequence[float], names: Sequence[object]) -> None:
+    low, high = sorted(axis.get_view_interval())
+    shown = {}
+    for value, name in zip(values, names, strict=True):
+        if low <= value <= high:
+            shown[value] = _plain(str(name))
+    axis.set_ticks(list(shown), list(shown.values()))
+    axis.set_ticks([], minor=True)
 
 
 def _draw_shape(axes: Axes, shape: Mapping[str, Any]) -> None:
