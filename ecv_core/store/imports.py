@@ -114,8 +114,8 @@ def _check_format(content: bytes) -> None:
         for name in spec:
             if name not in SETTINGS:
                 raise InputError(
-                    f"its spec has '{codec.shown(name)}', which this version does not know; update "
-                    "e-fold"
+                    f"its spec has '{codec.shown(name)}', which this version does not know; use "
+                    "the same version of e-fold here and where it was made, and export it again"
                 )
 
 
