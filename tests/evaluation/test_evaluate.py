@@ -240,6 +240,20 @@ def test_log_loss_of_full_ranking_is_the_mean_over_all_candidates():
     assert result.of("log-loss").tolist() == pytest.approx([np.log(2), np.log(2)])
 
 
+def test_log_odds_of_minus_infinity_cost_nothing_where_nothing_is_held_out():
+    odds = [[0, 0, float("-inf"), 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    result = evaluate(Fixed(odds), TRAIN, HELD_OUT, [1], log_odds=True)
+    # user 0: of four candidates three have a probability of one half, and one of 0
+    assert result.of("log-loss").tolist() == pytest.approx([3 / 4 * np.log(2), np.log(2)])
+
+
+@pytest.mark.parametrize("protocol", [Protocol(), Protocol(negatives=2)])
+def test_an_infinite_log_loss_is_refused(protocol):
+    odds = [[0, float("-inf"), 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    with pytest.raises(RunError, match="infinite"):
+        evaluate(Fixed(odds), TRAIN, HELD_OUT, [1], log_odds=True, protocol=protocol)
+
+
 WITHOUT_TORCH = """
 import sys
 import numpy as np

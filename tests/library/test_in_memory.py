@@ -112,7 +112,34 @@ def test_a_model_in_memory_scores_as_the_same_model_of_the_package(model):
     ours = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
     theirs = ecv.evaluate("synthetic", model, name="mine", rule=TWO, keep=False)
     assert theirs.spec.algorithm == "mine"
-    assert theirs.scores == pytest.approx(ours.scores, abs=2e-3)  # ties are broken otherwise
+    assert theirs.scores == ours.scores
+
+
+class FirstThree:
+    """Recommends items 0, 1 and 2 alone."""
+
+    def fit(self, matrix):
+        self.scores = np.full(matrix.shape[1], -np.inf)
+        self.scores[:3] = 1e300
+
+    def score(self, users):
+        return np.tile(self.scores, (len(users), 1))
+
+
+def test_what_a_model_in_memory_never_recommends_is_in_no_list(embedded):
+    run = ecv.evaluate("synthetic", FirstThree(), rule=TWO, keep=False)
+    for fold in run.record.folds:
+        assert fold.metrics["coverage@20"] == 3 / embedded.n_items
+
+
+def test_what_a_reported_array_never_recommends_is_in_no_list(embedded):
+    cv = ecv.track("first three", dataset="synthetic", metric="ndcg@10", rule=TWO, keep=False)
+    for _ in cv:
+        scores = np.full((embedded.n_users, embedded.n_items), -np.inf)
+        scores[:, :3] = 1
+        cv.report(scores)
+    for fold in cv.run.record.folds:
+        assert fold.metrics["coverage@20"] == 3 / embedded.n_items
 
 
 def test_a_model_keeps_nothing_of_one_fold_for_the_next():
