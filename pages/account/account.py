@@ -28,20 +28,29 @@ def account() -> None:
 
 
 def _visitor(limits: Limits) -> None:
+    """What a visitor may do, how far that goes, and how much of it is left.
+
+    Args:
+        limits: What this dashboard allows visitors.
+    """
     used = used_by(store(), acting().actor.id)
-    left = max(limits.quota.runs_per_hour - used.started, 0)
-    on = ", ".join(map(dataset_title, limits.datasets)) or "those that are on this machine"
+    algorithms = ", ".join(map(algorithm_title, limits.algorithms))
+    datasets = "those that are on this machine"
+    if limits.datasets:
+        datasets = ", ".join(map(dataset_title, limits.datasets))
+    more = "no more"
+    if used.started < limits.quota.runs_per_hour:
+        more = counted(limits.quota.runs_per_hour - used.started, "more run")
     st.markdown(
         "Look at everything, replay, learn, export, and start runs. Runs that you started can be "
         "cancelled and gone on with by you alone; everybody sees them, and nobody can delete them."
     )
     st.markdown(
-        f"- **Algorithms**: {', '.join(map(algorithm_title, limits.algorithms))}.\n"
-        f"- **Datasets**: {escaped(on)}.\n"
+        f"- **Algorithms**: {algorithms}.\n"
+        f"- **Datasets**: {escaped(datasets)}.\n"
         f"- **Time**: {duration(limits.seconds)} for a run; then it ends, and its finished folds "
         "are kept.\n"
-        f"- **Runs**: {limits.quota.runs_per_hour} an hour; you can start "
-        f"{counted(left, 'more run') if left else 'no more'} now.\n"
+        f"- **Runs**: {limits.quota.runs_per_hour} an hour; you can start {more} now.\n"
         f"- **Queue**: at most {counted(limits.quota.waiting, 'run')} of all visitors wait; "
         f"{used.waiting} now."
     )

@@ -13,6 +13,7 @@ from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.papers.published import (
     NINETY_TEN,
     Entry,
+    Published,
     entry_of,
     passed,
     published,
@@ -41,83 +42,109 @@ _CLOSE = 0.0005
 
 def choose_dataset() -> str:
     """The picked dataset, of those with published numbers."""
-    known = [name for name in _ORDER if name in published_datasets()]
-    return switch(
-        "Dataset", known, "baselines_dataset", format_func=lambda name: published(name).title
-    )
+    titles = {name: published(name).title for name in published_datasets()}
+    names = [name for name in _ORDER if name in titles]
+    return switch("Dataset", names, "baselines_dataset", format_func=titles.__getitem__)
 
 
 def entries_of(dataset: str) -> list[Entry]:
     """Published ones, recorded ones, and the user's newest run of each algorithm."""
     entries = [*published(dataset).entries, *recorded_entries(dataset)]
-    newest_first = [row for row in run_list().rows() if _fits(row, dataset)]
-    own = {row.spec.algorithm: row.run_id for row in reversed(newest_first)}
-    entries += [entry_of(store().run(run_id), by="yours") for run_id in own.values()]
+    algorithms = set()
+    for row in run_list().rows():  # the newest first
+        if _fits(row, dataset) and row.spec.algorithm not in algorithms:
+            algorithms.add(row.spec.algorithm)
+            entries.append(entry_of(store().run(row.run_id), by="yours"))
     return entries
 
 
 def _fits(row: ListedRun, dataset: str) -> bool:
     spec = row.spec
-    return bool(
-        row.scores and computed_here(spec) and spec.dataset == dataset and spec.metric == "rmse"
-    )
+    if spec.dataset != dataset or spec.metric != "rmse":
+        return False
+    return bool(row.scores) and computed_here(spec)
 
 
 def answer(dataset: str, entries: Sequence[Entry]) -> None:
     """The whole message, in one sentence with its numbers."""
     about = published(dataset)
-    careful = [one for one in entries if one.by in ("here", "rerun")]
-    others = [one for one in about.entries if one.by in ("inventors", "others")]
     if dataset == "netflix":
-        low, high = about.entries[0], about.entries[-1]
-        st.markdown(
-            f"### One method, RMSE {high.rmse:.2f} to {low.rmse:.4f}\nOn the {about.title} teams "
-            "ran **the same** plain matrix factorization. It took years until its results were as "
-            "good as "
-            f"those of {low.method}."
-        )
+        _netflix_answer(about)
         return
-    if not careful:
+    ours = [entry for entry in entries if entry.by in ("here", "rerun")]
+    others = [entry for entry in about.entries if entry.by in ("inventors", "others")]
+    if not ours:
         st.markdown(f"No run of ours is recorded on {about.title}; what is published is below.")
         return
-    best = min(careful, key=lambda one: one.rmse)
+    best = min(ours, key=_rmse)
+    best_of_others = min(others, key=_rmse)
     behind = passed(best.rmse + _CLOSE, others)
-    first = min(others, key=lambda one: one.rmse)
-    who = "run again by the paper's authors" if best.by == "rerun" else "run here"
+    folds = ""
+    reservation = ""
+    who = "run again by the paper's authors"
+    if best.by == "here":
+        folds = f" ({counted(best.folds, 'fold')} of 10)"
+        reservation = _reservation(best, others)
+        who = "run here"
     st.markdown(
-        f"### {best.method}: RMSE {best.rmse:.4f}{_of_folds(best)}\nOn {about.title} this "
+        f"### {best.method}: RMSE {best.rmse:.4f}{folds}\nOn {about.title} this "
         f"well-known method, {who}, is ahead of **{len(behind)} of {len(others)}** published "
-        f"results; the best of those is {first.method} with {first.rmse:.4f}."
-        f"{_reservation(best, others)}"
+        f"results; the best of those is {best_of_others.method} with {best_of_others.rmse:.4f}."
+        f"{reservation}"
     )
-    if best.by == "here" and any(one.protocol != NINETY_TEN for one in others):
+    if reservation:
         st.caption(_protocol_note(others))
 
 
-def _of_folds(entry: Entry) -> str:
-    """How much of a cross-validation stands behind a result of ours."""
-    return f" ({counted(entry.folds, 'fold')} of 10)" if entry.by == "here" else ""
+def _netflix_answer(about: Published) -> None:
+    """Nothing was run on it here, but teams ran one method with very different results."""
+    best = about.entries[0]
+    worst = about.entries[-1]
+    st.markdown(
+        f"### One method, RMSE {worst.rmse:.2f} to {best.rmse:.4f}\nOn the {about.title} teams "
+        "ran **the same** plain matrix factorization. It took years until its results were as "
+        f"good as those of {best.method}."
+    )
+
+
+def _rmse(entry: Entry) -> float:
+    return entry.rmse
 
 
 def _reservation(best: Entry, others: Sequence[Entry]) -> str:
-    """What forbids to read the lead as proof, as far as it does: it belongs beside the claim."""
-    same = sum(one.protocol == NINETY_TEN for one in others)
-    if best.by != "here" or same == len(others):
+    """What forbids to read a lead as proof, beside the claim; empty where nothing does.
+
+    Args:
+        best: A run of ours.
+        others: The published results that it is compared with.
+    """
+    same = [entry for entry in others if entry.protocol == NINETY_TEN]
+    if len(same) == len(others):
         return ""
+    is_or_are = "is" if len(same) == 1 else "are"
+    single = ""
+    if best.folds == 1:
+        single = ", and ours is a single fold"
     return (
-        f" **This is no proof yet:** only {same} of the {len(others)} "
-        f"{'is' if same == 1 else 'are'} confirmed to be on our split ({NINETY_TEN})"
-        f"{', and ours is a single fold' if best.folds == 1 else ''}."
+        f" **This is no proof yet:** only {len(same)} of the {len(others)} {is_or_are} confirmed "
+        f"to be on our split ({NINETY_TEN}){single}."
     )
 
 
 def _protocol_note(others: Sequence[Entry]) -> str:
-    unknown = sum(not one.protocol for one in others)
-    other = sorted({one.protocol for one in others} - {"", NINETY_TEN})
+    unknown = 0
+    other_protocols = []
+    for entry in others:
+        if not entry.protocol:
+            unknown += 1
+        elif entry.protocol != NINETY_TEN:
+            other_protocols.append(entry.protocol)
     parts = []
-    if other:
-        number = sum(one.protocol in other for one in others)
-        parts.append(f"{number} {'is' if number == 1 else 'are'} on {' or '.join(other)}")
+    if other_protocols:
+        protocols = " or ".join(sorted(set(other_protocols)))
+        count = len(other_protocols)
+        is_or_are = "is" if count == 1 else "are"
+        parts.append(f"{count} {is_or_are} on {protocols}")
     if unknown:
         parts.append(f"of {unknown} we could not confirm the split")
     return (
@@ -127,53 +154,54 @@ def _protocol_note(others: Sequence[Entry]) -> str:
 
 
 def board(dataset: str, entries: Sequence[Entry]) -> None:
-    """The figure with its table."""
+    """The figure with its table, and where its numbers come from."""
     about = published(dataset)
     frame = board_frame(entries)
-    ours = [one for one in entries if not one.published]
-    version = tuple((one.method, one.rmse, one.by) for one in entries)
     plot(
         lambda dark: board_figure(frame, dark=dark),
-        version=version,
+        version=tuple((entry.method, entry.rmse, entry.by) for entry in entries),
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
         name=f"baselines on {dataset}",
         table=lambda: frame,
     )
-    few = [one for one in ours if one.folds < 10]
-    notes = [f"Published: {about.source}; split: {about.protocol}."]
+    notes = f"Published: {about.source}; split: {about.protocol}."
+    ours = [entry for entry in entries if not entry.published]
     if ours:
-        notes.append(
-            "Ours: ten random folds, one held out at a time; bars are 95 % intervals, of the mean "
+        notes += (
+            " Ours: ten random folds, one held out at a time; bars are 95 % intervals, of the mean "
             "(Student's t), and where some folds ran, of where the mean of all ten is. The table "
             "has the command that repeats each. Here are the runs of each algorithm with the most "
             "folds, and of yours the newest."
         )
-    if few:
-        notes.append(f"{counted(len(few), 'run')} here have fewer than ten folds: see the table.")
-    if any(one.defaults for one in ours):
-        notes.append("'defaults, not examined' marks runs whose settings nobody has tuned.")
-    st.caption(" ".join(notes))
+    partial_runs = [entry for entry in ours if entry.folds < 10]
+    if partial_runs:
+        runs = counted(len(partial_runs), "run")
+        notes += f" {runs} here have fewer than ten folds: see the table."
+    if any(entry.defaults for entry in ours):
+        notes += " 'defaults, not examined' marks runs whose settings nobody has tuned."
+    st.caption(notes)
 
 
 def spread(dataset: str, entries: Sequence[Entry]) -> None:
     """How far settings of one method are apart, beside how far published methods are."""
-    found = set_ups(dataset)
-    reported = [one for one in entries if one.published]
-    if len(found) < 2:
+    settings = set_ups(dataset)
+    if len(settings) < 2:
         return
+    best = settings[0]
+    worst = settings[-1]
+    published_scores = [entry.rmse for entry in entries if entry.published]
+    apart = max(published_scores) - min(published_scores)
     st.header("Set-up matters more than the method", anchor=False)
-    low, high = found[0], found[-1]
-    newest = [one.rmse for one in reported]
-    inside = max(newest) - min(newest)
     st.markdown(
-        f"Plain matrix factorization by SGD, the **same method**, gets from **{low:.3f} to "
-        f"{high:.3f}** with {len(found)} settings of learning rate, regularization and dimension: "
-        f"{high - low:.3f} apart. All {len(newest)} published results are {inside:.3f} apart."
+        f"Plain matrix factorization by SGD, the **same method**, gets from **{best:.3f} to "
+        f"{worst:.3f}** with {len(settings)} settings of learning rate, regularization and "
+        f"dimension: {worst - best:.3f} apart. All {len(published_scores)} published results are "
+        f"{apart:.3f} apart."
     )
 
 
-_BAYESIAN = [one.id for one in BAYESIAN]
+_BAYESIAN = [algorithm.id for algorithm in BAYESIAN]
 _DIMENSION = {"ml-100k": 16}
 """Of the steps shown; elsewhere 32."""
 
@@ -181,44 +209,54 @@ _DIMENSION = {"ml-100k": 16}
 def curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
-    figures = (
-        (
-            "More dimensions",
-            "dimension",
-            dimension_frame(runs, _BAYESIAN),
-            "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, after "
-            "all sampling steps.",
-        ),
-        (
-            "More sampling steps",
-            "step",
-            steps_frame([run for run in runs if run.spec.algorithm in _BAYESIAN and _usual(run)]),
-            "Figure 4: one run gives the RMSE at every number of steps. Nothing was stopped by it.",
-        ),
-        (
-            "Gibbs sampling or SGD",
-            "dimension",
-            dimension_frame(runs, ("bayesian-mf", "sgd-mf")),
-            "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient descent "
-            "with the paper's settings.",
-        ),
+    usual = [run for run in runs if run.spec.algorithm in _BAYESIAN and _usual(run)]
+    _curve(
+        dataset,
+        3,
+        "More dimensions",
+        dimension_frame(runs, _BAYESIAN),
+        "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, after "
+        "all sampling steps.",
     )
-    for number, (title, across, frame, words) in enumerate(figures, start=3):
-        if frame.groupby("algorithm")[across].nunique().max() in (0, 1) or frame.empty:
-            continue
-        _curve(dataset, number, title, across, frame, words)
+    _curve(
+        dataset,
+        4,
+        "More sampling steps",
+        steps_frame(usual),
+        "Figure 4: one run gives the RMSE at every number of steps. Nothing was stopped by it.",
+    )
+    _curve(
+        dataset,
+        5,
+        "Gibbs sampling or SGD",
+        dimension_frame(runs, ("bayesian-mf", "sgd-mf")),
+        "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient descent "
+        "with the paper's settings.",
+    )
 
 
-def _curve(
-    dataset: str, number: int, title: str, across: str, frame: pd.DataFrame, words: str
-) -> None:
+def _curve(dataset: str, number: int, title: str, frame: pd.DataFrame, words: str) -> None:
+    """RMSE against dimension or step; nothing where no algorithm has two points.
+
+    Args:
+        dataset: Its id.
+        number: Of the paper's figure.
+        title: The heading.
+        frame: Columns `algorithm`, `rmse`, and `dimension` or `step` between them.
+        words: What the figure shows.
+    """
+    across = frame.columns[1]
+    if frame.empty or frame.groupby("algorithm")[across].nunique().max() == 1:
+        return
     st.header(title, anchor=False)
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
+    highest = frame["rmse"].max()
+    lowest = frame["rmse"].min()
     plot(
         lambda dark: curves_figure(frame, across=across, dark=dark),
         version=(dataset, number, len(frame)),
         key=f"baselines-{number}",
-        alt=f"{words} RMSE from {frame['rmse'].max():.3f} to {frame['rmse'].min():.3f}.",
+        alt=f"{words} RMSE from {highest:.3f} to {lowest:.3f}.",
         name=f"figure {number} on {dataset}",
         table=lambda: frame,
     )

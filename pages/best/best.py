@@ -1,5 +1,7 @@
 """Which of several is best: watch a selection, recorded or live, or start one."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.best.choice import FILE, choose, is_own
@@ -18,14 +20,14 @@ with page():
         f"{glossary_link('energy-saved', 'saves energy')}.",
     )
     preload_plots()
-    asked, claim = choose()
-    terms = start(claim=claim)
-    if is_own(asked):
+    choice = choose()
+    question = start(claim=choice.claim)
+    if is_own(choice.selection):
         from pages.best.live import live
 
-        live(asked)
-    elif asked == FILE:
-        scores_file(terms)
-    elif asked:
-        shown = recorded(asked, terms)
-        show(shown, autoplay=True, then=lambda: how_many_recorded(shown))
+        live(choice.selection)
+    elif choice.selection == FILE:
+        scores_file(question)
+    else:
+        shown = recorded(choice.selection, question)
+        show(shown, autoplay=True, then=partial(how_many_recorded, shown))

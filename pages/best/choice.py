@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -26,32 +26,26 @@ SELECTION = "selection"
 """In the address."""
 FILE = "file"
 FIRST = "ml-100k"
-_CHOICE, _LAST = "selection-choice", "selection-last"
+_CHOICE = "selection-choice"
+_LAST = "selection-last"
 
 
-def choose() -> tuple[str, bool]:
-    """What the address names, and whether it is asked what one may claim; with their widgets.
+class Choice(NamedTuple):
+    """What is shown, and how its question is asked."""
+
+    selection: str
+    """A selection of one's own, a recorded one, or FILE."""
+    claim: bool
+    """Whether one wants to claim that it is the best, not only to use it."""
+
+
+def choose() -> Choice:
+    """What the address names, and the question that is picked; with their widgets.
 
     The usual one needs no name, so that opening the page is one step that Back goes back.
     """
     labels = _labels()
-    newest = next(iter(labels))
-    usual = newest if is_own(newest) or FIRST not in labels else FIRST
-    asked = st.query_params.get(SELECTION)
-    from_another_page = _CHOICE not in st.session_state  # not by Back to the bare address
-    wanted = asked or str(st.session_state.get(_LAST, "") if from_another_page else usual)
-    if wanted not in labels:
-        if asked:
-            link_warning(
-                f"there is no selection '{escaped(asked)}' here; it may have been removed, or "
-                "belongs to another installation. Pick one below, or start one."
-            )
-        wanted = usual
-    st.session_state[_CHOICE] = wanted
-    if asked or wanted != usual:
-        open_selection(wanted)
-    else:
-        st.session_state[_LAST] = wanted
+    selection = _named_selection(labels)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "Selection",
@@ -61,7 +55,7 @@ def choose() -> tuple[str, bool]:
             on_change=_picked,
             help="Recorded ones are played from folds that ran before; nothing is computed.",
         )
-        if wanted != FILE and not why_not(Action.UPLOAD):
+        if selection != FILE and not why_not(Action.UPLOAD):
             st.button(
                 "Your file of scores",
                 icon=":material/upload_file:",
@@ -70,9 +64,43 @@ def choose() -> tuple[str, bool]:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
-        claim = question()
-        write_into_link({SELECTION: wanted})
-    return wanted, claim
+        question = switch(
+            "Question",
+            [_USE, _CLAIM],
+            "question",
+            label_visibility="collapsed",
+            help="To use one, it is enough to lose next to nothing by it. To claim that it is the "
+            "best, no other may be able to catch up, which takes more folds where some are close.",
+        )
+        write_into_link({SELECTION: selection})
+    return Choice(selection, question == _CLAIM)
+
+
+def _named_selection(labels: Mapping[str, str]) -> str:
+    """The selection that the address names, which is then picked in the box.
+
+    Without a name it is the usual one, or the last one where another page was open in between.
+    """
+    usual = next(iter(labels))  # one's own newest, as far as there is one
+    if not is_own(usual) and FIRST in labels:
+        usual = FIRST
+    named = st.query_params.get(SELECTION)
+    wanted = named or usual
+    if not named and _CHOICE not in st.session_state:  # not by Back to the bare address
+        wanted = str(st.session_state.get(_LAST, usual))
+    if wanted not in labels:
+        wanted = usual
+        if named:
+            link_warning(
+                f"there is no selection '{escaped(named)}' here; it may have been removed, or "
+                "belongs to another installation. Pick one below, or start one."
+            )
+    st.session_state[_CHOICE] = wanted
+    if named or wanted != usual:
+        open_selection(wanted)
+    else:
+        st.session_state[_LAST] = wanted
+    return wanted
 
 
 def is_own(selection: str) -> bool:
@@ -93,67 +121,58 @@ def _picked() -> None:
 
 
 def _labels() -> dict[str, str]:
-    """What can be shown, by what names it in the address: own with newest first, recorded, file."""
-    found = {one.plan_id: _label(one) for one in stored_plans(store(), SELECTIONS)}
+    """What can be shown, by its name in the address: own with newest first, recorded, file."""
+    labels = {plan.plan_id: _label(plan) for plan in stored_plans(store(), SELECTIONS)}
     counts = Counter(run.spec.dataset for run in recorded_runs())
-    found |= {
-        dataset: f"Recorded: {counted(count, 'algorithm')} on {dataset_title(dataset)}"
-        for dataset, count in counts.items()
-        if count > 1
-    }
+    for dataset, count in counts.items():
+        if count > 1:
+            algorithms = counted(count, "algorithm")
+            labels[dataset] = f"Recorded: {algorithms} on {dataset_title(dataset)}"
     for name in configuration_names(GRIDS):
         dataset, algorithm, parameter = name.split("--")
-        found[name] = (
-            f"Recorded: {parameter} of {ALGORITHMS[algorithm].title} on {dataset_title(dataset)}"
-        )
-    return found | {FILE: "A file of scores, from any program"}
+        title = ALGORITHMS[algorithm].title
+        labels[name] = f"Recorded: {parameter} of {title} on {dataset_title(dataset)}"
+    labels[FILE] = "A file of scores, from any program"
+    return labels
 
 
-def _label(one: PlanRecord) -> str:
-    runs = one.content.runs
+def _label(plan: PlanRecord) -> str:
+    runs = plan.content.runs
     dataset = dataset_title(runs[0].spec.dataset)
-    return plan_label(one, f"{len(runs)} contenders on {dataset}")
+    return plan_label(plan, f"{len(runs)} contenders on {dataset}")
 
 
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 
 
-_USE, _CLAIM = "Which shall I use?", "What may I claim?"
+_USE = "Which shall I use?"
+_CLAIM = "What may I claim?"
+
+
+Question = Mapping[str, Any]
+"""What a selection is to find out, as fields of Terms."""
 USUAL_LOSS = 0.001
 _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 
 
-Asked = Mapping[str, Any]
-"""What a selection is to find out, as fields of Terms."""
-USUAL: Asked = {"expected_loss": USUAL_LOSS}
+USUAL: Question = {"expected_loss": USUAL_LOSS}
 
 
-def question() -> bool:
-    """What is asked, which comes before every setting; whether it is what one may claim."""
-    return (
-        switch(
-            "Question",
-            [_USE, _CLAIM],
-            "question",
-            label_visibility="collapsed",
-            help="To use one, it is enough to lose next to nothing by it. To claim that it is the "
-            "best, no other may be able to catch up, which takes more folds where some are close.",
-        )
-        == _CLAIM
-    )
+def settings(*, claim: bool) -> Question:
+    """The widgets of what decides it.
 
-
-def settings(*, claim: bool) -> Asked:
-    """The widgets of what decides it. Raises: InputError for a budget that cannot be."""
-    asked = _certain() if claim else _good_enough()
+    Raises:
+        InputError: If a budget cannot be read.
+    """
+    question = _certainty() if claim else _loss_and_budget()
     st.caption(
         "For recorded selections and files too; one that was started keeps what it was started "
         "with."
     )
-    return asked
+    return question
 
 
-def _good_enough() -> dict[str, Any]:
+def _loss_and_budget() -> Question:
     left, right = st.columns(2)
     loss = left.select_slider(
         "Expected loss",
@@ -165,7 +184,7 @@ def _good_enough() -> dict[str, Any]:
         help="It ends once no more than this is expected to be lost by taking the leader instead "
         "of whoever is best over all folds.",
     )
-    budget = right.text_input(
+    text = right.text_input(
         "Budget (optional)",
         key="budget",
         **KEPT,
@@ -173,13 +192,14 @@ def _good_enough() -> dict[str, Any]:
         help="Folds go where they lower the expected loss most for what they cost, until it is "
         "low enough or this is used up.",
     )
-    found = None
-    with sentences():
-        found = Budget.parse(budget) if budget and budget.strip() else None
-    return {"expected_loss": float(loss), "budget": found}
+    budget = None
+    if text and text.strip():
+        with sentences():
+            budget = Budget.parse(text)
+    return {"expected_loss": float(loss), "budget": budget}
 
 
-def _certain() -> dict[str, Any]:
+def _certainty() -> Question:
     left, right = st.columns(2)
     indifference = left.number_input(
         "Indifference, % of the leader's mean",
@@ -202,10 +222,13 @@ def _certain() -> dict[str, Any]:
         help="How likely, at least, the winner is the one that all folds would show: over all "
         "contenders and all looks together.",
     )
-    st.caption(
-        f"Whoever is within {indifference:g} % of the leader's mean counts as equally good."
-        if indifference
-        else "However close two contenders are, they are told apart if the folds allow it: give an "
-        "indifference to be done sooner."
-    )
+    if indifference:
+        st.caption(
+            f"Whoever is within {indifference:g} % of the leader's mean counts as equally good."
+        )
+    else:
+        st.caption(
+            "However close two contenders are, they are told apart if the folds allow it: give an "
+            "indifference to be done sooner."
+        )
     return {"indifference": indifference / 100, "confidence": float(confidence)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from statistics import fmean
 
 import streamlit as st
@@ -15,6 +16,8 @@ from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contender_title
+from ecv_core.selection.replay import Played
+from ecv_core.selection.rounds import Terms
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
 from pages.best.choice import FIRST, open_selection
@@ -28,143 +31,195 @@ from pages.shared.live.state import escaped, manager, results, sentence, sentenc
 from pages.shared.live.watch import follow, watch
 from pages.shared.widgets.words import run_label
 
-_Runs = list[tuple[int, RunRecord]]
-_Where = list[tuple[int, RunState, int]]
+_Stages = list[tuple[RunState, int]]
+"""State and number of folds of every run: what the page depends on, and its buttons."""
 
 _SECONDS_TO_GO_ON = 15.0
 """After a fold the next one is queued within this time, or by hand."""
 
 
 def live(selection_id: str) -> None:
-    """Where it is now; follows it while it goes on.
+    """Show how far the selection is, and follow it while it goes on.
 
-    Raises: InputError if it is gone, or its contenders cannot be compared.
+    Raises:
+        InputError: If it is gone, or its contenders cannot be compared.
     """
     manager()  # marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
-    where = _where(_runs(selection_id))  # first, so that what comes after it is seen to be newer
+    # Read before the scores: a fold that ends in between then draws the page anew.
+    stages = _stages(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
     now = plan.standing(scores)
-    titles = [contender_title(one.name) for one in now.contenders]
     if not now.decided:
-        follow(
-            _follow,
-            selection_id,
-            titles,
-            where,
-            watch().now().moment,
-            key="selection",
-            of=[ALL],
-            often=[STEPS],
-        )
+        drawn = watch().now().moment
+        follow(_follow, selection_id, stages, drawn, key="selection", of=[ALL], often=[STEPS])
     if now.played is None:
+        titles = [contender_title(contender.name) for contender in now.contenders]
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
-        used = [run for _, spec in now.named for run in scores.runs(spec)]
-        played = replace(now.played, joules_of_all_folds=now.joules_expected)
-        shown = Shown(
-            contenders=now.contenders,
-            terms=now.terms,
-            played=played,
-            version=(selection_id, len(played.rounds)),
-            specs=[spec for _, spec in now.named],
-            runs=used,
-            computed=frozenset(
-                (place, fold.fold)
-                for place, run in _runs(selection_id)
-                for fold in run.folds
-                if not fold.reused
-            ),
-        )
-        show(shown, then=lambda: _how_many(shown.specs, used))
-    _below(record, now)
+        shown = _shown(record, now, now.played, scores)
+        show(shown, then=partial(_how_many, shown))
+    _below(record, now.terms)
 
 
-def _how_many(specs: Sequence[RunSpec], runs: Sequence[RunRecord]) -> None:
+def _shown(record: PlanRecord, now: Standing, played: Played, scores: Results) -> Shown:
+    """The selection so far, as the lanes show it."""
+    specs = []
+    used: list[RunRecord] = []
+    places = {}
+    for place, contender in enumerate(record.content.runs):
+        specs.append(contender.spec)
+        used += scores.runs(contender.spec)
+        places[contender.spec.score_key] = place
+    computed = set()
+    for run in store().group(record.plan_id):
+        place = places[run.spec.score_key]
+        computed |= {(place, fold.fold) for fold in run.folds if not fold.reused}
+    return Shown(
+        contenders=now.contenders,
+        terms=now.terms,
+        played=replace(played, joules_of_all_folds=now.joules_expected),
+        version=(record.plan_id, len(played.rounds)),
+        specs=specs,
+        runs=used,
+        computed=frozenset(computed),
+    )
+
+
+def _how_many(shown: Shown) -> None:
     """The next question, of exactly these contenders; folds that they lack are computed first."""
+    specs = shown.specs
     if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
         return
-    whole = {run.spec.score_key: run for run in runs if run.whole}
-    left = [spec for spec in specs if spec.score_key not in whole]
-    seconds, missing_folds = 0.0, 0
-    for spec in left:
-        folds = results().folds(spec, own=True).values()
-        missing_folds += spec.k - len(folds)
-        seconds += (spec.k - len(folds)) * fmean(fold.seconds_alone for fold in folds)
-    first = f" ({counted(missing_folds, 'fold')} first, about {duration(seconds)})" if left else ""
-    label = f"How many folds, at what risk?{first}"
+    whole = [run for run in shown.runs if run.whole]
+    keys = {run.spec.score_key for run in whole}
+    incomplete = [spec for spec in specs if spec.score_key not in keys]
+    label = "How many folds, at what risk?"
+    if incomplete:
+        label += f" ({_work_words(incomplete)})"
     if st.button(label, icon=":material/tune:", key="how-many"):
         with sentences():
-            started = store().group(acting().start(left)) if left else []
-            every = whole | {run.spec.score_key: run for run in started}
-            labels = [run_label(every[spec.score_key]) for spec in specs]
-            go("folds/folds.py", {"source": OWN, "runs": labels})
+            if incomplete:
+                whole += store().group(acting().start(incomplete))
+            labels = {run.spec.score_key: run_label(run) for run in whole}
+            runs = [labels[spec.score_key] for spec in specs]
+            go("folds/folds.py", {"source": OWN, "runs": runs})
 
 
-def _follow(selection_id: str, titles: Sequence[str], before: _Where, drawn: float) -> None:
-    """What is computed now, with Cancel; or why nothing is, with Resume."""
+def _work_words(specs: Sequence[RunSpec]) -> str:
+    """How many folds these contenders lack, and about how long they take."""
+    lacking = 0
+    seconds = 0.0
+    for spec in specs:
+        folds = results().folds(spec, own=True).values()
+        lacking_here = spec.k - len(folds)
+        lacking += lacking_here
+        seconds += lacking_here * fmean(fold.seconds_alone for fold in folds)
+    return f"{counted(lacking, 'fold')} first, about {duration(seconds)}"
+
+
+def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
+    """What is computed now, with Cancel; or why nothing is, with Resume.
+
+    Args:
+        selection_id: The selection.
+        before: The stages of its runs when the page was drawn.
+        drawn: The moment of that.
+    """
     with sentences():
-        runs = _runs(selection_id)
-        if watch().now().moment > drawn and _where(runs) != before:
+        record = stored_plan(store(), SELECTION, selection_id)
+        runs = store().group(selection_id)
+        if watch().now().moment > drawn and _stages(runs) != before:
             st.rerun()  # not while the page is drawn: where folds are quicker it would never be
-        if trouble := manager().trouble:
+        trouble = manager().trouble
+        if trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
-        active = [(place, run) for place, run in runs if run.state.active]
+        active = [run for run in runs if run.state.active]
         with st.container(horizontal=True, vertical_alignment="center"):
             if active:
-                # Of those that share their work, one tells of it.
-                place, run = min(active, key=lambda one: one[1].progress is None)
-                st.badge("live", icon=":material/sensors:", color="blue")
-                others = f", with {counted(len(active) - 1, 'other')} that share its work"
-                said = _doing(titles[place], run) + others * (len(active) > 1)
-                st.markdown(said, width="content")
-                if acting().may(Action.CANCEL, run.started_by) and st.button(
-                    "Cancel", icon=":material/stop:", key="cancel-selection"
-                ):
-                    act_and_rerun(lambda: _cancel([run for _, run in active]))
+                _computing(record, active)
             elif _goes_on(runs):
                 st.markdown("Looking which fold comes next.", width="content")
             else:
-                _stopped(selection_id, titles, runs)
+                _stopped(record, runs)
+
+
+def _computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
+    """What is computed now, and the button that cancels it."""
+    speaker = min(active, key=_is_silent)  # of runs that share their work, one reports it
+    words = _doing(_titles(record)[speaker.spec.score_key], speaker)
+    if len(active) > 1:
+        words += f", with {counted(len(active) - 1, 'other')} that share its work"
+    st.badge("live", icon=":material/sensors:", color="blue")
+    st.markdown(words, width="content")
+    if not acting().may(Action.CANCEL, speaker.started_by):
+        return
+    if st.button("Cancel", icon=":material/stop:", key="cancel-selection"):
+        act_and_rerun(partial(_cancel, active))
+
+
+def _is_silent(run: RunRecord) -> bool:
+    return run.progress is None
+
+
+def _titles(record: PlanRecord) -> dict[str, str]:
+    """Key of the scores of each contender -> its title, as Markdown."""
+    return {
+        contender.spec.score_key: escaped(contender_title(contender.name))
+        for contender in record.content.runs
+    }
 
 
 def _doing(title: str, run: RunRecord) -> str:
-    fold = run.spec.only_folds[-1] + 1 if run.spec.only_folds else len(run.folds) + 1
-    what = f"**{escaped(title)}**, fold {fold} of {run.spec.k}"
+    """Which fold of which contender a run computes or waits for, as Markdown."""
+    fold = len(run.folds) + 1
+    if run.spec.only_folds:
+        fold = run.spec.only_folds[-1] + 1
+    words = f"**{title}**, fold {fold} of {run.spec.k}"
     if run.queue_position:
-        return f"{what}, waits for {counted(run.queue_position, 'run')} before it"
-    if run.progress is None:
-        return f"{what} is queued" if run.state is RunState.QUEUED else what
-    part = f" {run.progress.step}/{run.progress.steps}" if run.progress.steps else ""
-    return f"{what}: {escaped(run.progress.phase)}{part}"
+        return f"{words}, waits for {counted(run.queue_position, 'run')} before it"
+    if run.progress is not None:
+        words += f": {escaped(run.progress.phase)}"
+        if run.progress.steps:
+            words += f" {run.progress.step}/{run.progress.steps}"
+    elif run.state is RunState.QUEUED:
+        words += " is queued"
+    return words
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
 def _plan_and_scores(selection_id: str) -> tuple[SelectPlan, Results]:
-    """Both keep what they have read and compared: after a fold only what is new of it is."""
+    """Both keep what they have read and compared, so that after a fold only its news are read."""
     record = stored_plan(store(), SELECTION, selection_id)
     return SelectPlan.of(record), results_of(store(), record)
 
 
-def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
+def _stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
     """Why nothing is computed, and how it goes on."""
-    said = "Nothing has been computed yet."
+    words = "Nothing has been computed yet."
     if runs:
-        place, run = max(runs, key=lambda one: one[1].finished_at or one[1].created_at)
-        said = f"Stopped at **{escaped(titles[place])}**, whose run is {run.state.value}"
-        said += f": {escaped(run.error)}" if run.error else ". Finished folds are kept."
-    st.markdown(said, width="content")
-    record = stored_plan(store(), SELECTION, selection_id)
-    plan, scores = _plan_and_scores(selection_id)
-    now = plan.standing(scores)
-    if now.needed is not None and now.named[now.needed[0]][1].tracked:
-        name, spec = now.named[now.needed[0]]
-        said = sentence(missing(name, spec, now.needed[1], scores.folds(spec)))
-        st.info(f"{said} It is used as soon as it is there.", icon=":material/terminal:")
-    elif acting().may(Action.START_MANY, record.started_by) and st.button(
+        last = max(runs, key=_ended_at)
+        title = _titles(record)[last.spec.score_key]
+        words = f"Stopped at **{title}**, whose run is {last.state.value}"
+        if last.error:
+            words += f": {escaped(last.error)}"
+        else:
+            words += ". Finished folds are kept."
+    st.markdown(words, width="content")
+    plan, scores = _plan_and_scores(record.plan_id)
+    needed = plan.standing(scores).needed
+    if needed is not None:
+        place, fold = needed
+        contender = record.content.runs[place]
+        if contender.spec.tracked:  # its folds are computed by a program of its own
+            folds = scores.folds(contender.spec)
+            why = sentence(missing(contender.name, contender.spec, fold, folds))
+            st.info(f"{why} It is used as soon as it is there.", icon=":material/terminal:")
+            return
+    if acting().may(Action.START_MANY, record.started_by) and st.button(
         "Resume", icon=":material/resume:", type="primary", key="resume-selection"
     ):
-        act_and_rerun(lambda: acting().go_on_with_selection(selection_id))
+        act_and_rerun(partial(acting().go_on_with_selection, record.plan_id))
 
 
 def _cancel(runs: Sequence[RunRecord]) -> None:
@@ -172,30 +227,46 @@ def _cancel(runs: Sequence[RunRecord]) -> None:
         acting().cancel(run.run_id)
 
 
-def _below(record: PlanRecord, now: Standing) -> None:
+def _below(record: PlanRecord, terms: Terms) -> None:
     """What was asked, and the way out of the list."""
-    terms, spec = now.terms, now.named[0][1]
-    until = "the winner is known" if terms.until == "winner" else "the whole order is known"
-    sure = f"confidence {100 * terms.confidence:g} %, indifference {100 * terms.indifference:g} %"
-    if not terms.certain:
-        loss = terms.expected_loss
-        until = f"the expected loss is at most {100 * loss:g} %" if loss else "the budget is spent"
-        sure = f"within {terms.budget.text}" if terms.budget else "which to use is asked"
+    metric = escaped(metric_label(record.content.runs[0].spec))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"Goes on until {until}; {escaped(metric_label(spec))}, {terms.k} folds, {sure}.",
+            f"Goes on until {_until_words(terms)}; {metric}, {terms.k} folds, "
+            f"{_certainty_words(terms)}.",
             width="content",
         )
-        going = any(run.state.active for _, run in _runs(record.plan_id))
-        mine = acting().may(Action.FORGET, record.started_by) and not going
-        if mine and st.button(
+        if any(run.state.active for run in store().group(record.plan_id)):
+            return
+        if acting().may(Action.FORGET, record.started_by) and st.button(
             "Remove from the list",
             icon=":material/playlist_remove:",
             key="forget-selection",
             type="tertiary",
             help="Its runs stay on the page Runs.",
         ):
-            act_and_rerun(lambda: _forget(record.plan_id))
+            act_and_rerun(partial(_forget, record.plan_id))
+
+
+def _until_words(terms: Terms) -> str:
+    """What ends a selection with these terms."""
+    if terms.expected_loss is not None:
+        return f"the expected loss is at most {100 * terms.expected_loss:g} %"
+    if terms.budget is not None:
+        return "the budget is spent"
+    if terms.until == "winner":
+        return "the winner is known"
+    return "the whole order is known"
+
+
+def _certainty_words(terms: Terms) -> str:
+    """How sure its answer is, or what it may cost."""
+    if terms.certain:
+        confidence = f"confidence {100 * terms.confidence:g} %"
+        return f"{confidence}, indifference {100 * terms.indifference:g} %"
+    if terms.budget is not None:
+        return f"within {terms.budget.text}"
+    return "which to use is asked"
 
 
 def _forget(selection_id: str) -> None:
@@ -203,27 +274,19 @@ def _forget(selection_id: str) -> None:
     open_selection(FIRST)
 
 
-def _runs(selection_id: str) -> _Runs:
-    """The runs that compute for it, each with the place of its contender."""
-    places = {
-        run.spec.score_key: place
-        for place, run in enumerate(stored_plan(store(), SELECTION, selection_id).content.runs)
-    }
-    return [(places[run.spec.score_key], run) for run in store().group(selection_id)]
-
-
-def _goes_on(runs: _Runs) -> bool:
-    """Whether a fold is queued or computed, or the next one is about to be queued."""
-    if any(run.state.active for _, run in runs):
-        return True
-    ended = [run for _, run in runs if run.finished_at is not None]
-    if not ended:
+def _goes_on(runs: Sequence[RunRecord]) -> bool:
+    """Whether the next fold is about to be queued: the last run has finished a moment ago."""
+    if not runs:
         return False
-    last = max(ended, key=lambda run: run.finished_at or run.created_at)
-    since = datetime.now(UTC) - (last.finished_at or last.created_at)
+    last = max(runs, key=_ended_at)
+    since = datetime.now(UTC) - _ended_at(last)
     return last.state is RunState.FINISHED and since.total_seconds() < _SECONDS_TO_GO_ON
 
 
-def _where(runs: _Runs) -> _Where:
-    """What the rest of the page depends on, and the buttons."""
-    return [(place, run.state, len(run.folds)) for place, run in runs]
+def _ended_at(run: RunRecord) -> datetime:
+    """When a run ended; where that is not known, when it was started."""
+    return run.finished_at or run.created_at
+
+
+def _stages(runs: Sequence[RunRecord]) -> _Stages:
+    return [(run.state, len(run.folds)) for run in runs]

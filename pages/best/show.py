@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -36,7 +36,7 @@ from ecv_core.store.recorded import (
     recorded_runs,
     specs_of,
 )
-from pages.best.choice import Asked
+from pages.best.choice import Question
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
@@ -78,34 +78,53 @@ class Shown:
     @property
     def titles(self) -> list[str]:
         """Of the contenders, as people read them; a file's are as they stand there."""
-        return [contender_title(one.name) if self.specs else one.name for one in self.contenders]
+        names = [contender.name for contender in self.contenders]
+        if not self.specs:
+            return names
+        return [contender_title(name) for name in names]
 
     @property
     def on(self) -> str:
         """Title of the dataset; empty where it is not known."""
-        return dataset_title(self.specs[0].dataset) if self.specs else ""
+        if not self.specs:
+            return ""
+        return dataset_title(self.specs[0].dataset)
 
     @property
-    def metric(self) -> str:
-        """As people read it; empty where it is not known."""
-        return metric_label(self.specs[0]) if self.specs else ""
+    def name(self) -> str:
+        """What files of it are called."""
+        if not self.on:
+            return "which is best"
+        return f"which is best on {self.on}"
 
     @property
     def about(self) -> str:
         """Of what it is, and how much of it was there already, in a sentence or two."""
         if not self.specs:
             return f"From {self.file}, {counted(self.terms.k, 'fold')}."
-        used = {one for each in self.played.rounds for one in each.ran}
-        there = len(used - self.computed) if self.computed is not None else len(used)
-        share = there if there < len(used) else "All"
-        reused = f"{share} of its {counted(len(used), 'fold')} had been computed before"
-        up_to = f"seed {self.specs[0].seed}, up to {counted(self.terms.k, 'fold')} each"
-        return f"{self.metric}, {up_to}. {reused}."
+        used: set[tuple[int, int]] = set()
+        for played_round in self.played.rounds:
+            used.update(played_round.ran)
+        reused = "All"
+        if self.computed:
+            there = len(used - self.computed)
+            if there < len(used):
+                reused = str(there)
+        spec = self.specs[0]
+        return (
+            f"{metric_label(spec)}, seed {spec.seed}, up to {counted(self.terms.k, 'fold')} each. "
+            f"{reused} of its {counted(len(used), 'fold')} had been computed before."
+        )
 
     @property
     def decided(self) -> bool:
         """Whether the answer is there."""
         return self.played.rounds[-1].decided
+
+    @property
+    def leader(self) -> int:
+        """The place of the contender that leads after the last round."""
+        return self.played.rounds[-1].leader
 
 
 def show(
@@ -118,59 +137,72 @@ def show(
     """The verdict, the way on, the rounds with their controls, the cost.
 
     Args:
-        chosen: with at least one round.
-        autoplay: whether it begins to play at once; else it stands at its last round.
-        slider: a slider alone instead of the player, whose keys a page may want for itself.
-        then: draws the way to the next question, once it is decided.
+        chosen: A selection with at least one round.
+        autoplay: Whether it begins to play at once; else it stands at its last round.
+        slider: Whether a slider stands alone instead of the player, whose keys a page may want
+            for itself.
+        then: Draws the way to the next question, once it is decided.
     """
-    told, brief = sentence_of(chosen), sentence_of(chosen, brief=not chosen.terms.certain)
-    answer, _, why = brief.partition(": ")
-    with st.container(key="presented-verdict"), st.container(key="best-verdict"):
-        why = f"{why[:1].upper()}{why[1:]}{_edge(chosen)}"
-        st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
-        if chosen.note:
-            st.caption(chosen.note)
+    verdict = sentence_of(chosen)
+    brief = sentence_of(chosen, brief=not chosen.terms.certain)
+    _verdict(chosen, brief)
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(chosen.about))
             if then and chosen.decided:
                 then()
             present_button()
-    said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+    sentences = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
     with st.container(key="presented-lanes"):
-        _lanes_played(chosen, said, autoplay=autoplay, slider=slider)
-    if more := told.removeprefix(brief).strip():
+        if slider:
+            _slider(len(chosen.played.rounds))
+        else:
+            _player(chosen, sentences, autoplay=autoplay)
+        with st.container(key="best-moment"):
+            numbers(NAME, key="best-sentence", sentences=sentences)
+        _figure(chosen, sentences)
+    more = verdict.removeprefix(brief).strip()
+    if more:
         st.markdown(escaped(more))
     energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
     if chosen.decided:
         _for_paper(chosen)
 
 
-def _lanes_played(chosen: Shown, said: Sequence[str], *, autoplay: bool, slider: bool) -> None:
-    count = len(chosen.played.rounds)
-    if slider:
-        _slider(count)
-    else:
-        asked = "fold" in st.query_params
-        player(
-            NAME,
-            version=repr(chosen.version),
-            texts=said,
-            seconds=[_SECONDS] * (count + 1),
-            speeds=_SPEEDS,
-            speed=1.0,
-            step=asked_step(count, 0 if autoplay else count),
-            unit="round",
-            label="Rounds seen",
-            autoplay=autoplay and not asked,
-        )
-    with st.container(key="best-moment"):
-        numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
-    _figure(chosen, said)
+def _verdict(chosen: Shown, sentence: str) -> None:
+    """The answer in bold, why it is so, and what a file of scores was taken for."""
+    answer, _, why = sentence.partition(": ")
+    why = f"{why[:1].upper()}{why[1:]}{_edge(chosen)}"
+    with st.container(key="presented-verdict"), st.container(key="best-verdict"):
+        st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
+        if chosen.note:
+            st.caption(chosen.note)
+
+
+def _player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
+    rounds = len(chosen.played.rounds)
+    first = rounds
+    if autoplay:
+        first = 0
+    player(
+        NAME,
+        version=repr(chosen.version),
+        texts=sentences,
+        seconds=[_SECONDS] * (rounds + 1),
+        speeds=_SPEEDS,
+        speed=1.0,
+        step=asked_step(rounds, first),
+        unit="round",
+        label="Rounds seen",
+        autoplay=autoplay and "fold" not in st.query_params,
+    )
 
 
 def _for_paper(chosen: Shown) -> None:
-    def make() -> Description:
+    def describe() -> Description:
+        versions: Mapping[str, Any] = {}
+        if chosen.runs or chosen.file:
+            versions = made_with(chosen.runs)
         return describe_selection(
             chosen.contenders,
             chosen.titles,
@@ -178,7 +210,7 @@ def _for_paper(chosen: Shown) -> None:
             chosen.played,
             specs=chosen.specs,
             file=chosen.file,
-            made_with=made_with(chosen.runs) if chosen.runs or chosen.file else {},
+            made_with=versions,
             replayed=chosen.computed is None,
         )
 
@@ -187,59 +219,59 @@ def _for_paper(chosen: Shown) -> None:
         brief = rows.assign(says=rows["state"])  # a column has no room for more
         return printed(lambda: selection_figures(brief)[-1])
 
-    on = f" on {chosen.on}" if chosen.on else ""
     for_paper(
-        make,
+        describe,
         key="best",
         pictures={"Contenders": picture},
-        title=f"Which is best{on}",
+        title=chosen.name,
         specs=chosen.specs,
     )
 
 
-def _slider(count: int) -> None:
+def _slider(rounds: int) -> None:
     with st.container(key="best-slider"):
-        step = st.slider("Folds seen", 0, count, 1, key="best-round")
+        step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
         slider_watch(NAME, container="best-slider", step=int(step))
 
 
 def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
     """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
-    played, whole = chosen.played, chosen.played.joules_of_all_folds
-    leader = chosen.contenders[played.rounds[-1].leader]
+    played = chosen.played
+    energy = None
+    if played.joules is not None and played.joules_of_all_folds:
+        energy = played.joules / played.joules_of_all_folds
     return verdict_sentence(
         chosen.titles,
         chosen.terms,
         played.verdict,
         played.rounds,
         played.folds_used,
-        mean=winner_mean(leader, played.rounds, played.rounds[-1].leader),
+        mean=winner_mean(chosen.contenders[chosen.leader], played.rounds, chosen.leader),
         on=chosen.on,
-        energy=None if played.joules is None or not whole else played.joules / whole,
+        energy=energy,
         brief=brief,
     )
 
 
-def _figure(chosen: Shown, said: Sequence[str]) -> None:
-    played = chosen.played
+def _figure(chosen: Shown, sentences: Sequence[str]) -> None:
     frame = _lanes(chosen)
-    steps = selection_steps(frame, said)
-
-    name = f"which is best on {chosen.on}" if chosen.on else "which is best"
+    steps = selection_steps(frame, sentences)
     plot(
         lambda dark: selection_figures(frame, dark=dark),
-        version=(repr(chosen.version), repr(chosen.terms), len(played.rounds)),
+        version=(repr(chosen.version), repr(chosen.terms), len(chosen.played.rounds)),
         key="best-lanes",
         alt=steps.alts[-1],
         slider=NAME,
         steps=lambda: steps,
-        name=name,
+        name=chosen.name,
         table=lambda: frame,
     )
 
 
 def _lanes(chosen: Shown) -> pd.DataFrame:
-    verdict = chosen.played.verdict if chosen.decided else None
+    verdict = None
+    if chosen.decided:
+        verdict = chosen.played.verdict
     titles = [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
     return lanes(chosen.contenders, titles, chosen.terms, chosen.played.rounds, verdict)
 
@@ -247,24 +279,31 @@ def _lanes(chosen: Shown) -> pd.DataFrame:
 # Selections played from folds that ran before: recorded runs, grids, a file of any program.
 
 
-def recorded(name: str, asked: Asked) -> Shown:
+def recorded(name: str, question: Question) -> Shown:
     """A recorded selection.
 
     Args:
-        name: a dataset of the recorded study, or a recorded grid.
-        asked: what it is to find out.
-    Raises: InputError for a damaged file.
+        name: A dataset of the recorded study, or a recorded grid.
+        question: What it is to find out.
+
+    Raises:
+        InputError: If a file is damaged.
     """
-    of_grid = name in configuration_names(GRIDS)
-    contenders, specs = _grid(name) if of_grid else _study(name)
-    terms = terms_for(specs[0], **asked)
+    runs: list[RunRecord] = []
+    if name in configuration_names(GRIDS):
+        contenders, specs = _grid(name)
+    else:
+        runs = [run for run in recorded_runs() if run.spec.dataset == name]
+        specs = [run.spec for run in runs]
+        contenders = _contenders(name, runs)
+    terms = terms_for(specs[0], **question)
     return Shown(
         contenders=contenders,
         terms=terms,
         played=play(contenders, terms, range(terms.k)),
         version=name,
         specs=specs,
-        runs=[] if of_grid else _runs_of(name),
+        runs=runs,
     )
 
 
@@ -275,24 +314,20 @@ def how_many_recorded(shown: Shown) -> None:
             "folds/folds.py",
             label="How many folds, at what risk?",
             icon=":material/tune:",
-            query_params={"source": "Recorded", "datasets": dataset_title(shown.specs[0].dataset)},
+            query_params={"source": "Recorded", "datasets": shown.on},
         )
 
 
-def _runs_of(dataset: str) -> list[RunRecord]:
-    return [run for run in recorded_runs() if run.spec.dataset == dataset]
-
-
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
-def _study(dataset: str) -> tuple[list[Scores], list[RunSpec]]:
-    runs = _runs_of(dataset)
-    return contenders_of(runs, results()), [run.spec for run in runs]
+def _contenders(dataset: str, _runs: Sequence[RunRecord]) -> list[Scores]:
+    return contenders_of(_runs, results())
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
 def _grid(name: str) -> tuple[list[Scores], list[RunSpec]]:
-    found = read_configurations(GRIDS / f"{name}.json")
-    return found.scores, specs_of(found.spec, found.configurations)
+    """The contenders of a recorded grid, and their specs in the same order."""
+    recording = read_configurations(GRIDS / f"{name}.json")
+    return recording.scores, specs_of(recording.spec, recording.configurations)
 
 
 _COLUMNS = ", ".join(f"`{name}`" for name in COLUMNS)
@@ -303,18 +338,21 @@ _FORM = (
 )
 
 
-def scores_file(asked: Asked) -> None:
+def scores_file(question: Question) -> None:
     """Where to drop the file, and its selection once it is there.
 
-    Args: asked: what it is to find out.
-    Raises: InputError for a file that cannot be used, with the reason.
+    Args:
+        question: What it is to find out.
+
+    Raises:
+        InputError: If the file cannot be used, with the reason.
     """
     file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="best-file")
     if file is None:
         return
     scores = scores_of(file, key="best-file")
     higher_is_better = scores.direction.higher_is_better
-    terms = Terms(k=len(scores.folds), higher_is_better=higher_is_better, **asked)
+    terms = Terms(k=len(scores.folds), higher_is_better=higher_is_better, **question)
     shown = Shown(
         contenders=scores.contenders,
         terms=terms,
@@ -331,17 +369,34 @@ def scores_file(asked: Asked) -> None:
 
 def _edge(chosen: Shown) -> str:
     """What `edge_words` says of the winner; nothing where contenders are no search space."""
-    params = varied([one.name for one in chosen.contenders]) if chosen.decided else None
-    return edge_words(params, params[chosen.played.rounds[-1].leader]) if params else ""
+    if not chosen.decided:
+        return ""
+    configurations = varied([contender.name for contender in chosen.contenders])
+    if not configurations:
+        return ""
+    return edge_words(configurations, configurations[chosen.leader])
 
 
-def edge_words(params: Sequence[Mapping[str, ParamValue]], best: Mapping[str, ParamValue]) -> str:
-    """Where the best is at an end of what was tried, so that better may lie beyond; or nothing."""
+def edge_words(
+    configurations: Sequence[Mapping[str, ParamValue]], best: Mapping[str, ParamValue]
+) -> str:
+    """Where the best is at an end of what was tried, so that better may lie beyond; or nothing.
+
+    Args:
+        configurations: The parameters of every contender that differ among them.
+        best: Those of the winner.
+    """
     ends = []
-    for name, value in best.items():
-        tried = {one[name] for one in params}
-        numbers = [one for one in tried if isinstance(one, int | float)]
-        if len(tried) > 1 and len(numbers) == len(tried) and value in (min(numbers), max(numbers)):
-            side = "smaller" if value == min(numbers) else "larger"
-            ends.append(f"{side} values of {name.replace('_', ' ')}")
-    return f" The best is at the edge of the grid: try {listed(ends)} too." if ends else ""
+    for parameter, value in best.items():
+        tried = {configuration[parameter] for configuration in configurations}
+        numeric = all(isinstance(each, int | float) for each in tried)
+        if not numeric or len(tried) == 1:
+            continue
+        words = parameter.replace("_", " ")
+        if value == min(tried):
+            ends.append(f"smaller values of {words}")
+        elif value == max(tried):
+            ends.append(f"larger values of {words}")
+    if not ends:
+        return ""
+    return f" The best is at the edge of the grid: try {listed(ends)} too."

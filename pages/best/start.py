@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 import streamlit as st
 
 from ecv_core.access.roles import Action
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.models import ALGORITHMS, algorithm, serving
+from ecv_core.models import ALGORITHMS, serving
+from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.selection.contenders import contender_name
-from ecv_core.selection.tuning.spaces import contender_word, sampled, size_of, space_of, within
+from ecv_core.selection.tuning.spaces import (
+    Space,
+    contender_word,
+    sampled,
+    size_of,
+    space_of,
+    within,
+)
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import recorded_runs, specs_of
-from pages.best.choice import Asked, open_selection, settings
+from pages.best.choice import Question, open_selection, settings
 from pages.run.expectation import expectation
 from pages.run.settings import (
     algorithm_picker,
@@ -30,91 +40,120 @@ from pages.run.settings import (
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, escaped, run_list, sentences
-from pages.shared.widgets.choices import switch
+from pages.shared.widgets.choices import pick_one, switch
 from pages.shared.widgets.dataset_picker import dataset_picker
 from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.words import choice_label
 
 Named = list[tuple[str, RunSpec]]
+"""What each contender is called, and its spec."""
+
+
+class Contenders(NamedTuple):
+    """What is picked in a form."""
+
+    named: Named
+    ready: bool = True
+    """Whether their dataset is there, so that they can start."""
+
+
 MOST = 64
 """Configurations that a page starts; more are drawn, or left to the command line."""
+_NO_SPACE = "none"
 
 
-def space_contenders() -> tuple[Named, bool]:
-    """The widgets; gives contenders, and whether they can start.
+def space_contenders() -> Contenders:
+    """The configurations of one algorithm in a search space; with their widgets.
 
-    Raises: InputError for a value that cannot be, or a space of fewer than two configurations.
+    Raises:
+        InputError: If a value is not allowed, or the space has fewer than two configurations.
     """
     entry, ready = dataset_picker(tables=True)
     task = entry.tasks[0]
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]
     offer_usual_of_task(names)
-    usual = task.usual_algorithm
-    if st.session_state.get("space_algorithm", usual) not in names:
-        del st.session_state["space_algorithm"]
     with st.container(horizontal=True):
-        picked = st.selectbox(
+        picked = pick_one(
             "Algorithm",
             names,
-            index=names.index(usual),
-            format_func=lambda name: ALGORITHMS[name].title,
-            key="space_algorithm",
-            **KEPT,
+            "space_algorithm",
+            usual=task.usual_algorithm,
+            words=algorithm_title,
             width=240,
         )
-        algorithm = ALGORITHMS[picked or usual]
-        declared = [*algorithm.spaces, "none"]
-        key = f"space_of_{algorithm.id}"
-        choice = st.selectbox(
+        algorithm = ALGORITHMS[picked]
+        declared = st.selectbox(
             "Space",
-            declared,
-            key=key,
+            [*algorithm.spaces, _NO_SPACE],
+            key=f"space_of_{picked}",
             **KEPT,
             width=160,
             help="Values that are declared beside the model; `paper` are those of Anelli et al. "
             "(2019). Your own take their place.",
         )
-    own = st.text_area(
+    parameters = ", ".join(parameter.name for parameter in algorithm.parameters)
+    text = st.text_area(
         "Own values, a parameter a line",
         key="space_own",
         **KEPT,
         height=90,
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
-        help="`name=v1,v2`, of: " + ", ".join(one.name for one in algorithm.parameters),
+        help=f"`name=v1,v2`, of: {parameters}",
     )
     settings = fold_settings(task)
-    given = dict(_line(line) for line in (own or "").splitlines() if line.strip())
-    if choice == "none" and not given:
-        st.caption("Give values of your own, or take a declared space.")
-        return [], False
-    wanted = space_of(algorithm, None if choice == "none" else choice, given)
+    own = _own_values(text or "")
+    name: str | None = declared
+    if declared == _NO_SPACE:
+        name = None
+        if not own:
+            st.caption("Give values of your own, or take a declared space.")
+            return Contenders([], ready=False)
+    space = space_of(algorithm, name, own)
     if not ready:
-        return [], False
-    spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings)
+        return Contenders([], ready=False)
+    spec = make_spec(dataset=entry.id, algorithm=picked, rule=NEVER_STOPS, **settings)
     check_needs(spec)
-    kept, left_out = within(wanted, algorithm, data_of(spec))
+    return Contenders(_configurations(algorithm, space, spec))
+
+
+def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> Named:
+    """As many configurations of the space as a page starts; says how many, and what is left out.
+
+    Args:
+        algorithm: Whose parameters they are.
+        space: The values to try.
+        spec: All other settings.
+    """
+    kept, left_out = within(space, algorithm, data_of(spec))
     for name, values in left_out.items():
-        st.caption(f"Left out, for {entry.title} has fewer: {name} {', '.join(map(str, values))}.")
+        title = dataset_title(spec.dataset)
+        st.caption(f"Left out, for {title} has fewer: {name} {', '.join(map(str, values))}.")
     size = size_of(kept)
     drawn = list(sampled(kept, "grid", min(size, MOST), seed=spec.seed))
+    words = counted(len(drawn), "configuration")
+    if size > MOST:
+        words += f", drawn from {size:,}; `tune` runs all of them"
     tried = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in kept.items())
-    st.caption(
-        f"{counted(len(drawn), 'configuration')}"
-        + (f", drawn from {size:,}; `tune` runs all of them" if size > MOST else "")
-        + f": {escaped(tried)}. What their fits share is computed once."
-    )
-    named = [
-        (contender_word(algorithm.id, one), own_spec)
-        for one, own_spec in zip(drawn, specs_of(spec, drawn), strict=True)
-    ]
-    return named, True
+    st.caption(f"{words}: {escaped(tried)}. What their fits share is computed once.")
+    names = [contender_word(algorithm.id, configuration) for configuration in drawn]
+    return list(zip(names, specs_of(spec, drawn), strict=True))
 
 
-def _line(text: str) -> tuple[str, list[str]]:
-    name, equals, values = text.strip().partition("=")
-    if not equals:
-        raise InputError(f"'{text.strip()}' is no name=v1,v2; write it as neighbours=20,50,100")
-    return name.strip(), [one.strip() for one in values.split(",") if one.strip()]
+def _own_values(text: str) -> dict[str, list[str]]:
+    """Parameter -> its values, of lines such as 'neighbours=20,50,100'.
+
+    Raises:
+        InputError: If a line has no '='.
+    """
+    values_of = {}
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        name, equals, values = line.strip().partition("=")
+        if not equals:
+            raise InputError(f"'{line.strip()}' is no name=v1,v2; write it as neighbours=20,50,100")
+        values_of[name.strip()] = [value.strip() for value in values.split(",") if value.strip()]
+    return values_of
 
 
 SENSIBLE = {
@@ -124,54 +163,70 @@ SENSIBLE = {
 }
 """What to begin with: quick, of several kinds, and something simple that each has to beat."""
 _MOST_ITEMS_OF_EASE = 10_000
-_BOX, _STARTED = "best-start", "best-started"
+_BOX = "best-start"
+_STARTED = "best-started"
 
 
-def start(*, claim: bool) -> Asked:
+def start(*, claim: bool) -> Question:
     """The form, folded up; on Start, begin the selection and show it.
 
-    Args: claim: whether it is asked what one may claim.
-    Returns: what a selection is to find out, which holds for recorded ones too.
+    Args:
+        claim: Whether one wants to claim that the winner is the best.
+
+    Returns:
+        What a selection is to find out, which holds for recorded ones too.
     """
     refused = why_not(Action.START_MANY)
+    title = "Start one of your own"
+    if refused:
+        title = "When it is decided"
     # What has started is below: a new box, closed. (One that is only told to close opens again.)
     key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
-    title = "When it is decided" if refused else "Start one of your own"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
-        asked = settings(claim=claim)
+        question = settings(claim=claim)
         if refused:
             st.caption(f":material/lock: {refused}")
         elif box.open:
             with sentences():
-                _form(asked)
-    return asked
+                _form(question)
+    return question
 
 
-def _form(asked: Asked) -> None:
+def _form(question: Question) -> None:
     source = switch("Contenders from", list(_CONTENDERS), "contenders_from")
-    named, ready = _CONTENDERS[source]()
-    if ready:
-        expectation([spec for _, spec in named], select=True)
+    contenders = _CONTENDERS[source]()
+    if contenders.ready:
+        expectation([spec for _, spec in contenders.named], select=True)
     place = place_picker()
     if st.button(
         "Start the selection",
         type="primary",
         icon=":material/play_arrow:",
         key="begin",
-        disabled=not (ready and named),
+        disabled=not (contenders.ready and contenders.named),
     ):
-        open_selection(begin(named, asked, place))
+        open_selection(begin(contenders.named, question, place))
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
         st.rerun()
 
 
-def begin(named: Named, asked: Asked, place: str = "") -> str:
-    """Begin a selection, its first fold too; gives its id.
+def begin(named: Named, question: Question, place: str = "") -> str:
+    """Begin a selection, its first fold too.
 
-    Raises: InputError for contenders that cannot be compared.
+    Args:
+        named: What each contender is called, and its spec.
+        question: What the selection is to find out.
+        place: Where its folds are computed; by default here.
+
+    Returns:
+        The id of the selection.
+
+    Raises:
+        InputError: If the contenders cannot be compared.
     """
     person = acting()
-    selection_id = person.begin_selection(named, terms_for(named[0][1], **asked), place=place)
+    first_spec = named[0][1]
+    selection_id = person.begin_selection(named, terms_for(first_spec, **question), place=place)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
     return selection_id
@@ -181,17 +236,26 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> Named:
     """Those of SENSIBLE that fit into memory.
 
     Args:
-        dataset: its id.
-        task: what it is for.
-        items: that it has, 0 of a table; EASE needs three matrices of items x items.
+        dataset: Its id.
+        task: What it is for.
+        items: How many it has, 0 of a table; EASE needs three matrices of items x items.
     """
-    names = [name for name in SENSIBLE[task] if name != "ease" or items <= _MOST_ITEMS_OF_EASE]
-    n = min(SETTINGS["n"].default, items or SETTINGS["n"].default)
-    specs = [make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names]
+    names = list(SENSIBLE[task])
+    if items > _MOST_ITEMS_OF_EASE:
+        names.remove("ease")
+    n = SETTINGS["n"].default
+    if items:
+        n = min(n, items)
+    return _named(
+        make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names
+    )
+
+
+def _named(specs: Iterable[RunSpec]) -> Named:
     return [(contender_name(spec), spec) for spec in specs]
 
 
-def _algorithms() -> tuple[Named, bool]:
+def _algorithm_contenders() -> Contenders:
     entry, ready = dataset_picker(tables=True)
     names = algorithm_picker(
         entry.tasks,
@@ -200,19 +264,23 @@ def _algorithms() -> tuple[Named, bool]:
         what="Each is a contender, on the same folds.",
     )
     offer_usual_of_task(names)
-    task = algorithm(names[0]).task if names else entry.tasks[0]
-    picked = fold_settings(task)
+    task = entry.tasks[0]
+    if names:
+        task = ALGORITHMS[names[0]].task
+    settings = fold_settings(task)
     params = parameter_settings(names)
-    specs = [
-        make_spec(dataset=entry.id, algorithm=name, params=params[name], rule=NEVER_STOPS, **picked)
-        for name in names
-    ]
-    for spec in specs if ready else []:
-        check_needs(spec)
-    return [(contender_name(spec), spec) for spec in specs], ready
+    specs = []
+    for name in names:
+        spec = make_spec(
+            dataset=entry.id, algorithm=name, params=params[name], rule=NEVER_STOPS, **settings
+        )
+        if ready:
+            check_needs(spec)
+        specs.append(spec)
+    return Contenders(_named(specs), ready=ready)
 
 
-def _runs() -> tuple[Named, bool]:
+def _run_contenders() -> Contenders:
     listed: list[Known] = [*run_list().rows(), *recorded_runs()]
     runs = {run.run_id: run for run in listed if folds_done(run)}
     chosen = st.multiselect(
@@ -223,12 +291,11 @@ def _runs() -> tuple[Named, bool]:
         help="Their folds are used; only folds that they lack are computed. They must share "
         "dataset, split, seed, metric and protocol.",
     )
-    some = [runs[run_id] for run_id in chosen]
-    return [(contender_name(run.spec), run.spec) for run in some], True
+    return Contenders(_named(runs[run_id].spec for run_id in chosen))
 
 
 _CONTENDERS = {
-    "a list of algorithms": _algorithms,
+    "a list of algorithms": _algorithm_contenders,
     "a search space": space_contenders,
-    "runs that are there": _runs,
+    "runs that are there": _run_contenders,
 }

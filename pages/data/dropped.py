@@ -61,6 +61,9 @@ _HELP = {
     "target": "Of a table, what to predict of a row: a class, or a number. Then every other "
     "column is learnt from, and there is no user and no item.",
 }
+_NEEDED = ("user_id", "item_id")
+_USUAL = (*_NEEDED, "rating", "timestamp")
+"""Roles that are chosen in the first row."""
 _UNIT_HELP = (
     "Dates may have a time after them, as in 2025-03-01 12:30, and names of months, as in 1 Mar "
     "2025; without a zone they are taken for UTC."
@@ -68,23 +71,30 @@ _UNIT_HELP = (
 
 
 def columns(token: str, plain: Plain) -> Layout | None:
-    """The layout as it is asked for; None while it lacks a user or an item.
+    """The layout as it is corrected on the page; None while it lacks a user or an item.
 
-    Raises: DatasetError for what is no table.
+    Args:
+        token: Names the dropped file.
+        plain: The file.
+
+    Raises:
+        DatasetError: If it is no table.
     """
-    found = _recognised(token, plain)
+    recognised = _recognised(token, plain)
     earlier = own.asked_layout(token)
-    corrected = _how_it_is_read(token, found.layout, earlier or found.layout)
-    if corrected != found.layout:
-        found = _again(token, plain, corrected)
-    layout = _roles(token, found, earlier)
+    corrected = _text_form(token, recognised.layout, earlier or recognised.layout)
+    if corrected != recognised.layout:
+        recognised = _recognised_again(token, plain, corrected)
+    layout = _with_roles(token, recognised, earlier)
     own.ask_layout(token, layout)
-    _preview(replace(found, layout=layout))
+    _preview(replace(recognised, layout=layout))
     for role in layout.missing:
         st.warning(
             f"Say which column is the {LABELS[role].lower()}.", icon=":material/arrow_upward:"
         )
-    return None if layout.missing else layout
+    if layout.missing:
+        return None
+    return layout
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
@@ -93,114 +103,131 @@ def _recognised(token: str, _plain: Plain) -> Recognised:
 
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs={Layout: repr})
-def _again(token: str, _plain: Plain, layout: Layout) -> Recognised:
+def _recognised_again(token: str, _plain: Plain, layout: Layout) -> Recognised:
     return look_again(_plain, layout)
 
 
-def _how_it_is_read(token: str, found: Layout, now: Layout) -> Layout:
+def _text_form(token: str, recognised: Layout, latest: Layout) -> Layout:
     """Widgets of encoding, separator, header and quotation marks; of text alone.
 
     Args:
-        token: of the dropped file.
-        found: as it was recognised.
-        now: as it was asked for last.
-    Returns: what was found, so corrected.
+        token: Names the dropped file.
+        recognised: How the file seems to be written.
+        latest: As it was corrected last.
+
+    Returns:
+        The recognised layout, so corrected.
     """
-    if found.form is Form.PARQUET:
-        return found
-    delimited = found.form is Form.DELIMITED
-    said = [found.form.value, ENCODINGS[now.encoding]]
-    if delimited:
-        said += [
-            f"separated by {SEPARATORS[now.separator]}",
-            "the first line names the columns" if now.header else "no line with names",
-        ]
-    with st.expander(f"Read as {', '.join(said)}", icon=":material/tune:", key="own-form"):
+    if recognised.form is Form.PARQUET:
+        return recognised
+    words = f"Read as {recognised.form.value}, {ENCODINGS[latest.encoding]}"
+    if recognised.form is Form.DELIMITED:
+        words += f", separated by {SEPARATORS[latest.separator]}"
+        words += ", the first line names the columns" if latest.header else ", no line with names"
+    with st.expander(words, icon=":material/tune:", key="own-form"):
         row = st.container(horizontal=True, vertical_alignment="bottom")
-        encoding = _one_of(
+        encoding = _pick(
             row,
             "Encoding",
             ENCODINGS,
-            now.encoding,
+            latest.encoding,
             key=f"encoding-{token}",
             width=230,
             help="Wrong where names with accents look odd below.",
         )
-        if not delimited:
-            return replace(found, encoding=encoding)
-        separator = _one_of(
-            row, "Separator", SEPARATORS, now.separator, key=f"separator-{token}", width=170
-        )
-        header = row.toggle(
-            "The first line names the columns", value=now.header, key=f"header-{token}"
-        )
-        quotes = row.toggle(
-            "Fields may stand in quotation marks",
-            value=now.quotes,
-            key=f"quotes-{token}",
-            help='Off where a quotation mark (") is a sign like any other.',
-        )
-        return replace(found, encoding=encoding, separator=separator, header=header, quotes=quotes)
+        layout = replace(recognised, encoding=encoding)
+        if layout.form is Form.DELIMITED:
+            layout = _delimited_form(row, token, layout, latest)
+    return layout
 
 
-def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
-    """A column to choose for every role, and how times are written."""
-    layout = found.layout
+def _delimited_form(row: DeltaGenerator, token: str, layout: Layout, latest: Layout) -> Layout:
+    """Widgets of what only delimited text has; the arguments are those of `_text_form`."""
+    separator = _pick(
+        row, "Separator", SEPARATORS, latest.separator, key=f"separator-{token}", width=170
+    )
+    header = row.toggle(
+        "The first line names the columns", value=latest.header, key=f"header-{token}"
+    )
+    quotes = row.toggle(
+        "Fields may stand in quotation marks",
+        value=latest.quotes,
+        key=f"quotes-{token}",
+        help='Off where a quotation mark (") is a sign like any other.',
+    )
+    return replace(layout, separator=separator, header=header, quotes=quotes)
+
+
+def _with_roles(token: str, recognised: Recognised, earlier: Layout | None) -> Layout:
+    """A column to choose for every role, and how times are written.
+
+    Args:
+        token: Names the dropped file.
+        recognised: Its layout and first rows.
+        earlier: The layout as it was corrected last, which may have had other columns.
+
+    Returns:
+        The layout with the roles that are chosen.
+    """
+    layout = recognised.layout
     if earlier is not None and earlier.names == layout.names:
         layout = replace(layout, roles=earlier.roles, unit=earlier.unit)
-    of = f"{token}-{hash(layout.names)}"  # other columns, other choices
+    columns_key = f"{token}-{hash(layout.names)}"  # other columns, other choices
     st.markdown(
         "**Which column is what?** As names, values and order tell it; correct it where it is "
         "wrong. Where each row is a sample to classify or to predict, choose its **target**."
     )
-    usual, rare = (st.container(horizontal=True, key=key) for key in ("roles", "rare-roles"))
+    usual = st.container(horizontal=True, key="roles")
+    rare = st.container(horizontal=True, key="rare-roles")
     options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
-    needed = ROLES[:2] if layout.column("target") is None else ()
     chosen: dict[str, int | None] = {}
     for role in ROLES:
-        chosen[role] = _one_of(
-            usual if role in ROLES[:4] else rare,
-            LABELS[role] + " (needed)" * (role in needed),
+        label = LABELS[role]
+        if role in _NEEDED and layout.column("target") is None:
+            label += " (needed)"
+        row = usual if role in _USUAL else rare
+        chosen[role] = _pick(
+            row,
+            label,
             options,
             layout.column(role),
-            key=f"{role}-{of}",
+            key=f"{role}-{columns_key}",
             width=168,
             help=explained(_HELP[role]),
         )
-    before, layout = layout, layout.with_roles(chosen)
-    when = layout.column("timestamp")
-    if when is None:
-        return layout
-    if when != before.column("timestamp"):
-        layout = with_unit(layout, found.rows)
-    unit = _one_of(
+    corrected = layout.with_roles(chosen)
+    times = corrected.column("timestamp")
+    if times is None:
+        return corrected
+    if times != layout.column("timestamp"):
+        corrected = with_unit(corrected, recognised.rows)  # another column, other times
+    unit = _pick(
         usual,
         "Times are",
         UNIT_TEXTS,
-        layout.unit,
-        key=f"unit-{of}-{when}",
+        corrected.unit,
+        key=f"unit-{columns_key}-{times}",
         help=explained(_UNIT_HELP),
         width=270,
     )
-    return replace(layout, unit=unit)
+    return replace(corrected, unit=unit)
 
 
-def _one_of(
+def _pick(
     row: DeltaGenerator,
     label: str,
     options: Mapping[_Option, str],
-    now: _Option,
+    first: _Option,
     *,
     key: str,
     width: int,
     help: str | None = None,
 ) -> _Option:
-    """One of the options, which are shown by their texts; `now` until another is picked."""
-    every = list(options)
+    """A box with the options, which are shown by their texts; `first` until another is picked."""
     return row.selectbox(
         label,
-        every,
-        index=every.index(now),
+        list(options),
+        index=list(options).index(first),
         format_func=options.__getitem__,
         key=key,
         width=width,
@@ -208,38 +235,33 @@ def _one_of(
     )
 
 
-def _preview(found: Recognised) -> None:
-    shown = min(PREVIEW, len(found.rows))
+def _preview(recognised: Recognised) -> None:
+    shown = min(PREVIEW, len(recognised.rows))
     st.dataframe(
-        _frame(found.layout, found.rows),
+        _preview_frame(recognised.layout, recognised.rows),
         hide_index=True,
         placeholder="",
         height="content",
         key="own-preview",
         alt=f"The first {shown} rows of the file",
     )
-    said = [f"The first {shown} rows, as they are read.", *first_look(found)]
-    st.caption(escaped(" ".join(said)))
+    sentences = [f"The first {shown} rows, as they are read.", *first_look(recognised)]
+    st.caption(escaped(" ".join(sentences)))
 
 
-def _frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
-    of = {at: LABELS[role] for role, at in layout.roles}
-    heads = [f"{name} → {of[at]}" if at in of else name for at, name in enumerate(layout.names)]
-    table = pd.DataFrame([[field[:80] for field in row] for row in rows[:PREVIEW]])
-    table.columns = pd.Index(_distinct(heads))
-    first = sorted(range(len(heads)), key=lambda at: (at not in of, at))
-    return table.iloc[:, first]
-
-
-def _distinct(heads: list[str]) -> list[str]:
-    """Two columns of a file may have the same name, two of a table may not."""
-    found: list[str] = []
-    for head in heads:
-        again = head
-        while again in found:
-            again += " "
-        found.append(again)
-    return found
+def _preview_frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
+    """The first rows of the file, with columns that have a role first; heads name the roles."""
+    roles = {column: LABELS[role] for role, column in layout.roles}
+    heads: list[str] = []
+    for column, head in enumerate(layout.names):
+        if column in roles:
+            head = f"{head} → {roles[column]}"
+        while head in heads:  # two columns of a file may have the same name, two of a table may not
+            head += " "
+        heads.append(head)
+    texts = [[field[:80] for field in row] for row in rows[:PREVIEW]]
+    order = sorted(range(len(heads)), key=lambda column: column not in roles)
+    return pd.DataFrame(texts, columns=heads).iloc[:, order]
 
 
 # What of it can be used, what pruning leaves, and keeping it.
@@ -255,28 +277,30 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
     """Counts, reasons, and the form that keeps it.
 
     Args:
-        token: of the dropped file.
-        plain: the file.
-        layout: how it is read; with a user and an item.
+        token: Names the dropped file.
+        plain: The file.
+        layout: How it is read; with a user and an item, or a target.
     """
     about = own.worked_out(own.folder_of(token), layout)
-    place = st.empty()
-    if about is None and plain.size > AT_ONCE and st.session_state.get(_READING) != (token, layout):
-        place.button(
-            f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="read-own",
-            on_click=_begin,
-            args=(token, layout),
-        )
-        return
     if about is None:
+        place = st.empty()
+        wanted = st.session_state.get(_READING) == (token, layout)
+        if plain.size > AT_ONCE and not wanted:
+            place.button(
+                f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
+                type="primary",
+                icon=":material/play_arrow:",
+                key="read-own",
+                on_click=_begin,
+                args=(token, layout),
+            )
+            return
         about = _read(place, token, plain, layout)
     if about is None:
         return
+    st.header("What can be used", anchor=False)
     if about.task is None:
-        _counts(about)
+        _interactions(about)
     else:
         _samples(about)
     _keep(token, about)
@@ -287,52 +311,58 @@ def _begin(token: str, layout: Layout) -> None:
 
 
 def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> About | None:
-    """Read the whole file, with a bar and a way to stop it; None where it cannot be used."""
+    """Read the whole file, with a bar and a way to stop it; None where it cannot be used.
+
+    Args:
+        place: Where the bar is, and then what is wrong with the file.
+        token: Names the dropped file.
+        plain: The file.
+        layout: How it is read.
+    """
     with place.container():
         bar = st.progress(0.0, text="Reading the rows ...")
         if plain.size > AT_ONCE:
             # A press ends this run of the page at the bar's next step.
             st.button("Cancel", icon=":material/cancel:", key="cancel-own", on_click=_stop)
-    shown = 0.0
+    shown_at = 0.0
 
-    def report(doing: str, done: int, total: int) -> None:
-        nonlocal shown
-        if time.monotonic() - shown < 0.1 and doing == "read":
+    def report(step: str, done: int, total: int) -> None:
+        nonlocal shown_at
+        if time.monotonic() - shown_at < 0.1 and step == "read":
             return
-        shown = time.monotonic()
-        share = done / total if doing == "read" and total else 1.0
-        bar.progress(share, text=f"{_STEPS.get(doing, 'Reading the rows')} ... {100 * share:.0f} %")
+        shown_at = time.monotonic()
+        share = 1.0
+        if step == "read" and total:
+            share = done / total
+        bar.progress(share, text=f"{_STEPS.get(step, 'Reading the rows')} ... {100 * share:.0f} %")
 
     try:
         about = handling().work_out(plain, layout, token, report)
     except EcvError as error:
-        place.empty()
-        st.error(sentence(error), icon=":material/error:")
+        place.error(sentence(error), icon=":material/error:")
         return None
     place.empty()
     return about
 
 
-def _stop() -> None:
-    st.session_state.pop(_READING, None)
-
-
-def _counts(about: About) -> None:
+def _interactions(about: About) -> None:
+    """How many rows are interactions, why others are not, and what pruning leaves of them."""
     unused = about.rows - about.kept
-    st.header("What can be used", anchor=False)
+    words = "Every row can be used."
+    if unused:
+        words = f"{counted(unused, 'row')} cannot be used:"
     st.markdown(
         f"**{about.kept:,}** of **{about.rows:,}** rows: {counted(about.raw_users, 'user')} and "
-        f"{counted(about.raw_items, 'item')}."
-        + (f" {counted(unused, 'row')} cannot be used:" if unused else " Every row can be used.")
+        f"{counted(about.raw_items, 'item')}. {words}"
     )
-    if why := loss(about.unused, about.rows):
-        st.warning(f"{escaped(why)}.", icon=":material/warning:")
+    lossy = loss(about.unused, about.rows)
+    if lossy:
+        st.warning(f"{escaped(lossy)}.", icon=":material/warning:")
     if unused:
+        reasons = pd.DataFrame(about.unused.items(), columns=["why", "rows"])
+        reasons["the first"] = reasons["why"].map(about.examples).fillna("")
         table(
-            pd.DataFrame(
-                {"rows": count, "why": why, "the first": about.examples.get(why, "")}
-                for why, count in about.unused.items()
-            ),
+            reasons[["rows", "why", "the first"]],
             {"rows": number(None)},
             key="own-unused",
             alt="Rows that cannot be used, by reason",
@@ -341,36 +371,50 @@ def _counts(about: About) -> None:
         f"After {glossary_link('k-core', '5-core pruning')}, which leaves users and items with at "
         "least five interactions, as most papers have it:"
     )
+    filled = "-"
+    if about.interactions:
+        filled = density(about)
     row = st.container(horizontal=True)
-    for label, value in (
-        ("Users", f"{about.users:,}"),
-        ("Items", f"{about.items:,}"),
-        ("Interactions", f"{about.interactions:,}"),
-        ("Density", density(about) if about.interactions else "-"),
-    ):
-        row.metric(label, value, width=140)
+    row.metric("Users", f"{about.users:,}", width=140)
+    row.metric("Items", f"{about.items:,}", width=140)
+    row.metric("Interactions", f"{about.interactions:,}", width=140)
+    row.metric("Density", filled, width=140)
     if not about.interactions:
         st.warning(
-            "Nothing survives pruning, so nothing can be ranked"
-            + (
-                "; only ratings can be predicted on it."
-                if "rating" in about.columns
-                else ": see above what would be lost."
-                if loss(about.unused, about.rows)
-                else ": use a denser or larger file, or choose a target if each row is a sample."
-            ),
+            f"Nothing survives pruning, so nothing can be ranked{_way_out(about, lossy)}",
             icon=":material/warning:",
         )
 
 
+def _way_out(about: About, lossy: str) -> str:
+    """What can be done where no interaction survives pruning: the end of a sentence.
+
+    Args:
+        about: What was read.
+        lossy: Why many rows would be lost; empty where they would not.
+    """
+    if "rating" in about.columns:
+        return "; only ratings can be predicted on it."
+    if lossy:
+        return ": see above what would be lost."
+    return ": use a denser or larger file, or choose a target if each row is a sample."
+
+
+def _stop() -> None:
+    st.session_state.pop(_READING, None)
+
+
 def _samples(about: About) -> None:
-    st.header("What can be used", anchor=False)
-    target = escaped(about.columns["target"])
-    what = f"one of {about.classes} classes" if about.classes else "a number"
+    """How many rows are samples, what is predicted of them, and why other rows are none."""
+    kind = "a number"
+    task = "predict numbers"
+    if about.classes:
+        kind = f"one of {about.classes} classes"
+        task = "classify"
     st.markdown(
         f"**{about.raw_users:,}** of **{about.rows:,}** rows are samples with "
-        f"**{about.raw_items:,}** features. **{target}** is {what}: algorithms that "
-        f"{'classify' if about.classes else 'predict numbers'} will run on it."
+        f"**{about.raw_items:,}** features. **{escaped(about.columns['target'])}** is {kind}: "
+        f"algorithms that {task} will run on it."
     )
     for why, count in about.unused.items():
         st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
@@ -382,10 +426,11 @@ def density(about: About) -> str:
 
 
 def _keep(token: str, about: About) -> None:
+    """The form that keeps the file; a button that loses many rows is no primary one."""
     st.header("Keep it as a dataset", anchor=False)
     with st.form("keep-own", border=False, enter_to_submit=True):
         row = st.container(horizontal=True, vertical_alignment="bottom")
-        name = row.text_input(
+        text = row.text_input(
             "Name",
             value=own.suggested_name(about.source),
             key=f"own-name-{token}",
@@ -393,16 +438,15 @@ def _keep(token: str, about: About) -> None:
             width=320,
             help=explained("Letters, digits, _ and -. The command line calls it the same."),
         )
-        lossy = bool(loss(about.unused, about.rows))
-        pressed = row.form_submit_button(
-            f"Keep only the {counted(about.kept, 'row')}" if lossy else "Keep it",
-            type="secondary" if lossy else "primary",
-            icon=":material/save:",
-        )
-    if not pressed:
-        return
-    with sentences():
-        handling().keep(token, name.strip())
-        del st.query_params["file"]
-        st.query_params["kept"] = name.strip()
-        st.rerun()
+        if loss(about.unused, about.rows):
+            label = f"Keep only the {counted(about.kept, 'row')}"
+            pressed = row.form_submit_button(label, icon=":material/save:")
+        else:
+            pressed = row.form_submit_button("Keep it", type="primary", icon=":material/save:")
+    if pressed:
+        name = text.strip()
+        with sentences():
+            handling().keep(token, name)
+            del st.query_params["file"]
+            st.query_params["kept"] = name
+            st.rerun()

@@ -28,27 +28,52 @@ _top = component(__file__, "ecv_kept_top", html="", js=["top.js"])
 FILE, KEPT = "file", "kept"
 """In the address: the token of a dropped file; the name of the dataset that was just kept."""
 _DROPPED = "files-dropped"
-_EXAMPLE = "user,item,rating,time\n" + "".join(
-    f"user {user},item {item},{1 + user * item % 5},2023-01-{1 + item:02} 16:37\n"
-    for user in range(6)
-    for item in range(6)
-)
+
+
+def _example() -> str:
+    """A small file of interactions, as one may look."""
+    lines = ["user,item,rating,time"]
+    for user in range(6):
+        for item in range(6):
+            rating = 1 + user * item % 5
+            lines.append(f"user {user},item {item},{rating},2023-01-{1 + item:02} 16:37")
+    return "\n".join(lines) + "\n"
 
 
 def your_data() -> None:
     """The whole page below its head."""
+    refused = why_not(Action.UPLOAD)
     token = st.query_params.get(FILE)
-    if why := why_not(Action.UPLOAD):
-        st.info(why, icon=":material/lock:")
-        kept_datasets()
-        return
-    if token:
-        _worked_on(token)
+    if refused:
+        st.info(refused, icon=":material/lock:")
+    elif token:
+        _dropped_file(token)
     else:
-        if name := st.query_params.get(KEPT):
-            just_kept(name)
+        kept = st.query_params.get(KEPT)
+        if kept:
+            just_kept(kept)
         _drop()
     kept_datasets()
+
+
+def _dropped_file(token: str) -> None:
+    """What a dropped file is and how it is read; or why it cannot be."""
+    try:
+        with st.spinner("Looking at the file ..."):
+            plain = _plain(token)
+            if not plain.path.is_file():  # it was kept or thrown away, in another tab
+                plain = own.taken_in(token, no_report)
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        _another(token)
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(escaped(plain.name), anchor=False, width="content")
+        _another(token)
+    with sentences():
+        layout = columns(token, plain)
+        if layout is not None:
+            outcome(token, plain, layout)
 
 
 def _drop() -> None:
@@ -73,7 +98,7 @@ def _drop() -> None:
     if file is None:
         st.download_button(
             "An example file",
-            _EXAMPLE,
+            _example(),
             file_name="interactions.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -86,25 +111,6 @@ def _drop() -> None:
         st.query_params.pop(KEPT, None)
         st.query_params[FILE] = token
         st.rerun()
-
-
-def _worked_on(token: str) -> None:
-    try:
-        with st.spinner("Looking at the file ..."):
-            plain = _plain(token)
-            if not plain.path.is_file():  # it was kept or thrown away, in another tab
-                plain = own.taken_in(token, no_report)
-    except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
-        _another(token)
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(escaped(plain.name), anchor=False, width="content")
-        _another(token)
-    with sentences():
-        layout = columns(token, plain)
-        if layout is not None:
-            outcome(token, plain, layout)
 
 
 def _another(token: str) -> None:
@@ -138,24 +144,27 @@ def just_kept(name: str) -> None:
     about = own.added().get(name)
     if about is None:
         return
+    usable = about.task is not None or about.interactions > 0
     with st.container(border=True):
         _top(key="kept-top", data={"kept": name})
         st.success(
             f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
             icon=":material/check_circle:",
         )
-        if (about.task or about.interactions) and not why_not(Action.START_MANY):
+        if usable and not why_not(Action.START_MANY):
             _which_is_best(name, about)
         else:
             run_with(name, "now")
 
 
 def _which_is_best(name: str, about: About) -> None:
+    # These pages are loaded where they are needed.
     from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
     from pages.run.expectation import expectation
 
     named = sensible_contenders(name, about.task or Task.TOP_N, about.items)
+    specs = [spec for _, spec in named]
     with st.container(horizontal=True):
         if st.button(
             "Which is best on it?", type="primary", icon=":material/trophy:", key="best-on-it"
@@ -163,12 +172,12 @@ def _which_is_best(name: str, about: About) -> None:
             with sentences():
                 go("best/best.py", {"selection": begin(named, USUAL)})
         run_with(name, "now")
-    titles = listed([algorithm_title(spec.algorithm) for _, spec in named])
+    titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     st.caption(
-        f"{titles} meet on the same {named[0][1].k} folds until one can be used at an expected "
+        f"{titles} meet on the same {specs[0].k} folds until one can be used at an expected "
         "loss of at most 0.1 % of its score."
     )
-    expectation([spec for _, spec in named], select=True)
+    expectation(specs, select=True)
 
 
 def run_with(name: str, where: str = "listed") -> None:
@@ -184,20 +193,27 @@ def run_with(name: str, where: str = "listed") -> None:
 
 def kept_datasets() -> None:
     """The list, newest first."""
-    found = own.added()
-    if not found:
+    added = own.added()
+    if not added:
         return
     st.header("Kept datasets", anchor=False)
     used = Counter(run.spec.dataset for run in run_list().rows())
-    newest = sorted(found, key=lambda name: found[name].added_at, reverse=True)
+    newest = sorted(added, key=lambda name: added[name].added_at, reverse=True)
     for name in newest[:_MOST]:
         with st.container(border=True):
-            _dataset(name, found[name], used[name])
+            _dataset(name, added[name], used[name])
     if len(newest) > _MOST:
         st.caption(f"And {len(newest) - _MOST} more: `python -m ecv_core datasets` lists them.")
 
 
-def _dataset(name: str, about: About, used: int) -> None:
+def _dataset(name: str, about: About, runs: int) -> None:
+    """One kept dataset.
+
+    Args:
+        name: Its id.
+        about: What is known of it.
+        runs: How many runs have used it.
+    """
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
@@ -206,30 +222,30 @@ def _dataset(name: str, about: About, used: int) -> None:
         with st.container(horizontal=True, width="content"):
             run_with(name)
             if handling().refusal(Action.CHANGE_DATASETS, name) is None:
-                _change(name, used)
-    columns = ", ".join(f"{LABELS[role].lower()} {of}" for role, of in about.columns.items())
+                _delete(name, runs)
     facts = datasets.entry(name).size_words()
     if about.interactions:
         facts.append(f"density {density(about)}")
     st.markdown(" · ".join(facts))
+    columns = ", ".join(
+        f"{LABELS[role].lower()} {column}" for role, column in about.columns.items()
+    )
+    columns = columns[0].upper() + columns[1:]
     st.caption(
         f"From {escaped(about.source)} on {about.added_on}: {about.kept:,} of {about.rows:,} rows. "
-        f"{escaped(columns[0].upper() + columns[1:])}. SHA-256 {about.sha256[:12]}..."
+        f"{escaped(columns)}. SHA-256 {about.sha256[:12]}..."
     )
 
 
-def _change(name: str, used: int) -> None:
+def _delete(name: str, runs: int) -> None:
+    words = "No run has used it."
+    if runs:
+        words = (
+            f"{counted(runs, 'run')} used it. They stay as they are, and say that their data is "
+            "gone; they cannot be resumed."
+        )
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete **{escaped(name)}** from this computer?")
-        st.caption(_runs_words(used))
+        st.caption(words)
         if st.button("Delete it", type="primary", key=f"delete-data-{name}"):
             act_and_rerun(partial(handling().remove, name))
-
-
-def _runs_words(count: int) -> str:
-    if not count:
-        return "No run has used it."
-    return (
-        f"{counted(count, 'run')} used it. They stay as they are, and say that their data is "
-        "gone; they cannot be resumed."
-    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
@@ -22,8 +24,14 @@ from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, sco
 from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.words import run_label
 
-RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
-SOURCE, RUNS = "source", "runs"
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+RECORDED = "Recorded"
+OWN = "My runs"
+FILE = "My file"
+SOURCE = "source"
+RUNS = "runs"
 """Keys of the widgets, and names in the address."""
 _AT_FIRST = 60
 """Runs that are looked at together unasked: about as many as are recorded."""
@@ -35,85 +43,134 @@ _FORM = (
 )
 
 
-Chosen = tuple[list[Scores], list[RunRecord], str]
-"""Systems; their runs, in the same order, none for a file; and how a sentence about them begins."""
-_NOTHING: Chosen = ([], [], "")
+class Chosen(NamedTuple):
+    """The systems that are looked at."""
+
+    systems: list[Scores]
+    runs: list[RunRecord]
+    """In the same order; none for a file."""
+    whose: str
+    """How a sentence about them begins."""
+
+
+_NOTHING = Chosen([], [], "")
 
 
 def choose_systems() -> Chosen:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
     own = [row for row in run_list().rows() if explorable(row)]
-    with st.container(horizontal=True, vertical_alignment="center", key="folds-source"):
-        source = st.segmented_control(
-            "Fold scores from",
-            [RECORDED, OWN, FILE],
-            default=OWN if own else RECORDED if recorded else FILE,
-            required=True,
-            key=SOURCE,
-            **KEPT,
-            label_visibility="collapsed",
-            width="content",
-            help="**Recorded**: runs that come with e-fold. **My runs**: yours in which all k "
-            "folds are in. **My file**: fold scores from anything, as a CSV.",
-        )
-        if source == RECORDED and recorded:
-            words, widgets = picked_line("Choose", key="picked-recorded")
-        elif source == OWN and own:
-            words, widgets = picked_line("Choose", key="picked-own")
+    first = FILE
+    if own:
+        first = OWN
+    elif recorded:
+        first = RECORDED
+    line = st.container(horizontal=True, vertical_alignment="center", key="folds-source")
+    source = line.segmented_control(
+        "Fold scores from",
+        [RECORDED, OWN, FILE],
+        default=first,
+        required=True,
+        key=SOURCE,
+        **KEPT,
+        label_visibility="collapsed",
+        width="content",
+        help="**Recorded**: runs that come with e-fold. **My runs**: yours in which all k "
+        "folds are in. **My file**: fold scores from anything, as a CSV.",
+    )
     if source == FILE:
         return _read_file()
     if source == RECORDED:
-        if not recorded:
-            st.info("No recorded runs came with this copy; use your own runs or a file.")
-            return _NOTHING
-        with widgets:
-            runs = pick_runs(recorded)
-    else:
-        if _wait_for_folds():
-            return _NOTHING
-        if not own:
-            _no_own()
-            return _NOTHING
-        with widgets:
-            runs = _pick_own(own)
+        return _choose_recorded(line, recorded)
+    return _choose_own(line, own)
+
+
+def _choose_recorded(line: DeltaGenerator, recorded: Sequence[RunRecord]) -> Chosen:
+    if not recorded:
+        st.info("No recorded runs came with this copy; use your own runs or a file.")
+        return _NOTHING
+    with line:
+        words, widgets = picked_line("Choose", key="picked-recorded")
+    with widgets:
+        runs = pick_runs(recorded)
     words.markdown(runs_words(runs))
     if not runs:
-        st.info(
-            "Pick at least one dataset and one algorithm that was recorded on it."
-            if source == RECORDED
-            else "Pick at least one run."
-        )
+        st.info("Pick at least one dataset and one algorithm that was recorded on it.")
         return _NOTHING
-    systems = systems_of(runs)
-    whose = _whose(runs, "recorded runs" if source == RECORDED else "runs of yours")
-    return _with_different_names(systems), runs, whose
+    return _systems(runs, "recorded runs")
 
 
-def _whose(runs: Sequence[RunRecord], kind: str) -> str:
-    """'For the 5 runs of yours on MovieLens 100K'; of one run its title."""
-    if len(runs) == 1:
-        return f"For {run_title(runs[0])}"
-    datasets = in_order(run.spec.dataset for run in runs)
-    on = dataset_title(datasets[0]) if len(datasets) == 1 else f"{len(datasets)} datasets"
-    return f"For the {len(runs)} {kind} on {on}"
+def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> Chosen:
+    if _wait_for_folds():
+        return _NOTHING
+    if not own:
+        st.info(
+            "No run of yours has all its k folds yet. Start one with **Go on to k after the "
+            "stop**, or look at the recorded ones.",
+            icon=":material/info:",
+        )
+        st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
+        return _NOTHING
+    with line:
+        words, widgets = picked_line("Choose", key="picked-own")
+    with widgets:
+        runs = _pick_own(own)
+    words.markdown(runs_words(runs))
+    if not runs:
+        st.info("Pick at least one run.")
+        return _NOTHING
+    return _systems(runs, "runs of yours")
+
+
+def _systems(runs: list[RunRecord], kind: str) -> Chosen:
+    """The picked runs as systems, with the beginning of a sentence about them.
+
+    That is 'For the 5 runs of yours on MovieLens 100K', or of one run its title.
+
+    Args:
+        runs: At least one.
+        kind: What several of them are called.
+    """
+    whose = f"For {run_title(runs[0])}"
+    if len(runs) > 1:
+        datasets = in_order(run.spec.dataset for run in runs)
+        where = f"{len(datasets)} datasets"
+        if len(datasets) == 1:
+            where = dataset_title(datasets[0])
+        whose = f"For the {len(runs)} {kind} on {where}"
+    return Chosen(_with_different_names(systems_of(runs)), runs, whose)
 
 
 def _wait_for_folds() -> bool:
     """Whether a run that the address names still lacks folds, which the page says and follows."""
-    named = [one.rsplit(" · ")[-1] for one in st.query_params.get_all(RUNS)]
     rows = {row.run_id: row for row in run_list().rows()}
-    asked = [rows[run_id] for run_id in named if run_id in rows]
-    going = [row.run_id for row in asked if row.state.active]
-    if going:
-        done = sum(folds_done(row) for row in asked)
-        st.info(
-            f"{done} of {sum(row.spec.k for row in asked)} folds of these "
-            f"{counted(len(asked), 'run')} are in; the answer comes with the last one.",
-            icon=":material/hourglass_empty:",
-        )
-        follow_runs(going)
-    return bool(going)
+    named = 0
+    done = 0
+    expected = 0
+    active = []
+    for label in st.query_params.get_all(RUNS):
+        row = rows.get(_run_id(label))
+        if row is None:
+            continue
+        named += 1
+        done += folds_done(row)
+        expected += row.spec.k
+        if row.state.active:
+            active.append(row.run_id)
+    if not active:
+        return False
+    st.info(
+        f"{done} of {expected} folds of these {counted(named, 'run')} are in; the answer comes "
+        "with the last one.",
+        icon=":material/hourglass_empty:",
+    )
+    follow_runs(active)
+    return True
+
+
+def _run_id(label: str) -> str:
+    """The end of a run's label in the address, the same in every version of e-fold."""
+    return label.split(" · ")[-1]
 
 
 def _recorded() -> list[RunRecord]:
@@ -123,31 +180,33 @@ def _recorded() -> list[RunRecord]:
     return []
 
 
-def _no_own() -> None:
-    st.info(
-        "No run of yours has all its k folds yet. Start one with **Go on to k after the "
-        "stop**, or look at the recorded ones.",
-        icon=":material/info:",
-    )
-    st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
-
-
 def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
-    """All at first, each once however often it was run, or the newest where they are many."""
+    """All at first, each once however often it was run, or the newest where they are many.
+
+    Args:
+        runs: To pick among, the newest first.
+    """
     by_id = {run.run_id: run for run in runs}
-    every = {run.spec.score_key: run.run_id for run in reversed(runs)}
-    newest = [run_id for run_id in by_id if run_id in every.values()][:_AT_FIRST]
-    asked = st.query_params.get_all(RUNS)  # a label of another version ends with the id too
-    ids = {one: one.rsplit(" · ")[-1] for one in asked}
-    label_from_link(RUNS, {one: run_label(by_id[ids[one]]) for one in asked if ids[one] in by_id})
-    if asked:
+    newest: dict[str, str] = {}
+    for run in runs:
+        newest.setdefault(run.spec.score_key, run.run_id)
+    first = list(newest.values())[:_AT_FIRST]
+    named = st.query_params.get_all(RUNS)
+    labels = {}
+    for label in named:
+        if _run_id(label) in by_id:
+            labels[label] = run_label(by_id[_run_id(label)])
+    label_from_link(RUNS, labels)
+    if named:
         st.session_state[_BY_LINK] = True
+    if _BY_LINK in st.session_state:
+        # What is the default is taken out of the address, a step of its own for Back: so what a
+        # link has named is not it.
+        first = []
     picked = st.multiselect(
         "Runs",
         list(by_id),
-        # What is the default is taken out of the address, a step of its own for Back: so what a
-        # link has named is not it.
-        default=[] if _BY_LINK in st.session_state else newest,
+        default=first,
         format_func=lambda run_id: run_label(by_id[run_id]),
         key=RUNS,
         **KEPT,
@@ -158,14 +217,17 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
 
 def _with_different_names(systems: list[Scores]) -> list[Scores]:
     """Two runs of the same algorithm and dataset are told apart by their ids."""
-    names = [system.name for system in systems]
-    return [
-        one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.run_id})")
-        for one in systems
-    ]
+    uses = Counter(system.name for system in systems)
+    different = []
+    for system in systems:
+        if uses[system.name] > 1:
+            system = replace(system, name=f"{system.name} ({system.run_id})")
+        different.append(system)
+    return different
 
 
 def _read_file() -> Chosen:
+    """The systems of a file; nothing, with a sentence on the page, while there is no usable one."""
     file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="scores-file")
     if file is None:
         return _NOTHING
@@ -174,14 +236,11 @@ def _read_file() -> Chosen:
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return _NOTHING
-    systems = [
-        replace(system, dataset=file.name, metric=scores.metric or "score")
-        for system in scores.contenders
-    ]
+    metric = scores.metric or "score"
+    systems = [replace(system, dataset=file.name, metric=metric) for system in scores.contenders]
+    count = counted(len(systems), "system")
     names = ", ".join(system.name for system in systems)
     st.caption(
-        f"{counted(len(systems), 'system')} with {counted(systems[0].k, 'fold')} each: "
-        f"{escaped(names)}. {file_words(scores)}"
+        f"{count} with {counted(systems[0].k, 'fold')} each: {escaped(names)}. {file_words(scores)}"
     )
-    whose = f"For the {counted(len(systems), 'system')} of {file.name}"
-    return systems, [], whose
+    return Chosen(systems, [], f"For the {count} of {file.name}")

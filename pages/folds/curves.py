@@ -35,9 +35,19 @@ class Explored:
     """The slider's steps."""
 
     @property
+    def systems(self) -> tuple[Scores, ...]:
+        """The chosen systems."""
+        return tuple(self.tradeoff.systems)
+
+    @property
+    def k(self) -> int:
+        """The most folds of any system."""
+        return max(system.k for system in self.systems)
+
+    @property
     def cost(self) -> str:
         """What is spent: 'energy', or 'folds' where some system has no energy."""
-        sources = {system.source for system in self.tradeoff.systems}
+        sources = {system.source for system in self.systems}
         return "folds" if "none" in sources else "energy"
 
     @property
@@ -61,16 +71,16 @@ def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
 def _explored(
     contents: tuple[str, ...], within_percent: float, rules: tuple[str, ...], _systems: list[Scores]
 ) -> Explored:
-    found = tradeoff(_systems, within_percent=within_percent)
-    known = by_rule(curves_of_users(system, within_percent) for system in _systems)
-    others = registered_curves(_systems, known, within_percent=within_percent)
+    curves = tradeoff(_systems, within_percent=within_percent)
+    of_users = by_rule(curves_of_users(system, within_percent) for system in _systems)
+    others = registered_curves(_systems, of_users, within_percent=within_percent)
     version = sha256("".join(contents).encode()).hexdigest()[:16]
     return Explored(
         version=f"{version}-{within_percent}",
-        tradeoff=found,
+        tradeoff=curves,
         others=others,
         within_percent=within_percent,
-        frame=tradeoff_frame(found, others),
-        stops=stops_frame(found.average),
-        alphas=slider_alphas(found.alphas),
+        frame=tradeoff_frame(curves, others),
+        stops=stops_frame(curves.average),
+        alphas=slider_alphas(curves.alphas),
     )

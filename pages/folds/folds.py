@@ -27,22 +27,22 @@ with page():
     st.title("How many folds are enough?", anchor=False)
     link_warnings_again()
     preload_plots()
-    systems, runs, whose = choose_systems()
+    choice = choose_systems()
     left, right = st.columns([1, 1.3], gap="medium")
     with left:
-        limit, share = promise_input()
-    if systems:
-        explored = explore_systems(systems, limit)
-        found = decision_of(explored, share)
+        promise = promise_input()
+    if choice.systems:
+        explored = explore_systems(choice.systems, promise.within_percent)
+        advice = decision_of(explored, promise.share)
         with left:
-            answer(explored, found, whose)
-            run_button(found, runs)
+            answer(explored, advice, choice.whose)
+            run_button(advice, choice.runs)
             view_link(explored)
             alpha_slider(explored.alphas, explored.usual)
         with right:
             tradeoff(explored)
-        take_away(explored, found, runs)
-        options(explored, found)
+        take_away(explored, advice, choice.runs)
+        options(explored, advice)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(
             f"By {glossary_link('e-fold', 'e-fold cross-validation')} ({PAPER_LINK}), at any "

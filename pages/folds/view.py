@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -35,7 +36,8 @@ from ecv_core.figures.tradeoff import (
 )
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import RunRecord
+from ecv_core.records.parameters import ParamValue
+from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
 from pages.run.start_form import fill_form
@@ -48,15 +50,25 @@ from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, numbers
-from pages.shared.widgets.tables import number, table
+from pages.shared.widgets.tables import number, table, text
 from pages.shared.widgets.words import run_label
 
 _FILE = "the scores file: whoever opens it adds it again"
-LIMIT_KEY, SHARE_KEY = "off", "orders"
+LIMIT_KEY = "off"
+SHARE_KEY = "orders"
 
 
-def promise_input() -> tuple[float, float]:
-    """The acceptable difference in percent, and the share of orders in (0, 1]."""
+class Promise(NamedTuple):
+    """What is asked of the folds that are used."""
+
+    within_percent: float
+    """The acceptable difference to the k-fold mean."""
+    share: float
+    """Of the orders of the folds, in (0, 1]."""
+
+
+def promise_input() -> Promise:
+    """The widgets of the acceptable difference and the share of orders."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         limit = st.number_input(
             "Acceptable difference (%)",
@@ -73,7 +85,7 @@ def promise_input() -> tuple[float, float]:
                 "difference",
             ),
         )
-        share = st.number_input(
+        percent = st.number_input(
             "Share of fold orders (%)",
             value=95.0,
             min_value=1.0,
@@ -89,7 +101,7 @@ def promise_input() -> tuple[float, float]:
                 "order",
             ),
         )
-    return float(limit), float(share) / 100
+    return Promise(float(limit), float(percent) / 100)
 
 
 def decision_of(explored: Explored, share: float) -> FoldsAdvice:
@@ -102,125 +114,142 @@ def _decided(
     version: str, rules: tuple[str, ...], share: float, _explored: Explored
 ) -> FoldsAdvice:
     """Worked out once: checking every rule on every dataset takes a good part of a page."""
-    explored = _explored
-    systems, limit = explored.tradeoff.systems, explored.within_percent
+    systems = _explored.systems
+    limit = _explored.within_percent
     candidates = [
         fixed_folds(systems, within_percent=limit),
-        RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(explored.tradeoff.curves))),
-        *explored.others,
+        RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(_explored.tradeoff.curves))),
+        *_explored.others,
     ]
     return decide(systems, candidates, within_percent=limit, share=share)
 
 
-def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
-    """The sentence, and what it rests on."""
-    text = decision_sentence(found, whose=whose, cost=explored.cost)
-    head, _, result = text.partition(": ")
+def answer(explored: Explored, advice: FoldsAdvice, whose: str) -> None:
+    """The sentence, and what it rests on.
+
+    Args:
+        explored: The chosen systems.
+        advice: The options.
+        whose: How a sentence about the systems begins.
+    """
+    sentence = decision_sentence(advice, whose=whose, cost=explored.cost)
+    head, _, result = sentence.partition(": ")
     st.markdown(f"### {head}: :primary[{result}]")
-    lines = [way_out_sentence(found), checked_sentence(found)]
-    if found.best.rule != ALL_FOLDS and not found.best.checks:
-        lines.append("Runs on other datasets would check it.")
-    st.markdown(" ".join(escaped(one) for one in lines if one))
+    words = f"{way_out_sentence(advice)} {checked_sentence(advice)}"
+    if advice.best.rule != ALL_FOLDS and not advice.best.checks:
+        words += " Runs on other datasets would check it."
+    st.markdown(escaped(words.strip()))
 
 
-def run_button(found: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
+def run_button(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     """Opens the form of Run with the rule and the value of the answer; nothing for all folds.
 
     Args:
-        found: the answer.
-        runs: that it is about, whose other settings the form gets; none of a file.
+        advice: The options, of which the cheapest is taken.
+        runs: The runs that it is about, whose other settings the form gets; none of a file.
     """
-    rule, setting = RULES.get(found.best.rule), found.best.outcome.setting
-    if found.best.rule == ALL_FOLDS or rule is None or rule.axis is None or setting is None:
+    rule = RULES[advice.best.rule]
+    setting = advice.best.outcome.setting
+    if rule.axis is None or setting is None:  # to use all folds is a rule without a setting
         return
-    if st.button("Run with this rule", icon=":material/play_circle:", key="use-advice"):
-        known = [run.spec for run in runs] or [
-            make_spec(dataset="synthetic", algorithm="item-knn", k=found.k)
-        ]
-        own = any(one.name == rule.axis.name for one in rule.parameters)
-        spec = replace(
-            known[0],
-            rule=rule.id,
-            rule_params=rule.resolve({rule.axis.name: setting} if own else {}),
-            min_folds=rule.default_folds if own else int(setting),
-            full=False,
-        )
-        here = [one.algorithm for one in known if one.dataset == spec.dataset]
-        fill_form(spec, here)
-        go("run/run.py", {"rule": rule.title})
+    if not st.button("Run with this rule", icon=":material/play_circle:", key="use-advice"):
+        return
+    specs = [run.spec for run in runs]
+    if not specs:
+        specs = [make_spec(dataset="synthetic", algorithm="item-knn", k=advice.k)]
+    min_folds = rule.default_folds
+    params: dict[str, ParamValue] = {}
+    if rule.axis in rule.parameters:
+        params[rule.axis.name] = setting
+    else:  # its axis is the number of folds itself
+        min_folds = int(setting)
+    spec = replace(
+        specs[0],
+        rule=rule.id,
+        rule_params=rule.resolve(params),
+        min_folds=min_folds,
+        full=False,
+    )
+    fill_form(spec, [each.algorithm for each in specs if each.dataset == spec.dataset])
+    go("run/run.py", {"rule": rule.title})
 
 
-def options(explored: Explored, found: FoldsAdvice) -> None:
+def options(explored: Explored, advice: FoldsAdvice) -> None:
     """All options as a table, the check on data left out, what does not keep the promise."""
     st.header("All options that keep this, cheapest first", anchor=False)
-    frame = options_frame(found)
-    limit = found.within_percent
-    cost = "share of energy" if explored.cost == "energy" else "share of folds"
+    frame = options_frame(advice)
+    risk = (
+        f"share of orders of the folds that end more than {advice.within_percent:g} % from the "
+        "k-fold mean."
+    )
+    folds = number("folds", "%.1f", "Expected folds used, over all orders of the folds.")
+    cost = number(f"share of {explored.cost}", "%.0f %%", "Of all folds, averaged over runs.")
+    difference = number(None, "%.2f %%", "The difference that 95 % of orders do not exceed.")
+    kept_by = text(None, "The promise is about the average over runs; so many keep it one by one.")
+    checked = text(
+        None,
+        "The setting is chosen on all datasets but one and used on that one, for each: on how "
+        "many of them it keeps the promise.",
+    )
     table(
         frame,
         {
-            "folds": number("folds", "%.1f", "Expected folds used, over all orders of the folds."),
-            "cost": number(cost, "%.0f %%", "Of all folds, averaged over runs."),
-            "risk": number(
-                "risk",
-                "%.1f %%",
-                f"Share of orders that end more than {limit:g} % from the k-fold mean.",
-            ),
-            "95 % of orders within": number(
-                None, "%.2f %%", "The difference that 95 % of orders do not exceed."
-            ),
-            "runs that keep it": st.column_config.TextColumn(
-                help="The promise is about the average over runs; so many keep it one by one."
-            ),
-            "kept on data left out": st.column_config.TextColumn(
-                help="The setting is chosen on all datasets but one and used on that one, for "
-                "each: on how many of them it keeps the promise."
-            ),
-            "orders": st.column_config.TextColumn(
-                help="Whether all orders were counted, or some were drawn."
-            ),
+            "folds": folds,
+            "cost": cost,
+            "risk": number("risk", "%.1f %%", risk.capitalize()),
+            "95 % of orders within": difference,
+            "runs that keep it": kept_by,
+            "kept on data left out": checked,
+            "orders": text(None, "Whether all orders were counted, or some were drawn."),
         },
         key="folds-options",
         alt=f"{len(frame)} options, cheapest first: {', '.join(frame['rule'])}.",
     )
-    st.caption(
-        f"Risk: share of orders of the folds that end more than {limit:g} % from the k-fold mean."
-    )
-    if failing := [RULES[rule].title for rule in found.failing if rule in RULES]:
+    st.caption(f"Risk: {risk}")
+    failing = [RULES[rule].title for rule in advice.failing if rule in RULES]
+    if failing:
         st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
-    there = {one.rule for one in explored.others}
-    for known in RULES.values():
-        if known.needs_user_scores and known.id not in there:
+    compared = {other.rule for other in explored.others}
+    for rule in RULES.values():
+        if rule.needs_user_scores and rule.id not in compared:
             st.caption(
-                f"{escaped(known.title)} needs the score of every user, or sample, which some of "
+                f"{escaped(rule.title)} needs the score of every user, or sample, which some of "
                 "these runs come without."
             )
 
 
 def view_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
-    ids = st.session_state.get("runs") or []
-    mine = [run_label(run) for run in run_list().rows() if run.run_id in ids] if ids else []
-    write_into_link(
-        chosen("source", "datasets", "algorithms")
-        | ({"runs": mine} if mine else {})
-        | {ALPHA_KEY: [alpha_text(explored.usual)]},
-        without=_FILE if st.session_state.get("source") == "My file" else "",
-    )
+    params = chosen("source", "datasets", "algorithms")
+    params[ALPHA_KEY] = [alpha_text(explored.usual)]
+    ids = st.session_state.get("runs")
+    if ids:
+        params["runs"] = [run_label(run) for run in run_list().rows() if run.run_id in ids]
+    without = ""
+    if st.session_state.get("source") == "My file":
+        without = _FILE
+    write_into_link(params, without=without)
 
 
-def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
+def take_away(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     """What a paper takes: the decision, and both charts at the alpha that keeps the promise."""
-    names = [system.name for system in explored.tradeoff.systems]
-    about = names[0] if len(names) == 1 else counted(len(names), "run")
-    settings = [one.outcome.setting for one in found.options if one.rule == PAPERS_RULE]
-    alpha = (settings and settings[0]) or explored.usual
-    tradeoff = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
-    stops = partial(stops_at, explored.stops, alpha)
+    systems = explored.systems
+    about = systems[0].name
+    if len(systems) > 1:
+        about = counted(len(systems), "run")
+    alpha = explored.usual
+    for option in advice.options:
+        if option.rule == PAPERS_RULE and option.outcome.setting:
+            alpha = option.outcome.setting
+    draw_tradeoff = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
+    draw_stops = partial(stops_at, explored.stops, alpha)
     for_paper(
-        lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost),
+        lambda: describe_advice(advice, runs, made_with(runs), cost=explored.cost),
         key="folds",
-        pictures={"Trade-off": partial(printed, tradeoff), "Stops": partial(printed, stops)},
+        pictures={
+            "Trade-off": partial(printed, draw_tradeoff),
+            "Stops": partial(printed, draw_stops),
+        },
         title=f"{about}, alpha {alpha_text(alpha)}",
         specs=[run.spec for run in runs],
     )
@@ -228,28 +257,36 @@ def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[RunRecord])
 
 def numbers_row(explored: Explored) -> None:
     """What each alpha costs and gives, in words that follow the slider; how they are known."""
-    k = max(system.k for system in explored.tradeoff.systems)
-    limit = explored.within_percent
-    sentences = []
-    for alpha, text in zip(explored.alphas, explored.texts, strict=True):
-        at = explored.tradeoff.average.at(alpha)
-        sentences.append(
-            f"With alpha {text}, the rule stops after {at.mean_stop:.1f} of {k} folds on average "
-            f"(paper {PAPER_STOP}): {at.cost_percent:.0f} % of the {explored.cost} (paper "
-            f"{PAPER_COST_PERCENT} %), and a score {at.mean_difference_percent:.2f} % from the "
-            f"{k}-fold mean (paper {PAPER_DIFFERENCE_PERCENT} %). 95 % of the orders end within "
-            f"{at.difference_quantiles[0.95]:.2f} % of it, {100 * (at.within or 0.0):.0f} % within "
-            f"{limit:g} %; the interval at the stop holds it in {100 * at.coverage:.0f} %."
-        )
-    numbers(SLIDER, key="explore-numbers", sentences=sentences)
+    numbers(
+        SLIDER,
+        key="explore-numbers",
+        sentences=[_numbers_sentence(explored, alpha) for alpha in explored.alphas],
+    )
     st.caption(_exactness(explored))
+
+
+def _numbers_sentence(explored: Explored, alpha: float) -> str:
+    k = explored.k
+    outcome = explored.tradeoff.average.at(alpha)
+    stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
+    cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
+    score = f"a score {outcome.mean_difference_percent:.2f} % from the {k}-fold mean"
+    largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
+    within = f"{100 * (outcome.within or 0.0):.0f} % within {explored.within_percent:g} %"
+    return (
+        f"With alpha {alpha_text(alpha)}, {stop} (paper {PAPER_STOP}): {cost} (paper "
+        f"{PAPER_COST_PERCENT} %), and {score} (paper {PAPER_DIFFERENCE_PERCENT} %). 95 % of the "
+        f"orders end within {largest} of it, {within}; the interval at the stop holds it in "
+        f"{100 * outcome.coverage:.0f} %."
+    )
 
 
 def tradeoff(explored: Explored) -> None:
     """What every alpha costs against how far off it ends; a click on a run leads to its replay."""
-    of_runs = {
-        one.name: f"replay?run={one.run_id}" for one in explored.tradeoff.systems if one.run_id
-    }
+    replays = {}
+    for system in explored.systems:
+        if system.run_id:
+            replays[system.name] = f"replay?run={system.run_id}"
     plot(
         lambda dark: tradeoff_figure(explored.frame, cost=explored.cost, dark=dark),
         version=explored.version,
@@ -258,10 +295,10 @@ def tradeoff(explored: Explored) -> None:
         slider=SLIDER,
         steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
         name="trade-off of all alphas",
-        opens=of_runs,
+        opens=replays,
         table=lambda: explored.frame,
     )
-    if of_runs:
+    if replays:
         st.caption("A click on a run's line plays it in Replay, in any order of its folds.")
 
 
@@ -279,25 +316,23 @@ def stops(explored: Explored) -> None:
         table=lambda: explored.stops,
     )
     if explored.cost == "energy":
-        systems = explored.tradeoff.systems
-        energy_bar(
-            (fold for one in with_own_joules(systems) for fold in one.results or ()),
-            left_out_words(systems),
-        )
+        folds: list[FoldResult] = []
+        for system in with_own_joules(explored.systems):
+            folds += system.results or ()
+        energy_bar(folds, left_out_words(explored.systems))
 
 
 def _exactness(explored: Explored) -> str:
-    """How the numbers are known, said honestly."""
-    systems = explored.tradeoff.systems
-    drawn = [RULES[other.rule].title for other in explored.others if other.sampled]
-    words = ["Exact over every order of the folds, none of it sampled"]
-    if drawn:
-        words = [f"Exact over every order of the folds; only {' and '.join(drawn)} sampled"]
-    if len(systems) > 1:
-        words.append(f"each of the {len(systems)} runs counts the same")
-    if explored.cost == "energy":
-        sources = sorted({SOURCES.get(system.source, system.source) for system in systems})
-        words.append(f"energy: {', '.join(sources)}")
+    """How the numbers are known, in sentences."""
+    words = "Exact over every order of the folds"
+    sampled = [RULES[other.rule].title for other in explored.others if other.sampled]
+    if sampled:
+        words += f"; only {' and '.join(sampled)} sampled."
     else:
-        words.append("no energy was recorded, so every fold costs the same")
-    return ". ".join(word[:1].upper() + word[1:] for word in words) + "."
+        words += ", none of it sampled."
+    if len(explored.systems) > 1:
+        words += f" Each of the {len(explored.systems)} runs counts the same."
+    if explored.cost == "energy":
+        sources = {SOURCES.get(system.source, system.source) for system in explored.systems}
+        return f"{words} Energy: {', '.join(sorted(sources))}."
+    return f"{words} No energy was recorded, so every fold costs the same."

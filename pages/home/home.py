@@ -9,6 +9,7 @@ import streamlit as st
 from ecv_core.figures.words import algorithm_title, run_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
+from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race
 from pages.shared.address.navigation import go, page
@@ -24,6 +25,27 @@ _RUN = "ml-1m--neu-mf"
 """It stops after three of ten folds, the commonest stop: that of 33 of the 72 recorded runs."""
 _ALGORITHM = "multi-vae"
 """On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
+
+
+def introduction(race: RunRecord | None) -> None:
+    """The title and what e-fold does, with the race below as its example."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        st.title("Know when you have evaluated enough", anchor=False, width="content")
+        present_button()
+    example = ""
+    if race is not None:
+        example = (
+            f" Here **{run_title(race)}**, stopped after **{race.stopped_at} of {race.k} folds**, "
+            "races against all of them, as recorded."
+        )
+    st.markdown(
+        f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
+        f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "
+        "cross-validation, but stops as soon as the score is trustworthy, and so "
+        f"{glossary_link('energy-saved', 'saves energy')}.{example}"
+    )
 
 
 def doors() -> None:
@@ -53,46 +75,32 @@ def _door(column: DeltaGenerator, question: str) -> DeltaGenerator:
 
 
 def _try_it() -> None:
+    """A button that starts a run and opens it, or why it may not be started."""
     spec = make_spec(dataset="synthetic", algorithm=_ALGORITHM, full=True)
-    why_not = acting().start_refusal([spec])
+    refusal = acting().start_refusal([spec])
     row = st.container(horizontal=True, vertical_alignment="center")
-    if row.button(
+    pressed = row.button(
         "Try it live",
         type="primary",
         icon=":material/play_arrow:",
         key="try-it",
-        disabled=why_not is not None,
-    ):
+        disabled=refusal is not None,
+    )
+    if pressed:
         with sentences():  # computed anew, for there is nothing to see of what is there already
             go("run/run.py", {"run": acting().start([spec], anew=True)})
-    if why_not:
-        st.caption(sentence(EcvError(why_not)))
+    if refusal:
+        st.caption(sentence(EcvError(refusal)))
     row.page_link("run/run.py", label="Choose", icon=":material/settings:")
 
 
 with page():
-    raced = recorded_run(_RUN)
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
-        st.title("Know when you have evaluated enough", anchor=False, width="content")
-        present_button()
-    st.markdown(
-        f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
-        f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "
-        "cross-validation, but stops as soon as the score is trustworthy, and so "
-        f"{glossary_link('energy-saved', 'saves energy')}."
-        + (
-            f" Here **{run_title(raced)}**, stopped after **{raced.stopped_at} of {raced.k} "
-            "folds**, races against all of them, as recorded."
-            if raced
-            else ""
-        )
-    )
-    if raced:  # which every installation has that has recorded runs
+    race = recorded_run(_RUN)  # None only where an installation came without the recorded runs
+    introduction(race)
+    if race is not None:
         with st.container(key="presented-race"):
             if presenting():
-                st.markdown(f"**{escaped(run_title(raced))}**")
-            play_race(raced, autoplay=True)
+                st.markdown(f"**{escaped(run_title(race))}**")
+            play_race(race, autoplay=True)
     doors()
     manager()  # the worker is ready before anybody presses

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -14,7 +15,6 @@ from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of, rule
-from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
 from pages.shared.address.link import step_from_link
 from pages.shared.live.runs import Known, whole
@@ -22,15 +22,18 @@ from pages.shared.live.state import KEPT, results, run_list, sentence, sentences
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.words import choice_label
 
-ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
+ALPHA = "replay_alpha"
+ORDER = "order"
+RULE = "replay_rule"
+KEY = "run-choice"
+"""Keys of the widgets; all but the last are names in the address too."""
 _AXIS = axis_of(PAPERS_RULE)
 _SHOWN = "replay-shown"
 _FIRST = ("ml-100k", "item-knn")
 """Dataset and algorithm to begin with: quick to grasp, and it stops in the middle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenReplay:
+class ChosenReplay(NamedTuple):
     """A run, and how it is to be told."""
 
     run: RunRecord
@@ -44,61 +47,59 @@ class ChosenReplay:
 def settings() -> ChosenReplay | None:
     """Widgets for all of it; None, with a sentence on the page, if there is nothing to play.
 
-    Raises: EcvError for a run or setting that cannot be played.
+    Raises:
+        EcvError: If the run or a setting cannot be played.
     """
     left, middle, right = st.columns([1.7, 1.5, 1.5], gap="small")
     with left:
-        run = choose_run(usual_run, picked=_as_it_ran)
+        run = choose_run(picked=_begin_as_it_ran)
     if run is None:
         return None
-    _begin_as_it_ran(run)
+    if st.session_state.get(_SHOWN) != run.run_id:
+        _open_as_linked(run)
     with middle:
         spec = _rule(run.spec)
     with right:
         seed = _order()
-    return ChosenReplay(run=run, spec=spec, seed=seed, played=_played(run, spec, seed))
+    return ChosenReplay(run, spec, seed, _played(run, spec, seed))
 
 
-def usual_run(runs: list[Known]) -> Known:
-    """The one to begin with."""
-    wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]
-    return (wanted or runs)[0]
-
-
-def _as_it_ran(run: Known) -> None:
+def _begin_as_it_ran(run: Known) -> None:
+    """Set the widgets to the run's own alpha, rule and order."""
     st.session_state[_SHOWN] = run.run_id
     st.session_state[ALPHA] = alpha_of(run.spec)
     st.session_state[ORDER] = 0
     st.session_state.pop(RULE, None)
 
 
-def _begin_as_it_ran(run: RunRecord) -> None:
-    """A run that a link opens begins with its own settings, unless the link says otherwise."""
-    if st.session_state.get(_SHOWN) == run.run_id:
-        return
-    kept = {key: st.session_state.get(key) for key in (ALPHA, ORDER) if key in st.query_params}
-    _as_it_ran(run)
-    for key, value in kept.items():
-        if value is not None:
-            st.session_state[key] = value
+def _open_as_linked(run: RunRecord) -> None:
+    """Begin with the run's own settings, but for those that the address names."""
+    linked = {}
+    for key in (ALPHA, ORDER):
+        value = st.session_state.get(key)
+        if key in st.query_params and value is not None:
+            linked[key] = value
+    _begin_as_it_ran(run)
+    st.session_state.update(linked)
 
 
 def _rule(spec: RunSpec) -> RunSpec:
-    papers = rule(PAPERS_RULE)
+    """The spec of a run with the rule and the alpha that are picked."""
     ran = alpha_of(spec)
     steps = sorted({*_AXIS.steps, ran})
     step_from_link(ALPHA, steps, alpha_text)
-    if spec.rule != papers.id:
+    if spec.rule != PAPERS_RULE:
+        titles = {spec.rule: f"{spec.rule}, as it ran", PAPERS_RULE: PAPERS_RULE}
         chosen = st.segmented_control(
             "Rule",
-            [spec.rule, papers.id],
+            list(titles),
             default=spec.rule,
             required=True,
             key=RULE,
             bind="query-params",
-            format_func=lambda name: f"{name}, as it ran" if name == spec.rule else name,
+            format_func=titles.__getitem__,
         )
-        if chosen != papers.id:
+        if chosen != PAPERS_RULE:
             return spec
     if st.session_state.get(ALPHA) not in steps:
         st.session_state[ALPHA] = ran
@@ -116,11 +117,11 @@ def _rule(spec: RunSpec) -> RunSpec:
             "stopping-rule",
         ),
     )
-    least = papers.least_folds
-    first = spec.min_folds if spec.rule == papers.id else least
-    return replace(
-        spec, rule=papers.id, rule_params=((_AXIS.name, float(alpha)),), min_folds=max(first, least)
-    )
+    min_folds = rule(PAPERS_RULE).least_folds
+    if spec.rule == PAPERS_RULE:
+        min_folds = max(spec.min_folds, min_folds)
+    params = ((_AXIS.name, float(alpha)),)
+    return replace(spec, rule=PAPERS_RULE, rule_params=params, min_folds=min_folds)
 
 
 def alpha_of(spec: RunSpec) -> float:
@@ -129,9 +130,7 @@ def alpha_of(spec: RunSpec) -> float:
 
 
 def _order() -> int:
-    def shuffle() -> None:
-        st.session_state[ORDER] = int(st.session_state.get(ORDER, 0)) + 1
-
+    """The widgets of the order of the folds; gives its seed."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seed = st.number_input(
             "Order (seed)",
@@ -149,8 +148,12 @@ def _order() -> int:
             ),
             width=130,
         )
-        st.button("Shuffle", icon=":material/shuffle:", key="shuffle", on_click=shuffle)
+        st.button("Shuffle", icon=":material/shuffle:", key="shuffle", on_click=_shuffle)
     return int(seed)
+
+
+def _shuffle() -> None:
+    st.session_state[ORDER] = int(st.session_state.get(ORDER, 0)) + 1
 
 
 def _played(run: RunRecord, spec: RunSpec, seed: int) -> Replay:
@@ -161,54 +164,56 @@ def _played(run: RunRecord, spec: RunSpec, seed: int) -> Replay:
     return replayed(spec, folds, seed)
 
 
-KEY = "run-choice"
-
-
-def choose_run(
-    default: Callable[[list[Known]], Known], *, picked: Callable[[Known], None] = lambda run: None
-) -> RunRecord | None:
+def choose_run(picked: Callable[[Known], None] | None = None) -> RunRecord | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 
     Args:
-        default: which to begin with.
-        picked: called when another run is picked, before the page is drawn anew.
-    Raises: StoreError if the database cannot be read.
+        picked: Called when another run is picked, before the page is drawn anew.
+
+    Raises:
+        StoreError: If the database cannot be read.
     """
     recorded: list[Known] = []
     with sentences():  # a damaged recorded file does not hide one's own runs
         recorded = [*recorded_runs(), *recorded_stopped()]
-    own: list[Known] = [row for row in run_list().rows() if _is_over(row)]
-    runs = {run.run_id: run for run in [*own, *recorded]}
+    own = [row for row in run_list().rows() if row.scores and not row.state.active]
+    runs: dict[str, Known] = {run.run_id: run for run in [*own, *recorded]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return None
-    asked = st.query_params.get("run")
-    if asked and asked not in runs:
-        st.warning(sentence(_why_not(asked)), icon=":material/link_off:")
-    begin = asked if asked in runs else default([*recorded, *own]).run_id
-    if st.session_state.get(KEY) not in runs or asked in runs:
-        st.session_state[KEY] = begin
+    named = st.query_params.get("run")
+    if named and named not in runs:
+        st.warning(sentence(_why_not(named)), icon=":material/link_off:")
+    if named in runs:
+        st.session_state[KEY] = named
+    elif st.session_state.get(KEY) not in runs:
+        st.session_state[KEY] = _usual_run([*recorded, *own]).run_id
 
-    def opened() -> None:
+    def open_picked() -> None:
         run = runs[st.session_state[KEY]]
         st.query_params["run"] = run.run_id
         st.query_params.pop("fold", None)
-        picked(run)
+        if picked is not None:
+            picked(run)
 
     chosen = st.selectbox(
         "Run",
         list(runs),
         format_func=lambda run_id: choice_label(runs[run_id]),
         key=KEY,
-        on_change=opened,
+        on_change=open_picked,
         help="Your own runs, newest first, then those recorded for this page.",
     )
-    return whole(runs[chosen or begin])
+    return whole(runs[chosen])
 
 
-def _is_over(row: ListedRun) -> bool:
-    return bool(row.scores) and not row.state.active
+def _usual_run(runs: Sequence[Known]) -> Known:
+    """The one to begin with."""
+    for run in runs:
+        if (run.spec.dataset, run.spec.algorithm) == _FIRST:
+            return run
+    return runs[0]
 
 
 def _why_not(run_id: str) -> EcvError:

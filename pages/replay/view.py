@@ -53,7 +53,11 @@ _TYPE_SCALE = 1.2
 def replay(beside_title: DeltaGenerator) -> None:
     """Everything below the title, and beside it the way to the presentation.
 
-    Raises: EcvError for a run or setting that cannot be played.
+    Args:
+        beside_title: Where the button of the presentation is.
+
+    Raises:
+        EcvError: If the run or a setting cannot be played.
     """
     chosen = settings()
     if chosen is None:
@@ -73,16 +77,19 @@ def replay(beside_title: DeltaGenerator) -> None:
         figure(chosen)
         if presenting():
             controls(chosen)
-    _around(chosen)
+    _ways_on(chosen)
     _deciding(chosen)
 
 
 def figure(chosen: ChosenReplay) -> None:
     """Figure 1, drawn to the moment on axes that do not move."""
-    type_scale = _TYPE_SCALE if presenting() else 1.0
-    run, spec, played = chosen.run, chosen.spec, chosen.played
+    run = chosen.run
+    spec = chosen.spec
+    played = chosen.played
     metric = metric_label(spec)
-
+    type_scale = 1.0
+    if presenting():
+        type_scale = _TYPE_SCALE
     steps = efold_steps(
         played.moments,
         k=played.k,
@@ -115,33 +122,25 @@ def figure(chosen: ChosenReplay) -> None:
 def controls(chosen: ChosenReplay) -> None:
     """Play, step, scrub."""
     played = chosen.played
-    count = len(played.moments)
-    stop = played.stopped_at
+    folds = len(played.moments)
+    pauses = []
+    if played.stopped_at is not None and played.stopped_at < folds:
+        pauses.append(played.stopped_at)
     player(
         NAME,
         version=chosen.run.run_id,
         texts=explanations(played),
-        seconds=[_SECONDS] * count,
+        seconds=[_SECONDS] * folds,
         speeds=SPEEDS,
         speed=1.0,
-        step=asked_step(count, min(_BEGIN, count)),
-        pauses=[stop] if stop is not None and stop < count else [],
+        step=asked_step(folds, min(_BEGIN, folds)),
+        pauses=pauses,
         label="Folds seen",
     )
 
 
-def _as_told(chosen: ChosenReplay) -> dict[str, str]:
-    """What the address needs to tell the run as it is told here."""
-    told = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
-    if chosen.spec.rule != PAPERS_RULE:
-        return told
-    return told | {ALPHA: alpha_text(alpha_of(chosen.spec))}
-
-
-def _around(chosen: ChosenReplay) -> None:
-    """Where to go from here."""
-    run, played = chosen.run, chosen.played
-
+def _ways_on(chosen: ChosenReplay) -> None:
+    """The way to the race, a link to what is shown, and the order of the folds."""
     st.button(
         "Race it against k-fold",
         icon=":material/flag:",
@@ -150,35 +149,44 @@ def _around(chosen: ChosenReplay) -> None:
         on_click=show_view,
         args=(RACE,),
     )
-    write_into_link(_as_told(chosen))
-    order = " ".join(str(fold.fold) for fold in played.folds)
-    how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
+    params = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
+    if chosen.spec.rule == PAPERS_RULE:
+        params[ALPHA] = alpha_text(alpha_of(chosen.spec))
+    write_into_link(params)
+    how = "as it ran"
+    if chosen.seed:
+        how = f"shuffled with seed {chosen.seed}"
+    order = " ".join(str(fold.fold) for fold in chosen.played.folds)
+    facts = energy_of(chosen.run)
     st.caption(
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
-        f"({how}). {_rest_words(run)}{source_sentence(energy_of(run).source)} "
-        f"{processor_sentence(energy_of(run))}"
+        f"({how}). {_missing_folds(chosen.run)}{source_sentence(facts.source)} "
+        f"{processor_sentence(facts)}"
     )
+
+
+def _missing_folds(run: RunRecord) -> str:
+    """How many folds ran, and why not all; empty where all did, or still may."""
+    if run.complete or run.state.active:
+        return ""
+    why = ""
+    if run.stopped_early and not run.checked:
+        why = ": its rule ended it"
+    return f"Only {len(run.folds)} of {run.k} folds ran{why}. "
 
 
 def _deciding(chosen: ChosenReplay) -> None:
     """The picture that explains the decisions, where the rule names one."""
-    spec, played = chosen.spec, chosen.played
-    rule = RULES[spec.rule]
+    rule = RULES[chosen.spec.rule]
     if rule.picture not in PICTURES or rule.watched is None:
         return
+    draw = PICTURES[rule.picture]
+    moments = chosen.played.moments
     with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
         plot(
-            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark),
-            version=(chosen.run.run_id, len(played.moments), spec.to_json(), chosen.seed),
+            lambda dark: draw(moments, chosen.spec, dark=dark),
+            version=(chosen.run.run_id, len(moments), chosen.spec.to_json(), chosen.seed),
             key="replay-deciding",
             alt=f"{rule.watched.label} after each fold. {rule.watched.help}",
             name=f"what decides in {run_name(chosen.run)}",
         )
-
-
-def _rest_words(run: RunRecord) -> str:
-    """That folds never ran, where they did not."""
-    if run.complete or run.state.active:
-        return ""
-    why = ": its rule ended it" if run.stopped_early and not run.checked else ""
-    return f"Only {len(run.folds)} of {run.k} folds ran{why}. "

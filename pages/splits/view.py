@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -49,23 +50,39 @@ from pages.shared.widgets.tables import csv_button, file_name, number, table
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
 
 
-@st.cache_data(show_spinner=False, max_entries=64, hash_funcs=_SPECS)
-def toy_of(spec: RunSpec) -> ToySplit:
-    """The toy under the chosen strategy, cut where the toy's own time allows."""
-    params = dict(spec.split_params)
-    params.pop("time_point", None)  # the toy has another calendar
-    return toy_split(spec.split, spec.k, spec.seed, params)
+class ViewedFold(NamedTuple):
+    """One fold of a dataset under a split."""
+
+    content: str
+    """Of the dataset: another one where its file has changed."""
+    spec: RunSpec
+    fold: int
+
+    @property
+    def title(self) -> str:
+        """The dataset as people read it."""
+        return dataset_title(self.spec.dataset)
+
+    def parts(self) -> FoldParts:
+        """What is in each part of the fold."""
+        return _parts(*self)
+
+    def leakage(self) -> Leakage | None:
+        """How much of its training lies after what it helps to predict."""
+        return _leakage(*self)
+
+    def frame(self, folds: Iterable[int]) -> pd.DataFrame:
+        """What is in each part of these folds, as a table."""
+        return parts_frame({fold: self._replace(fold=fold).parts() for fold in folds})
 
 
 @st.cache_data(show_spinner=False, max_entries=256, hash_funcs=_SPECS)
-def parts_of(content: str, spec: RunSpec, fold: int) -> FoldParts:
-    """What is in each part of a fold."""
+def _parts(content: str, spec: RunSpec, fold: int) -> FoldParts:
     return splits.fold_parts(prepared(spec.dataset), _folds(content, spec), fold)
 
 
 @st.cache_data(show_spinner="Comparing times ...", max_entries=256, hash_funcs=_SPECS)
-def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
-    """How much of a fold's training lies after what it helps to predict."""
+def _leakage(content: str, spec: RunSpec, fold: int) -> Leakage | None:
     return splits.leakage(prepared(spec.dataset), _folds(content, spec), fold)
 
 
@@ -73,6 +90,14 @@ def leakage_of(content: str, spec: RunSpec, fold: int) -> Leakage | None:
 def _folds(content: str, spec: RunSpec) -> Folds:
     """Some megabytes for a million interactions, so only the newest few are kept."""
     return folds_of(spec)
+
+
+@st.cache_data(show_spinner=False, max_entries=64, hash_funcs=_SPECS)
+def _toy(spec: RunSpec) -> ToySplit:
+    """The toy under the chosen strategy, cut where the toy's own time allows."""
+    params = dict(spec.split_params)
+    params.pop("time_point", None)  # the toy has another calendar
+    return toy_split(spec.split, spec.k, spec.seed, params)
 
 
 SLIDER = "split-fold"
@@ -97,14 +122,18 @@ def fold_slider(spec: RunSpec) -> int:
 
 
 def toy_picture(spec: RunSpec) -> None:
-    """The figure and its sentence. Raises: FoldsError if even the toy cannot be split so."""
-    toy = toy_of(spec)
-    folds = [min(index, toy.k - 1) for index in range(min(max(spec.k, 1), _MOST_STEPS))]
-    sentences = [toy_sentence(toy, index) for index in folds]
-    version = (spec.split, spec.k, spec.seed, spec.split_params)
+    """The figure and its sentence.
+
+    Raises:
+        FoldsError: If even the toy cannot be split so.
+    """
+    toy = _toy(spec)
+    steps = min(max(spec.k, 1), _MOST_STEPS)
+    folds = [min(step, toy.k - 1) for step in range(steps)]
+    sentences = [toy_sentence(toy, fold) for fold in folds]
     plot(
         lambda dark: timeline_figure(toy, dark=dark),
-        version=version,
+        version=(spec.split, spec.k, spec.seed, spec.split_params),
         key="split-toy",
         alt=sentences[0],
         slider=SLIDER,
@@ -121,38 +150,36 @@ def toy_picture(spec: RunSpec) -> None:
         st.caption("The toy has a calendar of its own: it is cut where its last share begins.")
 
 
-def toy_sentence(toy: ToySplit, index: int) -> str:
+def toy_sentence(toy: ToySplit, fold: int) -> str:
     """What the picture of a fold shows, in words."""
-    here = toy.marks[toy.marks["fold"] == index]["part"].value_counts()
-    learnt = int(here.get("training", 0) + here.get("fold-in", 0))
-    tested = int(here.get("test", 0))
-    text = (
-        f"{learnt} interactions are learnt from, {tested} {'is' if tested == 1 else 'are'} tested."
-    )
-    if unknown := int(here.get("unknown", 0)):
-        text += f" {unknown} more are of a person or an item that training does not know."
-    leak = toy.leaks[index]
+    marks = toy.marks[toy.marks["fold"] == fold]
+    counts = Counter(marks["part"])
+    learnt = counts["training"] + counts["fold-in"]
+    tested = f"{counts['test']} are"
+    if counts["test"] == 1:
+        tested = "1 is"
+    words = f"{learnt} interactions are learnt from, {tested} tested."
+    unknown = counts["unknown"]
+    if unknown:
+        words += f" {unknown} more are of a person or an item that training does not know."
+    leak = toy.leaks[fold]
     if leak is not None:
         later, earlier = leak.to_dict("records")
-        return (
-            f"{text} The arrow goes back in time: {later['name']} takes {later['item']} on day "
+        words += (
+            f" The arrow goes back in time: {later['name']} takes {later['item']} on day "
             f"{later['day']}, and a model that has learnt this predicts that {earlier['name']} "
             f"takes it on day {earlier['day']}."
         )
-    if toy.periods[index] is not None:
-        return f"{text} Nothing that is learnt from lies behind the line, so nothing leaks."
-    return text
+    elif toy.periods[fold] is not None:
+        words += " Nothing that is learnt from lies behind the line, so nothing leaks."
+    return words
 
 
-def on_data(content: str, spec: RunSpec, fold: int) -> None:
-    """Heading and sentence."""
-    st.header(f"On {escaped(dataset_title(spec.dataset))}", anchor=False)
-    st.markdown(_sentence(content, spec, fold))
-
-
-def _sentence(content: str, spec: RunSpec, fold: int) -> str:
-    counts = parts_of(content, spec, fold).counts
-    train, test = counts[Part.TRAIN], counts[Part.TEST]
+def _counts_sentence(viewed: ViewedFold) -> str:
+    """How much is learnt from and tested, and from when it is."""
+    counts = viewed.parts().counts
+    train = counts[Part.TRAIN]
+    test = counts[Part.TEST]
     words = (
         f"A model learns from {counted(train.interactions, 'interaction')} of "
         f"{counted(train.users, 'user')} and is tested on {counted(test.interactions, 'other')} of "
@@ -170,65 +197,66 @@ _MOST_FOLDS = 100
 """In a file; each takes some seconds for large data."""
 
 
-def parts_section(content: str, spec: RunSpec, fold: int) -> None:
+def parts_section(viewed: ViewedFold) -> None:
     """Table, what training does not know, CSV."""
+    spec = viewed.spec
     st.header("What is in each part", anchor=False)
-    counts = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
+    columns = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
+    columns["percent"] = number("%", "%.1f")
     table(
-        _frame(content, spec, (fold,)),
-        counts | {"percent": number("%", "%.1f")},
+        viewed.frame([viewed.fold]),
+        columns,
         placeholder="",
         key="split-parts",
-        alt=f"Users, items and interactions of every part of {titled(spec.split)}, "
-        f"{dataset_title(spec.dataset)}",
+        alt=f"Users, items and interactions of every part of {titled(spec.split)}, {viewed.title}",
     )
-    st.markdown(_unknown_words(parts_of(content, spec, fold), fold))
+    st.markdown(_unknown_words(viewed))
     st.caption(
         f"A {glossary_link('validation-part')} is for choosing settings. Training holds the "
         f"{glossary_link('fold-in')} of tested users, where the strategy has one; a user without "
         f"any training is a {glossary_link('cold-user')}."
     )
     folds = range(min(spec.k, _MOST_FOLDS))
+    label = "CSV"
+    if spec.k > 1:
+        label = f"CSV of all {len(folds)} folds"
     csv_button(
-        "CSV" if spec.k == 1 else f"CSV of all {len(folds)} folds",
-        lambda: _frame(content, spec, folds),
+        label,
+        lambda: viewed.frame(folds),
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
     )
 
 
-def _unknown_words(found: FoldParts, fold: int) -> str:
-    if not found.unknown_interactions and not found.dropped:
-        return f"In fold {fold}, training knows every user and every item that is tested."
+def _unknown_words(viewed: ViewedFold) -> str:
+    parts = viewed.parts()
+    fold = f"In fold {viewed.fold}"
+    if not parts.unknown_interactions and not parts.dropped:
+        return f"{fold}, training knows every user and every item that is tested."
     return (
-        f"In fold {fold}, training does not know **{counted(found.unknown_users, 'user')}** and "
-        f"**{counted(found.unknown_items, 'item')}** of what is or would be tested: "
-        f"{counted(found.unknown_interactions, 'test interaction')}. Dropped for it: "
-        f"{counted(found.dropped, 'held-out interaction')}."
+        f"{fold}, training does not know **{counted(parts.unknown_users, 'user')}** and "
+        f"**{counted(parts.unknown_items, 'item')}** of what is or would be tested: "
+        f"{counted(parts.unknown_interactions, 'test interaction')}. Dropped for it: "
+        f"{counted(parts.dropped, 'held-out interaction')}."
     )
 
 
-def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.DataFrame:
-    return parts_frame({index: parts_of(content, spec, index) for index in folds})
-
-
-def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
-    """The number with its sentence."""
+def leakage_section(viewed: ViewedFold) -> None:
+    """The share of training that lies later than what it predicts, with its sentence."""
     st.header("Does the future leak into training?", anchor=False)
-    found = leakage_of(content, spec, fold)
-    if found is None:
+    leakage = viewed.leakage()
+    if leakage is None:
         st.info(
-            escaped(dataset_title(spec.dataset))
-            + " has neither timestamps nor any other order, so "
-            "it is not known what came later; pick a dataset with timestamps, such as Synthetic.",
+            f"{escaped(viewed.title)} has neither timestamps nor any other order, so it is not "
+            "known what came later; pick a dataset with timestamps, such as Synthetic.",
             icon=":material/schedule:",
         )
         return
-    share, whose = (
-        (found.anyone, "of any user")
-        if found.anyone is not None
-        else (found.own, "of the same user")
-    )
+    share = leakage.anyone
+    whose = "of any user"
+    if share is None:
+        share = leakage.own
+        whose = "of the same user"
     st.metric(
         f"Training that lies later ({whose})",
         _percent(share),
@@ -250,26 +278,32 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
             f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
             "predict."
         )
-    if found.anyone is None:
+    if leakage.anyone is None:
         st.caption(
             "Times do not compare between users here, so what others did later is not known."
         )
         return
-    rest = (
-        ("pairs of the same item", found.item),
-        ("pairs of the same user", found.own),
-        ("test interactions with any leak", found.tests),
-    )
-    said = (f"{_percent(value)} of {name}" for name, value in rest if value is not None)
-    st.caption(f"It is {', '.join(said)}.")
+    shares = {
+        "pairs of the same item": leakage.item,
+        "pairs of the same user": leakage.own,
+        "test interactions with any leak": leakage.tests,
+    }
+    words = [f"{_percent(part)} of {name}" for name, part in shares.items() if part is not None]
+    st.caption(f"It is {', '.join(words)}.")
 
 
 def _percent(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.1f}\u00a0%"
+    if share is None:
+        return "unknown"
+    return f"{100 * share:.1f}\u00a0%"
 
 
 def how_it_splits() -> None:
-    """The whole view. Raises: EcvError for a choice that cannot be."""
+    """The whole view.
+
+    Raises:
+        EcvError: If a choice does not work.
+    """
     left, right = st.columns([2, 3], gap="large")
     with left:
         spec, ready = choose_split()
@@ -281,16 +315,17 @@ def how_it_splits() -> None:
     if not ready:
         st.info(not_ready(entry), icon=":material/cloud_download:")
         return
-    content = datasets.source_key(entry)
+    viewed = ViewedFold(datasets.source_key(entry), spec, fold)
     try:
         with st.spinner("Splitting ..."):
-            _folds(content, spec)
+            _folds(viewed.content, spec)
     except EcvError as error:
         st.warning(sentence(error), icon=":material/block:")
         return
-    on_data(content, spec, fold)
-    leakage_section(content, spec, fold)
-    parts_section(content, spec, fold)
+    st.header(f"On {escaped(viewed.title)}", anchor=False)
+    st.markdown(_counts_sentence(viewed))
+    leakage_section(viewed)
+    parts_section(viewed)
     take_along(spec)
 
 
@@ -316,18 +351,14 @@ def take_along(spec: RunSpec) -> None:
 
 def address_of(spec: RunSpec) -> dict[str, str]:
     """The query parameters that choose this split, here and on the Run page."""
+    params = {"dataset": spec.dataset, SPLIT: spec.split, SEED: str(spec.seed)}
+    if not SPLITS[spec.split].single:
+        params[K] = str(spec.k)
     owner = parameters_owner(spec.split)
-    return {
-        "dataset": spec.dataset,
-        SPLIT: spec.split,
-        SEED: str(spec.seed),
-        **({} if SPLITS[spec.split].single else {K: str(spec.k)}),
-        **{
-            parameter_key(owner, name): str(value).lower()
-            for name, value in spec.split_params
-            if value != ""
-        },
-    }
+    for name, value in spec.split_params:
+        if value != "":
+            params[parameter_key(owner, name)] = str(value).lower()
+    return params
 
 
 MODEL = "popular"
@@ -337,28 +368,31 @@ MODEL = "popular"
 def choose_split() -> tuple[RunSpec, bool]:
     """The picked split as a spec, and whether its dataset is ready to be used.
 
-    Raises: InputError for a value that cannot work.
+    Raises:
+        InputError: If a value does not work.
     """
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
     label_from_link(SPLIT, split_titles(), strict=True)
     with st.container(border=True):
         entry, ready = dataset_picker()
-        split_id = strategy_select(serving(Task.TOP_N))
-        known = SPLITS[split_id]
-        st.caption(escaped(known.help))
-        params = strategy_parameters(known)
+        strategy = SPLITS[strategy_select(serving(Task.TOP_N))]
+        st.caption(escaped(strategy.help))
+        params = strategy_parameters(strategy)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
-        offer_usual_k(split_id)
-        k_help = explained(_K_HELP, "k", "fold")
-        k = 1 if known.single else setting_widget("k", right, help=k_help)
-        st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
-        advice = split_advice(entry.id, known) if ready else ""
-        st.caption(f"*Source.* {escaped(known.source)}.\n\n{advice}")
+        offer_usual_k(strategy.id)
+        k = 1
+        if not strategy.single:
+            k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
+        st.caption(f"*e-fold cross-validation.* {escaped(strategy.ecv)}")
+        source = f"*Source.* {escaped(strategy.source)}."
+        if ready:
+            source += f"\n\n{split_advice(entry.id, strategy)}"
+        st.caption(source)
     spec = make_spec(
         dataset=entry.id,
         algorithm=MODEL,
-        split=split_id,
+        split=strategy.id,
         split_params=params,
         k=k,
         seed=seed,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from math import factorial, sqrt
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +30,7 @@ from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
-from ecv_core.records.run import RunRecord
+from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.shared.charts.energy_parts import energy_bar
@@ -41,55 +40,70 @@ from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.tables import chart_table
 
-_CLICK = "A click on a cell opens its run."
-_COLUMN, _RANK_COLUMN = 42, 62
+_COLUMN = 42
+_RANK_COLUMN = 62
 """Pixels of a column that can still be read."""
 
 
 def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
-    """Folds, energy or time, and difference, in a sentence.
+    """Folds, energy or time, and difference, in a sentence that follows the alpha slider.
 
     Args:
-        done: the study.
-        specs: of its runs, in its order; of estimators, whose costs are seconds, none.
+        done: The study.
+        specs: Those of its runs, in its order; of estimators, whose costs are seconds, none.
     """
-    cells, k = len(done.tradeoff.systems), done.k
-    over = "the one run" if cells == 1 else f"{cells} runs"
-    cost, joules = ("energy", "joules") if specs else ("time", "seconds")
-    columns = ["mean_stop", "energy_percent", "difference_percent"]
+    runs = len(done.tradeoff.systems)
+    over = "the one run" if runs == 1 else f"{runs} runs"
+    cost = "time"
+    joules = "seconds"
+    if specs:
+        cost = "energy"
+        joules = "joules"
+    of_paper = [place for place, spec in enumerate(specs) if of_the_paper(spec)]
+    papers_rows = None
+    if 0 < len(of_paper) < runs:
+        papers_rows = done.headline_of(of_paper)
     sentences = []
-    papers = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
-    alone = done.headline_of(papers) if 0 < len(papers) < cells else None
-    for at, (text, row) in enumerate(
-        zip(done.texts, done.headline[columns].to_numpy(dtype=np.float64), strict=True)
-    ):
-        stop, energy, off = row
-        of_all = _sums(done.headline.iloc[at], cells, joules)
-        own = ""
-        if alone is not None:
-            fewer = alone.iloc[at]
-            own = (
-                f"Over the {counted(len(papers), 'run')} of the paper's algorithms it is "
-                f"{fewer['mean_stop']:.2f} folds, {fewer['energy_percent']:.0f} % and "
-                f"{fewer['difference_percent']:.2f} %. "
-            )
-        sentences.append(
-            f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
-            f"{energy:.0f} % of the {cost} on average over {over} and every order of the folds, "
-            f"and ends {off:.2f} % from the {k}-fold mean. {own}{of_all}"
+    for place, text in enumerate(done.texts):
+        row = done.headline.iloc[place]
+        sentence = (
+            f"With alpha {text}, e-fold uses {row['mean_stop']:.2f} of {done.k} folds and "
+            f"{row['energy_percent']:.0f} % of the {cost} on average over {over} and every order "
+            f"of the folds, and ends {row['difference_percent']:.2f} % from the {done.k}-fold mean."
         )
+        if papers_rows is not None:
+            row_of_papers = papers_rows.iloc[place]
+            sentence += (
+                f" Over the {counted(len(of_paper), 'run')} of the paper's algorithms it is "
+                f"{row_of_papers['mean_stop']:.2f} folds, "
+                f"{row_of_papers['energy_percent']:.0f} % and "
+                f"{row_of_papers['difference_percent']:.2f} %."
+            )
+        sentences.append(sentence + _sums(row, runs, joules))
     numbers(SLIDER, key="study-numbers", sentences=sentences)
 
 
 def _sums(row: pd.Series, runs: int, joules: str) -> str:
-    """The same of all runs added up: by processor time, and by joules where they are its own."""
-    said = []
-    for name, what in (("processor", "processor time"), ("joules", joules)):
-        if not np.isnan(percent := row[f"{name}_percent"]):
-            of = row[f"{name}_runs"]
-            some = "" if of == runs else f" of {of:.0f} of the {runs} runs"
-            said.append(f"{percent:.0f} % of the {what}{some}")
-    return f"Added up: {', '.join(said)}." if said else ""
+    """The same of all runs added up: by processor time, and by joules where they are its own.
+
+    Args:
+        row: The headline at one alpha.
+        runs: How many the study has.
+        joules: What the joules of the row are.
+    """
+    parts = []
+    for name, cost in (("processor", "processor time"), ("joules", joules)):
+        percent = row[f"{name}_percent"]
+        if np.isnan(percent):
+            continue
+        part = f"{percent:.0f} % of the {cost}"
+        added = row[f"{name}_runs"]
+        if added < runs:
+            part += f" of {added:.0f} of the {runs} runs"
+        parts.append(part)
+    if not parts:
+        return ""
+    return f" Added up: {', '.join(parts)}."
 
 
 def difference_section(done: Summary, scores: pd.DataFrame) -> None:
@@ -106,7 +120,7 @@ def difference_section(done: Summary, scores: pd.DataFrame) -> None:
     st.caption(
         f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
         f"{glossary_link('k-fold-mean', 'k-fold mean')}, in percent; smaller is better. "
-        f"{_CLICK * (not scores.empty)}"
+        f"{_click_words(scores)}"
     )
 
 
@@ -123,8 +137,14 @@ def stops_section(done: Summary, scores: pd.DataFrame) -> None:
     )
     st.caption(
         f"Figure 3 of the paper: the mean {glossary_link('stop')}; fewer folds, less "
-        f"{glossary_link('energy', 'energy')}. {_CLICK * (not scores.empty)}"
+        f"{glossary_link('energy', 'energy')}. {_click_words(scores)}"
     )
+
+
+def _click_words(scores: pd.DataFrame) -> str:
+    if scores.empty:  # no cell has a run of its own
+        return ""
+    return "A click on a cell opens its run."
 
 
 def _heatmap(
@@ -159,16 +179,20 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
         return
     orders = int(done.stability["orders"].max())
-    known = f"all {orders:,} orders are counted"
     if orders < factorial(done.k):
         error = 50 / sqrt(orders)  # where half of the orders keep it; less everywhere else
-        known = f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
+        counting = (
+            f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
+        )
+    else:
+        counting = f"all {orders:,} orders are counted"
     st.caption(
         f"Figure 4 of the paper: the mean rank by the scores at the stops and, in brackets, by all "
         f"{done.k} folds; on the right, in how many orders of the folds **all** algorithms rank as "
         f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
-        f"the same order, and each stops by its own scores ({known})."
+        f"the same order, and each stops by its own scores ({counting})."
     )
+    columns = done.cells["algorithm"].nunique() + 2
     plot(
         lambda dark: ranks_figure(done.ranks, done.stability, dark=dark),
         version=(done.version, *scores["run_id"]),
@@ -179,21 +203,23 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
         name="study ranks",
         opens=addresses(scores),
         table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
-        least_width=NAMES + _RANK_COLUMN * (done.cells["algorithm"].nunique() + 2),
+        least_width=NAMES + _RANK_COLUMN * columns,
     )
 
 
 def made_up(done: Summary, runs: Sequence[RunRecord]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
-    sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
+    sources = {SOURCES.get(system.source, system.source) for system in done.tradeoff.systems}
     st.caption(
         "Exact over every order of the folds, none of it sampled, but for ranks; each run counts "
         "the same. "
-        f"Energy: {', '.join(sources)}. The paper ({PAPER_LINK}) reports {PAPER_STOP} folds, "
-        f"{PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
+        f"Energy: {', '.join(sorted(sources))}. The paper ({PAPER_LINK}) reports {PAPER_STOP} "
+        f"folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
     )
-    own = with_own_joules(runs)
-    energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))
+    folds: list[FoldResult] = []
+    for run in with_own_joules(runs):
+        folds += run.folds
+    energy_bar(folds, left_out_words(runs))
 
 
 EARLY_WORDS = (
@@ -209,18 +235,21 @@ _SCORE_COLUMN = 56
 
 def scores_section(scores: pd.DataFrame) -> None:
     """Which algorithm is best where: every score, those that ended at their stop too."""
-    if words := scores_words(scores):
-        st.markdown(words)
-    why = f" {EARLY_WORDS}" if (scores["folds"] < scores["k"]).any() else ""
-    st.caption(
+    winners = scores_words(scores)
+    if winners:
+        st.markdown(winners)
+    caption = (
         "The mean over all folds, whatever alpha; the paler, the nearer to the dataset's best, "
-        f"which is bold.{why}"
+        "which is bold."
     )
+    if (scores["folds"] < scores["k"]).any():
+        caption += f" {EARLY_WORDS}"
+    st.caption(caption)
     plot(
         lambda dark: scores_figure(scores, dark=dark),
         version=tuple(scores["run_id"]),
         key="study-scores",
-        alt=f"Scores, datasets by algorithms. {scores_words(scores)}".strip(),
+        alt=f"Scores, datasets by algorithms. {winners}".strip(),
         name="study scores",
         opens=addresses(scores),
         table=lambda: scores,
@@ -250,38 +279,50 @@ def rules_section(done: Summary, frame: pd.DataFrame) -> None:
         "interpolated point is achievable. Rules that decide by which folds ran are exact over "
         "every order; those that need the whole history are sampled."
     )
-    shown = frame.assign(rule=[RULES[rule].title for rule in frame["rule"]])
+    shown = frame.assign(rule=frame["rule"].map(_rule_title))
     chart_table(lambda: shown, key="study-rules", name="study rules", alt="the comparison of rules")
+
+
+def _rule_title(rule_id: str) -> str:
+    return RULES[rule_id].title
 
 
 def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
     """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence.
 
     Rules that are known for some of the runs only come last, beside e-fold over the same ones.
+
+    Args:
+        frame: The comparison of rules.
+        alphas: Those of the slider.
+        texts: Each of them as shown.
+        group: How runs are weighted: CELLS or JOULES.
     """
-    here = frame[frame["weighting"] == group]
-    most = int(here["cells"].max())
-    bill = "of the total energy" if group == JOULES else "of the energy"
-    found = []
+    weighted = frame[frame["weighting"] == group].sort_values(
+        "equal_difference_energy_percent", kind="stable"
+    )
+    runs = int(weighted["cells"].max())
+    energy = "of the energy"
+    if group == JOULES:
+        energy = "of the total energy"
+    sentences = []
     for alpha, text in zip(alphas, texts, strict=True):
-        rows = here[here["alpha"] == alpha].sort_values(
-            "equal_difference_energy_percent", kind="stable"
+        rows = weighted[weighted["alpha"] == alpha]
+        difference = rows.loc[rows["rule"] == PAPERS_RULE, "difference_percent"].item()
+        needs = []
+        some_runs = ""
+        for row in rows.to_dict("records"):
+            percent = row["equal_difference_energy_percent"]
+            need = f"{_rule_title(row['rule'])} {percent:.0f} %"
+            if row["cells"] == runs:
+                needs.append(need)
+            else:
+                some_runs += (
+                    f" Over {row['cells']} of the {runs} runs: {need}, where e-fold needs "
+                    f"{row['energy_percent']:.0f} %."
+                )
+        sentences.append(
+            f"For a difference of {difference:.2f} %, that of e-fold with alpha {text}, the "
+            f"rules need this much {energy}: {'; '.join(needs)}.{some_runs}"
         )
-        off = rows.loc[rows["rule"] == PAPERS_RULE, "difference_percent"].item()
-        told = rows.to_dict("records")
-        needs = "; ".join(_need(row) for row in told if row["cells"] == most)
-        rest = "".join(
-            f" Over {row['cells']} of the {most} runs: {_need(row)}, where e-fold needs "
-            f"{row['energy_percent']:.0f} %."
-            for row in told
-            if row["cells"] < most
-        )
-        found.append(
-            f"For a difference of {off:.2f} %, that of e-fold with alpha {text}, the "
-            f"rules need this much {bill}: {needs}.{rest}"
-        )
-    return found
-
-
-def _need(row: Mapping[Hashable, Any]) -> str:
-    return f"{RULES[row['rule']].title} {row['equal_difference_energy_percent']:.0f} %"
+    return sentences

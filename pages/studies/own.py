@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -57,8 +57,11 @@ _BEGUN = "study-begun"
 def pick_study() -> str:
     """RECORDED, or the id of the study that is picked; a widget only where there are own ones."""
     own = stored_plans(store(), STUDY)
-    labels = {RECORDED: "Recorded with e-fold"} | {one.plan_id: _label(one) for one in own}
-    if begun := st.session_state.pop(_BEGUN, ""):
+    labels = {RECORDED: "Recorded with e-fold"}
+    for plan in own:
+        labels[plan.plan_id] = _label(plan)
+    begun = st.session_state.pop(_BEGUN, "")
+    if begun:
         st.session_state[_CHOICE] = begun
         with suppress(StreamlitAPIException):  # where there is a choice already, it says so itself
             st.query_params[_CHOICE] = labels[begun]
@@ -75,15 +78,14 @@ def pick_study() -> str:
     )
 
 
-def _label(one: PlanRecord) -> str:
-    specs = [run.spec for run in one.content.runs]
-    parts = [
-        counted(len({spec.dataset for spec in specs}), "dataset"),
-        counted(len({spec.algorithm for spec in specs}), "algorithm"),
-    ]
-    if n_splits(one) > 1:
-        parts.append(counted(n_splits(one), "split"))
-    return plan_label(one, " x ".join(parts))
+def _label(plan: PlanRecord) -> str:
+    datasets_of = {run.spec.dataset for run in plan.content.runs}
+    algorithms = {run.spec.algorithm for run in plan.content.runs}
+    contents = f"{counted(len(datasets_of), 'dataset')} x {counted(len(algorithms), 'algorithm')}"
+    splits = n_splits(plan)
+    if splits > 1:
+        contents += f" x {counted(splits, 'split')}"
+    return plan_label(plan, contents)
 
 
 def cells_of(study_id: str) -> list[Cell]:
@@ -103,6 +105,13 @@ def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
 
 
 def _follow(study_id: str, before: object, drawn: float) -> None:
+    """The runs as they are now, with buttons; the page is drawn anew where its figures change.
+
+    Args:
+        study_id: The study.
+        before: The stage of its cells when the page was drawn.
+        drawn: The moment of that.
+    """
     with sentences():
         try:
             cells = cells_of(study_id)
@@ -110,7 +119,8 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
             st.rerun()  # removed meanwhile
         if watch().now().moment > drawn and _stage(cells) != before:
             st.rerun()  # the figures below have changed too
-        if trouble := manager().trouble:
+        trouble = manager().trouble
+        if trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -129,31 +139,54 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
         )
 
 
-def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool]]:
-    """What the rest of the page depends on: who is active, and who is complete."""
-    return [
-        (cell.run.run_id if cell.run else "", cell.active, cell.run is not None and cell.run.whole)
-        for cell in cells
-    ]
+def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool] | None]:
+    """What the rest of the page depends on: the run of every cell, if it is active, if whole."""
+    stage: list[tuple[str, bool, bool] | None] = []
+    for cell in cells:
+        if cell.run is None:
+            stage.append(None)
+        else:
+            stage.append((cell.run.run_id, cell.active, cell.run.whole))
+    return stage
 
 
 def progress_words(cells: Sequence[Cell]) -> str:
     """How far the whole study is, in a sentence."""
-    done = sum(len(cell.run.folds) for cell in cells if cell.run)
-    folds = sum((cell.run or cell).spec.max_folds for cell in cells)
-    finished = sum(cell.run is not None and cell.run.state is RunState.FINISHED for cell in cells)
-    runs = counted(len(cells), "run")
-    words = [f"**{finished} of {runs}** finished", f"{done} of {folds} folds"]
+    finished = 0
+    done = 0
+    expected = 0
+    active = []
+    for cell in cells:
+        run = cell.run
+        if run is None:
+            expected += cell.spec.max_folds
+            continue
+        expected += run.spec.max_folds
+        done += len(run.folds)
+        if run.state is RunState.FINISHED:
+            finished += 1
+        if run.state.active:
+            active.append(run)
+    words = f"**{finished} of {counted(len(cells), 'run')}** finished · {done} of {expected} folds"
     borrowed = sum(cell.borrowed for cell in cells)
     if borrowed:
-        words.append(f"{borrowed} reused from earlier runs")
-    active = [cell.run for cell in cells if cell.run and cell.run.state.active]
-    left = [remaining_seconds(run) for run in active]
-    known = [seconds for seconds in left if seconds is not None]
-    if known:
-        least = "at least " if len(known) < len(active) else "about "
-        words.append(f"{least}{duration(sum(known))} left")
-    return " · ".join(words)
+        words += f" · {borrowed} reused from earlier runs"
+    return words + _time_left(active)
+
+
+def _time_left(active: Sequence[RunRecord]) -> str:
+    """How long these runs still take together; empty where it is known of none."""
+    seconds = []
+    for run in active:
+        left = remaining_seconds(run)
+        if left is not None:
+            seconds.append(left)
+    if not seconds:
+        return ""
+    about = "about"
+    if len(seconds) < len(active):
+        about = "at least"
+    return f" · {about} {duration(sum(seconds))} left"
 
 
 def runs_frame(cells: Sequence[Cell]) -> pd.DataFrame:
@@ -162,66 +195,70 @@ def runs_frame(cells: Sequence[Cell]) -> pd.DataFrame:
 
 
 def _row(cell: Cell) -> dict[str, object]:
-    run, spec = cell.run, cell.spec
     row: dict[str, object] = {
-        "dataset": dataset_title(spec.dataset),
-        "algorithm": algorithm_title(spec.algorithm),
-        "split": titled(split_label(spec)),
+        "dataset": dataset_title(cell.spec.dataset),
+        "algorithm": algorithm_title(cell.spec.algorithm),
+        "split": titled(split_label(cell.spec)),
     }
+    run = cell.run
     if run is None:
         return row | {"state": "deleted", "note": "Resume computes it again"}
+    done = float(len(run.folds))
     step = run.progress
-    inside = min(step.step / step.steps, 1.0) if step is not None and step.steps else 0.0
-    notes = []
-    if run.state is RunState.RUNNING and step is not None:
-        notes.append(step.phase)
-    if run.state.active and (left := remaining_seconds(run)) is not None:
-        notes.append(f"at most {duration(left)} left")
-    if run.state is RunState.FAILED and run.error:
-        notes.append(run.error)
-    if cell.borrowed and run.state is RunState.FINISHED:
-        notes.append("reused")
+    if step is not None and step.steps:
+        done += min(step.step / step.steps, 1.0)
+    score = None
+    if run.at_stop is not None:
+        score = run.at_stop.mean
     return row | {
         "state": run.state.value,
-        "done": min((len(run.folds) + inside) / run.k, 1.0),
+        "done": min(done / run.k, 1.0),
         "folds": f"{len(run.folds)} of {run.k}",
         "metric": metric_label(run.spec),
-        "score": run.at_stop.mean if run.at_stop else None,
-        "note": ", ".join(notes),
+        "score": score,
+        "note": _note(run, borrowed=cell.borrowed),
     }
+
+
+def _note(run: RunRecord, *, borrowed: bool) -> str:
+    """What a run does now and how long it takes, why it failed, or that it is another's."""
+    notes = []
+    if run.state is RunState.RUNNING and run.progress is not None:
+        notes.append(run.progress.phase)
+    if run.state.active:
+        left = remaining_seconds(run)
+        if left is not None:
+            notes.append(f"at most {duration(left)} left")
+    if run.state is RunState.FAILED and run.error:
+        notes.append(run.error)
+    if run.state is RunState.FINISHED and borrowed:
+        notes.append("reused")
+    return ", ".join(notes)
 
 
 def _actions(study_id: str, cells: Sequence[Cell]) -> None:
     """Buttons for what may be done now."""
     person = acting()
-    theirs = stored_plan(store(), STUDY, study_id).started_by
-    mine = [cell for cell in cells if cell.run and person.may(Action.CANCEL, cell.run.started_by)]
-    if any(cell.active for cell in mine) and st.button(
+    starter = stored_plan(store(), STUDY, study_id).started_by
+    active = [cell for cell in cells if cell.active]
+    if any(_is_mine(cell) for cell in active) and st.button(
         "Cancel all", icon=":material/cancel:", key="cancel-study"
     ):
-        act_and_rerun(lambda: acting().cancel_study(cells))
-    for label, left, said in (
-        (
+        act_and_rerun(partial(person.cancel_study, cells))
+    if person.may(Action.START_MANY, starter):
+        _go_on_button(
             "Resume",
+            study_id,
             [cell for cell in cells if cell.to_do],
-            "Each run goes on at its next missing fold.",
-        ),
-        (
+            help="Each run goes on at its next missing fold.",
+        )
+        _go_on_button(
             "Run the remaining folds",
+            study_id,
             [cell for cell in cells if cell.early],
-            "Of the runs that ended at their stop: the figures need all folds.",
-        ),
-    ):
-        # What was cut off and is somebody else's can only be gone on with by them.
-        may_go_on = left and all(cell in mine for cell in left if cell.run)
-        if (
-            may_go_on
-            and person.may(Action.START_MANY, theirs)
-            and st.button(label, icon=":material/resume:", help=said)
-        ):
-            full = any(cell.early for cell in left)
-            act_and_rerun(partial(person.go_on_with_study, study_id, full=full))
-    if not any(cell.active for cell in cells) and person.may(Action.FORGET, theirs):
+            help="Of the runs that ended at their stop: the figures need all folds.",
+        )
+    if not active and person.may(Action.FORGET, starter):
         st.button(
             "Remove from the list",
             icon=":material/playlist_remove:",
@@ -231,6 +268,33 @@ def _actions(study_id: str, cells: Sequence[Cell]) -> None:
             on_click=_forget,
             args=(study_id,),
         )
+
+
+def _go_on_button(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
+    """The button that goes on with these cells; none where one of them is somebody else's."""
+    others = [cell for cell in cells if cell.run is not None and not _is_mine(cell)]
+    if not cells or others:
+        return
+    if st.button(label, icon=":material/resume:", help=help):
+        full = any(cell.early for cell in cells)
+        act_and_rerun(partial(acting().go_on_with_study, study_id, full=full))
+
+
+def _is_mine(cell: Cell) -> bool:
+    """Whether this person may cancel the cell's run."""
+    return cell.run is not None and acting().may(Action.CANCEL, cell.run.started_by)
+
+
+class Picked(NamedTuple):
+    """What is picked in the form of a new study."""
+
+    datasets: list[str]
+    algorithms: list[str]
+    splits: list[str]
+    settings: dict[str, Any]
+    """Folds and score, as arguments of `make_spec`."""
+    missing: str
+    """What there still has to be picked, as a sentence; empty where that is enough."""
 
 
 def _forget(study_id: str) -> None:
@@ -248,48 +312,25 @@ def start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
     """Draw the form; on Start, queue what is not known yet and open the study.
 
     Args:
-        recorded: runs that need not be computed again.
-        several: whether splits are compared.
+        recorded: Runs that need not be computed again.
+        several: Whether splits are compared.
     """
-    if why := why_not(Action.START_MANY):
-        st.markdown(f":material/lock: {why}")
+    refused = why_not(Action.START_MANY)
+    if refused:
+        st.markdown(f":material/lock: {refused}")
         return
-    task = Task.TOP_N if several else _task()
-    of = f"_{task}" * task.of_table  # other choices, so other widgets
-    known = datasets.catalogue().values()
-    here = [one.id for one in known if task in one.tasks and datasets.available(one)]
-    ready = titles_of(here, dataset_title)
-    where = "Those on this machine. Download others on the Run page."
-    names = _some("Datasets", ready, list(ready)[:1], f"new_datasets{of}", where)
-    tasks = (task,) if several else task.together
-    titles = titles_of(
-        [name for name, one in ALGORITHMS.items() if one.task in tasks], algorithm_title
-    )
-    usual = list(titles)[:3] if of else _USUAL
-    algorithms = _some("Algorithms", titles, usual, f"new_algorithms{of}", _PARAMETERS)
-    least, settings = 1, {}
-    if several:
-        least = 2
-        splits = _some(
-            "Splits",
-            {one: SPLITS[one].title for one in serving(task)},
-            _USUAL_SPLITS,
-            "new_splits",
-            _PARAMETERS,
-        )
-    else:
-        settings = _settings(task, of)
-        splits = [settings.pop("split")]
+    picked = _pick_splits() if several else _pick_one_split()
     cells: list[Cell] = []
     specs: list[RunSpec] = []
-    said = "Pick at least one dataset and one algorithm."
-    if several:
-        said = "Pick at least one dataset, two algorithms and two splits."
-    if names and len(algorithms) >= least and len(splits) >= least:
+    words = picked.missing
+    if not picked.missing:
         with sentences():
-            said = ""
-            cells = study.planned(names, algorithms, splits, full=True, **settings)
-            said, specs = _work(cells, recorded)
+            cells = study.planned(
+                picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
+            )
+            specs = [cell.spec for cell in cells if not reusable(cell.spec, recorded)]
+            specs = list(dict.fromkeys(specs))
+            words = _work_words(len(cells), specs)
     place = place_picker()
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
@@ -299,21 +340,82 @@ def start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
             key="start-study",
             disabled=not cells,
         )
-        st.markdown(said)
+        st.markdown(words)
     expectation(specs)
     if pressed:
         _begin(cells, place)
 
 
-_TASKS = {
-    Task.TOP_N: INTERACTIONS,
-    Task.CLASSES: "Classify, from tables",
-    Task.NUMBERS: "Predict numbers, from tables",
-}
-"""What studies can be begun for, as the form calls it."""
+def _work_words(runs: int, specs: Sequence[RunSpec]) -> str:
+    """How much work a study is.
+
+    Args:
+        runs: How many it has.
+        specs: Those of the runs that are to be computed.
+    """
+    words = f"**{counted(runs, 'run')}**"
+    if len(specs) < runs:
+        words += f", {runs - len(specs)} of them recorded already"
+    if specs:
+        words += f", {counted(sum(spec.k for spec in specs), 'fold')} to compute"
+    return f"{words}."
 
 
-def _task() -> Task:
+def _pick_splits() -> Picked:
+    """The widgets of a study that compares splits."""
+    task = Task.TOP_N
+    datasets_of = _pick_datasets(task, "new_datasets")
+    algorithms = _pick_algorithms((task,), _USUAL, "new_algorithms")
+    titles = {split: SPLITS[split].title for split in serving(task)}
+    splits = _pills("Splits", titles, _USUAL_SPLITS, "new_splits", _PARAMETERS)
+    missing = ""
+    if not datasets_of or len(algorithms) < 2 or len(splits) < 2:
+        missing = "Pick at least one dataset, two algorithms and two splits."
+    return Picked(datasets_of, algorithms, splits, {}, missing)
+
+
+def _pick_one_split() -> Picked:
+    """The widgets of a study of datasets and algorithms."""
+    task = _pick_task()
+    suffix = ""
+    usual = _USUAL
+    if task.of_table:  # other choices, so other widgets
+        suffix = f"_{task}"
+        usual = ()
+    datasets_of = _pick_datasets(task, f"new_datasets{suffix}")
+    algorithms = _pick_algorithms(task.together, usual, f"new_algorithms{suffix}")
+    settings = _settings(task, suffix)
+    split = settings.pop("split")
+    missing = ""
+    if not datasets_of or not algorithms:
+        missing = "Pick at least one dataset and one algorithm."
+    return Picked(datasets_of, algorithms, [split], settings, missing)
+
+
+def _pick_datasets(task: Task, key: str) -> list[str]:
+    here = []
+    for entry in datasets.catalogue().values():
+        if task in entry.tasks and datasets.available(entry):
+            here.append(entry.id)
+    titles = titles_of(here, dataset_title)
+    help = "Those on this machine. Download others on the Run page."
+    return _pills("Datasets", titles, list(titles)[:1], key, help)
+
+
+def _pick_algorithms(tasks: Sequence[Task], usual: Sequence[str], key: str) -> list[str]:
+    """Widget of the algorithms for some tasks.
+
+    Args:
+        tasks: What they are for.
+        usual: Those that are picked at first; by default the first three.
+        key: Of the widget.
+    """
+    names = [algorithm.id for algorithm in ALGORITHMS.values() if algorithm.task in tasks]
+    titles = titles_of(names, algorithm_title)
+    return _pills("Algorithms", titles, usual or names[:3], key, _PARAMETERS)
+
+
+def _pick_task() -> Task:
     return st.segmented_control(
         "Task",
         list(_TASKS),
@@ -325,34 +427,50 @@ def _task() -> Task:
     )
 
 
-def _settings(task: Task, of: str) -> dict[str, Any]:
-    """Folds and score, as arguments of `make_spec`."""
-    split, metric, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
-    length = {} if of else {"n": setting_widget("n", top, **_about("n"))}
-    return length | {
-        "split": split.selectbox(
-            options=[name for name in serving(task) if not SPLITS[name].single],
+_TASKS = {
+    Task.TOP_N: INTERACTIONS,
+    Task.CLASSES: "Classify, from tables",
+    Task.NUMBERS: "Predict numbers, from tables",
+}
+"""What studies can be begun for, as the form calls it."""
+
+
+def _settings(task: Task, suffix: str) -> dict[str, Any]:
+    """Folds and score, as arguments of `make_spec`.
+
+    Args:
+        task: What is evaluated.
+        suffix: Of the keys of widgets that are others for other tasks.
+    """
+    left, middle, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
+    splits = [name for name in serving(task) if not SPLITS[name].single]
+    settings = {
+        "split": left.selectbox(
+            options=splits,
             format_func=split_titles().__getitem__,
-            **_about(
-                "split", of, help="With its default parameters; those that make several folds."
+            **_of_form(
+                "split", suffix, help="With its default parameters; those that make several folds."
             ),
         ),
-        "metric": metric_select(metric, task.together, **_about("metric", of)),
-        "seed": setting_widget("seed", seed, **_about("seed")),
-        "k": setting_widget("k", folds, **_about("k")),
+        "metric": metric_select(middle, task.together, **_of_form("metric", suffix)),
+        "seed": setting_widget("seed", seed, **_of_form("seed")),
+        "k": setting_widget("k", folds, **_of_form("k")),
     }
+    if not task.of_table:
+        settings["n"] = setting_widget("n", top, **_of_form("n"))
+    return settings
 
 
-def _about(
+def _of_form(
     name: str,
-    of: str = "",
+    suffix: str = "",
     **changed: Any,  # noqa: ANN401 - arguments of a widget
 ) -> dict[str, Any]:
-    """As on the Run page, but under a key of its own, and not in the address."""
-    return about(name, key=f"new_{name}{of}", bind=None, **changed)
+    """As on the Run page, but under a key of this form's own, and not in the address."""
+    return about(name, key=f"new_{name}{suffix}", bind=None, **changed)
 
 
-def _some(
+def _pills(
     label: str, titles: Mapping[str, str], usual: Sequence[str], key: str, help_text: str
 ) -> list[str]:
     """Pills that stay for the session and are not in the address; gives those picked, in order."""
@@ -373,20 +491,8 @@ def _begin(cells: Sequence[Cell], place: str) -> None:
     """Queue what is not known yet and show the study, or say why the data cannot be split so."""
     with sentences():
         with st.spinner("Looking whether the data can be split so ..."):
-            for _, why in with_obstacles(cells):
-                if why is not None:
-                    raise InputError(why)
+            for _, obstacle in with_obstacles(cells):
+                if obstacle is not None:
+                    raise InputError(obstacle)
         st.session_state[_BEGUN] = acting().begin_study(cells, place=place)
         st.rerun()
-
-
-def _work(cells: Sequence[Cell], recorded: Sequence[RunRecord]) -> tuple[str, list[RunSpec]]:
-    """How much work a study is, in words, and what of it is to be computed."""
-    known = [one for one in cells if reusable(one.spec, recorded)]
-    specs = list(dict.fromkeys(one.spec for one in cells if one not in known))
-    words = [f"**{counted(len(cells), 'run')}**"]
-    if known:
-        words.append(f"{len(known)} of them recorded already")
-    if specs:
-        words.append(f"{counted(sum(spec.k for spec in specs), 'fold')} to compute")
-    return f"{', '.join(words)}.", specs

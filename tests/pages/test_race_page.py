@@ -8,7 +8,8 @@ import pytest
 from ecv_core.energy.savings import AtScale, at_scale
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
-from pages.replay.race import Stops, at_scale_sentence, lecture_sentence, race_data, stops_of
+from pages.replay.race import race_data
+from pages.replay.year import Stops, lecture_sentence, stops_of, year_sentence
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
@@ -187,12 +188,12 @@ def test_the_year_says_how_much_one_fold_more_or_less_would_change():
         seconds_per_fold=60,
         grams_per_kwh=400,
     )
-    said = at_scale_sentence(work, at_scale(work, 6), at_scale(work, 10))
+    said = year_sentence(work, at_scale(work, 6), at_scale(work, 10))
     # 5,200 runs x 3.33 Wh = 17.33 kWh per fold: 5 folds 86.7, 7 folds 121
     assert "31,200 of 52,000 folds a year would not run (60 %)" in said
     assert "86.7 to 121 kWh" in said
     none = replace(work, runs_per_week=0)
-    assert "0 of 0 folds" in at_scale_sentence(none, at_scale(none, 6), at_scale(none, 10))
+    assert "0 of 0 folds" in year_sentence(none, at_scale(none, 6), at_scale(none, 10))
 
 
 def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
@@ -209,7 +210,7 @@ def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
         seconds_per_fold=1,
         grams_per_kwh=100,
     )
-    said = at_scale_sentence(work, at_scale(work, 1), at_scale(work, 5), stops)
+    said = year_sentence(work, at_scale(work, 1), at_scale(work, 5), stops)
     assert "stopped after 3 to 5 folds in the 3 recorded runs as they ran, 3.7 on" in said
     assert said.endswith("that range is 0 to 104 kWh.")
 

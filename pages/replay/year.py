@@ -1,0 +1,264 @@
+"""A run's folds and stop -> what stopping would save in a year of many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ecv_core.analysis.tradeoff.curves import PAPER_STOP
+from ecv_core.energy.meter import carbon_source, countries
+from ecv_core.energy.meter import country as country_of
+from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.savings import (
+    PAPER_KG,
+    PAPER_SOURCES,
+    AtScale,
+    EnergyFacts,
+    Yearly,
+    at_scale,
+    energy_of,
+)
+from ecv_core.figures.words import (
+    duration,
+    range_words,
+    run_title,
+    small_number,
+    watt_hours_range,
+)
+from ecv_core.records.errors import EcvError
+from ecv_core.records.run import HOW, RunRecord
+from ecv_core.store.recorded import recorded_runs
+from pages.shared.live.state import KEPT, sentence
+from pages.shared.widgets.glossary import glossary_link
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+_USED = "folds_used"
+_USED_OF = "folds-used-of"
+"""In the session: the runs that the folds used on average were suggested by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """After how many folds the rule stopped in the runs of the recorded study."""
+
+    mean: float
+    least: int
+    most: int
+    runs: int
+
+
+def year_panel(run: RunRecord) -> None:
+    """Inputs on the left, the year on the right; nothing of one fold, or without its energy."""
+    facts = energy_of(run)
+    if run.k == 1 or facts.source == "none":
+        return
+    recorded: list[RunRecord] = []
+    with suppress(EcvError):  # said where the run is chosen
+        recorded = recorded_runs()
+    stops = stops_of(recorded, run.k)
+    st.header("What would it save at scale?", anchor=False)
+    left, right = st.columns([1.25, 1], gap="large")
+    with left:
+        work = _workload(run, facts, stops)
+    with right:
+        try:
+            saved = at_scale(work, work.k - work.folds_used)
+            whole = at_scale(work, work.k)
+        except EcvError as error:
+            st.error(sentence(error), icon=":material/error:")
+            return
+        hours = "computing time"
+        if facts.processor_seconds is not None:
+            hours = "processor time"
+        st.markdown(
+            "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
+            f"| {hours} | **{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)} |\n"
+            f"| energy | **{_range(saved.kwh)} kWh** | {_range(whole.kwh)} kWh |\n"
+            f"| emissions (CO2e) | **{_range(saved.kg_co2e)} kg** | {_range(whole.kg_co2e)} kg |\n"
+        )
+        st.markdown(year_sentence(work, saved, whole, stops))
+    with st.expander("For a lecture: a research group's year", icon=":material/school:"):
+        papers = st.number_input(
+            "Papers a year",
+            min_value=1,
+            max_value=1000,
+            value=5,
+            key="papers",
+            help="With deep learning, all experiments of the group counted.",
+        )
+        st.markdown(lecture_sentence(int(papers), work, stops))
+
+
+def stops_of(runs: Sequence[RunRecord], k: int) -> Stops | None:
+    """Of those of these runs that have k folds and stopped; None where there is none."""
+    stops = [run.stopped_at for run in runs if run.k == k and run.stopped_at is not None]
+    if not stops:
+        return None
+    return Stops(mean=fmean(stops), least=min(stops), most=max(stops), runs=len(stops))
+
+
+def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None = None) -> str:
+    """The year in one sentence, with the range that the folds used would make of it.
+
+    Args:
+        work: What runs in a year.
+        saved: What stopping saves of it.
+        whole: What it would take without stopping.
+        stops: Those of the recorded study, for the range; without it one fold more or less is.
+    """
+    percent = 0.0
+    if whole.folds:
+        percent = 100 * saved.folds / whole.folds
+    if stops is None:
+        fewest = max(work.folds_used - 1, 1)
+        most = min(work.folds_used + 1, work.k)
+        why = "One fold more or less per run makes it"
+    else:
+        fewest = stops.least
+        most = stops.most
+        why = (
+            f"The rule stopped after {stops.least} to {stops.most} folds in the {stops.runs} "
+            f"recorded runs as they ran, {stops.mean:.1f} on average: that range is"
+        )
+    least_saved, _ = at_scale(work, work.k - most).kwh
+    _, most_saved = at_scale(work, work.k - fewest).kwh
+    return (
+        f"An estimate: {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
+        f"would not run ({percent:.0f} %). {why} {small_number(least_saved)} to "
+        f"{small_number(most_saved)} kWh."
+    )
+
+
+def _workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> AtScale:
+    """What runs in a year, as it is put in; what a fold of it takes is that of this run.
+
+    Args:
+        run: The run.
+        facts: Its energy.
+        stops: Those of the recorded study.
+    """
+    left, right = st.columns(2)
+    runs = left.number_input(
+        "Runs per week",
+        min_value=0,
+        max_value=10_000_000,
+        value=100,
+        step=10,
+        key="runs_per_week",
+        **KEPT,
+        help="Each one a whole cross-validation: every model, setting and dataset counts.",
+    )
+    folds_used = _folds_used(right, run, stops)
+    folds = len(run.folds)
+    low, high = facts.joules_range
+    low = low / folds
+    high = high / folds
+    st.caption(
+        f"{run_title(run)}: {watt_hours_range(low, high)} ({HOW[facts.source]}) and "
+        f"{duration(run.seconds / folds)} a fold. {range_words(facts)} {left_in_words([run])}"
+    )
+    seconds = run.seconds
+    if facts.processor_seconds is not None:
+        seconds = facts.processor_seconds
+    return AtScale(
+        runs_per_week=float(runs),
+        k=run.k,
+        folds_used=folds_used,
+        joules_per_fold=(low, high),
+        seconds_per_fold=seconds / folds,
+        grams_per_kwh=_grams_per_kwh(run.spec.country),
+    )
+
+
+def _folds_used(place: DeltaGenerator, run: RunRecord, stops: Stops | None) -> float:
+    """The widget of the folds used on average, which begins with the stops that are known."""
+    usual = float(run.stopped_at or PAPER_STOP)
+    basis = run.run_id
+    if stops is not None:
+        usual = round(stops.mean, 1)
+        basis = f"{run.k} recorded folds"
+    usual = min(usual, float(run.k))
+    if st.session_state.get(_USED_OF, basis) != basis:
+        st.session_state[_USED] = usual  # other runs have other stops
+    st.session_state[_USED_OF] = basis
+    used = place.number_input(
+        "Folds used on average",
+        min_value=1.0,
+        max_value=float(run.k),
+        value=usual,
+        step=0.5,
+        key=_USED,
+        **KEPT,
+        help="Begins with the mean of the recorded runs of so many folds, or with this run's stop "
+        "where there are none. The paper's mean over 30 pairs is "
+        f"{PAPER_STOP} of 10; the page How many folds? gives yours over every order of the folds.",
+    )
+    return float(used)
+
+
+def _grams_per_kwh(usual_country: str) -> float:
+    """Carbon intensity of the electricity of the country that is picked, in grams CO2e."""
+    known_countries = countries()
+    codes = list(known_countries)
+    first = 0
+    if usual_country in known_countries:
+        first = codes.index(usual_country)
+    code = st.selectbox(
+        "Country",
+        codes,
+        index=first,
+        format_func=lambda code: known_countries[code].name,
+        key="scale_country",
+        **KEPT,
+        help="Whose electricity. Nothing looks up where you are.",
+    )
+    country = country_of(code or usual_country)
+    origin = carbon_source()
+    st.caption(
+        f"{glossary_link('carbon-intensity', 'Carbon intensity')} of "
+        f"{country.name}: {country.grams_co2e_per_kwh:.0f} g CO2e per kWh in {country.year} "
+        f"([{origin.source}]({origin.url})); {origin.note}."
+    )
+    return country.grams_co2e_per_kwh
+
+
+def _range(ends: Sequence[float]) -> str:
+    """'1.2 to 3.4'; the number alone where both ends are the same."""
+    return " to ".join(dict.fromkeys(map(small_number, ends)))
+
+
+def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> str:
+    """What a group's papers come to in a year and what stopping would save of it, with sources.
+
+    The numbers are what others measured at a plug, whatever this run is.
+
+    Args:
+        papers: How many a year, each with deep learning.
+        work: Says k, and how many folds are used.
+        stops: As of `year_sentence`.
+    """
+    sources = ", ".join(f"[{name}]({url})" for name, url in PAPER_SOURCES)
+    used = work.folds_used
+    fewest = used
+    most = used
+    if stops is not None:
+        fewest = stops.least
+        most = stops.most
+    low, high = PAPER_KG
+    least_saved = papers * low * (1 - most / work.k)
+    most_saved = papers * high * (1 - fewest / work.k)
+    return (
+        f"The experiments of a paper on recommenders with deep learning came to "
+        f"{_range(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers a year "
+        f"are {_range((papers * low, papers * high))} kg. Were all of it {work.k}-fold "
+        f"cross-validation, stopping after {small_number(used)} folds would save "
+        f"{100 * (1 - used / work.k):.0f} % of it; with stops after {_range((fewest, most))} folds "
+        f"that is {_range((least_saved, most_saved))} kg a year."
+    )
