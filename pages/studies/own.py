@@ -378,7 +378,7 @@ def _pick_one_split() -> Picked:
     """The widgets of a study of datasets and algorithms."""
     task = _pick_task()
     suffix = ""
-    usual = _USUAL
+    usual: Sequence[str] = _USUAL
     if task.of_table:  # other choices, so other widgets
         suffix = f"_{task}"
         usual = ()
