@@ -240,9 +240,9 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> Named:
         task: What it is for.
         items: How many it has, 0 of a table; EASE needs three matrices of items x items.
     """
-    names = list(SENSIBLE[task])
+    names = SENSIBLE[task]
     if items > _MOST_ITEMS_OF_EASE:
-        names.remove("ease")
+        names = tuple(name for name in names if name != "ease")
     n = SETTINGS["n"].default
     if items:
         n = min(n, items)
