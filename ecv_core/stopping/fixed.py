@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ecv_core.records.run import Decision, FoldResult
-from ecv_core.stopping.base import AT_LEAST, Rule, after, check_numbers
+from ecv_core.stopping.base import AT_LEAST, Phrases, Rule, after, check_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,10 @@ class Never:
         return Decision(stop=False, reason=f"{after(len(results))}: this rule never stops: go on.")
 
 
+def _never_sentence(say: Phrases) -> str:
+    return f"All folds were evaluated. The interval is {say.interval}."
+
+
 NEVER = Rule(
     id="never",
     title="Never stop",
@@ -27,7 +31,7 @@ NEVER = Rule(
     source="k-fold cross-validation",
     kind=Never,
     told=(),
-    sentence=lambda say: f"All folds were evaluated. The interval is {say.interval}.",
+    sentence=_never_sentence,
 )
 
 
@@ -48,11 +52,26 @@ class Fixed:
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
+        reason = f"After {n} of the {self.folds} folds asked for"
         if n >= self.folds:
-            return Decision(
-                stop=True, reason=f"After {n} of the {self.folds} folds asked for: stop."
-            )
-        return Decision(stop=False, reason=f"After {n} of the {self.folds} folds asked for: go on.")
+            return Decision(stop=True, reason=f"{reason}: stop.")
+        return Decision(stop=False, reason=f"{reason}: go on.")
+
+
+def _fixed(min_folds: int) -> Fixed:
+    """The rule as a run makes it: the number of folds is the run's minimum."""
+    return Fixed(folds=min_folds)
+
+
+def _short(values: Mapping[str, Any]) -> str:
+    return f"fixed {values['min_folds']}"
+
+
+def _sentence(say: Phrases) -> str:
+    return (
+        f"The first {say.least} of {say.k} were evaluated, whatever the scores. The interval is "
+        f"{say.interval}."
+    )
 
 
 FIXED = Rule(
@@ -61,13 +80,10 @@ FIXED = Rule(
     help="Stops after the minimum number of folds, whatever the scores: the baseline to beat.",
     source="baseline",
     kind=Fixed,
-    make=lambda min_folds: Fixed(folds=min_folds),
+    make=_fixed,
     told=("min_folds",),
     axis=replace(AT_LEAST, label="Number of folds", phrase="{}"),
     meaning="is that of the number of folds asked for",
-    short=lambda values: f"fixed {values['min_folds']}",
-    sentence=lambda say: (
-        f"The first {say.least} of {say.k} were evaluated, whatever the scores. The interval is "
-        f"{say.interval}."
-    ),
+    short=_short,
+    sentence=_sentence,
 )

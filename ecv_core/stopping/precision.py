@@ -292,6 +292,14 @@ def _known_within(moments: Sequence[Moment], _values: Mapping[str, Any]) -> list
     return shares
 
 
+def _short(values: Mapping[str, Any]) -> str:
+    return f"within {values['tolerance']:.1%}"
+
+
+def _short_alone(values: Mapping[str, Any]) -> str:
+    return f"precision {100 * values['tolerance']:g} %"
+
+
 def _meaning(tolerance: float) -> str:
     return (
         f"Stops once the mean of all folds is known to within {tolerance:.1%} of the score, with "
@@ -342,8 +350,8 @@ PRECISION = Rule(
     told=("confidence", "min_folds", "k", "metric"),
     default_folds=1,
     meaning="is as precise as asked for",
-    short=lambda values: f"within {values['tolerance']:.1%}",
-    alone=lambda values: f"precision {100 * values['tolerance']:g} %",
+    short=_short,
+    alone=_short_alone,
     sentence=_sentence,
     watched=Watched(
         label="Known within",

@@ -26,9 +26,9 @@ def stands(deviations: ArrayLike) -> NDArray[np.bool_]:
     """
     deviations = np.asarray(deviations, dtype=np.float64)
     calm = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]
-    found = np.zeros(deviations.shape, dtype=np.bool_)
-    found[..., 2:] = calm[..., 1:] & calm[..., :-1]
-    return found
+    stands_still = np.zeros(deviations.shape, dtype=np.bool_)
+    stands_still[..., 2:] = calm[..., 1:] & calm[..., :-1]
+    return stands_still
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +74,9 @@ class StdStagnation:
                 reason=f"{after(n)}: {spread}, and the earliest stop is after {first}: go on.",
             )
         stop = bool(stands(deviations)[-1])
-        verdict = (
-            f"twice in a row it grew by no more than {GROWTH:.0%}: stop."
-            if stop
-            else f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
-        )
+        verdict = f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
+        if stop:
+            verdict = f"twice in a row it grew by no more than {GROWTH:.0%}: stop."
         return Decision(
             stop=stop, reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}"
         )

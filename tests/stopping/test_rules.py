@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.figures.efold_plot import threshold_figure
+from ecv_core.figures.threshold import threshold_figure
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Decision, Scores
