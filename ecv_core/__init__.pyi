@@ -23,16 +23,16 @@ from .library.run import figure as figure
 # Data, folds and metrics
 from .library.data import Data as Data
 from .library.data import add as add
-from .library.data import datasets as datasets
-from .library.data import load as load
-from .library.data import split as split
+from .library.stages import datasets as datasets
+from .library.stages import load as load
+from .library.stages import split as split
 from .splits import fold_matrices as fold_matrices
-from .library.data import metrics as metrics
+from .library.stages import metrics as metrics
 from .evaluation.metrics import Metric as Metric
 from .evaluation.metrics import register_metric as register_metric
 from .splits import Strategy as Strategy
 from .splits import register_split as register_split
-from .library.data import algorithms as algorithms
+from .library.stages import algorithms as algorithms
 from .records.interactions import Interactions as Interactions
 from .records.interactions import Folds as Folds
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from ecv_core.jobs.plans import tune as tunings
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import Selected, Standing
 from ecv_core.jobs.plans.tune import Tuned
-from ecv_core.library.data import computing, dataset_id, name_of
+from ecv_core.library.data import dataset_id
+from ecv_core.library.models import fold_computer, name_of
 from ecv_core.library.run import Run, Runs
 from ecv_core.library.settings import ScoreSettings, Settings, rule_over, settings_of_rule, spec_for
 from ecv_core.library.track import track
@@ -32,6 +33,7 @@ from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import RunRecord, Scores
+from ecv_core.records.spec import RunSpec
 from ecv_core.selection.rounds import Budget, Until
 from ecv_core.selection.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
 from ecv_core.selection.tuning.spaces import Sampler
@@ -82,42 +84,75 @@ def evaluate(
     Returns: the finished run.
     Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
     """
-    if not isinstance(algorithm, str):
-        if on is not None:
-            raise InputError(f"a model in memory is computed here, not on {on}: leave `on` out")
-        model = computing(algorithm)
-        called = name or name_of(algorithm)
-        cv = track(called, dataset=dataset, rule=rule, resume=not anew, keep=keep, **settings)
-        try:
-            for part in cv:
-                cv.report(model(cv.spec, part))
-                on_fold(cv.run)
-        except BaseException:
-            cv.forget_if_empty()  # nothing was learnt of it
-            raise
-        return cv.run
-    if name is not None:
-        raise InputError(f"name is for a model of your own; '{algorithm}' has one: leave it out")
-    for what in ("metric", "split"):
-        if on is not None and not isinstance(settings.get(what), str | None):
+    if isinstance(algorithm, str):
+        if name is not None:
             raise InputError(
-                f"this {what} is known to this program alone, not on {on}; register it in a module "
-                "of ECV_PLUGINS and give its id, or leave `on` out"
+                f"name is for a model of your own; '{algorithm}' has one: leave it out"
+            )
+        if on is not None:
+            _check_known_elsewhere(settings, on)
+        spec, own_rule = spec_for(dataset, algorithm, rule, settings)
+        return _compute(spec, own_rule, keep=keep, anew=anew, on=on, on_fold=on_fold)
+    if on is not None:
+        raise InputError(f"a model in memory is computed here, not on {on}: leave `on` out")
+    compute_fold = fold_computer(algorithm)
+    tracked = track(
+        name or name_of(algorithm),
+        dataset=dataset,
+        rule=rule,
+        resume=not anew,
+        keep=keep,
+        **settings,
+    )
+    try:
+        for part in tracked:
+            tracked.report(compute_fold(tracked.spec, part))
+            on_fold(tracked.run)
+    except BaseException:
+        tracked.forget_if_empty()  # nothing was learnt of it
+        raise
+    return tracked.run
+
+
+def _check_known_elsewhere(settings: Mapping[str, object], on: str) -> None:
+    """Refuse a metric or a split that only this program knows, where others compute."""
+    for setting in ("metric", "split"):
+        if not isinstance(settings.get(setting), str | None):
+            raise InputError(
+                f"this {setting} is known to this program alone, not on {on}; register it in a "
+                "module of ECV_PLUGINS and give its id, or leave `on` out"
             )
 
-    def told(run: RunRecord) -> None:
+
+def _compute(
+    spec: RunSpec,
+    own_rule: StoppingRule | None,
+    *,
+    keep: bool,
+    anew: bool,
+    on: str | None,
+    on_fold: Callable[[Run], None],
+) -> Run:
+    """Compute a run's folds until its rule stops.
+
+    Args:
+        spec: checked.
+        own_rule: the rule, where it is an instance that no spec can name.
+        keep, anew, on, on_fold: as of `evaluate`.
+    """
+    fold.data_of(spec)  # a dataset that cannot be read is bad input, not a failed run
+    fold.check_needs(spec)
+    fold.folds_of(spec)
+
+    def show_fold(run: RunRecord) -> None:
         if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
             on_fold(Run(run))
 
-    says = Says(fold=told, trouble=refuse)
-    asked, strange = spec_for(dataset, algorithm, rule, settings)
-    fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
-    fold.check_needs(asked)
-    fold.folds_of(asked)
-    with kept_or_not(keep and strange is None) as store, closing(executor_on(on)) as executor:
-        (run_id,) = store.create([asked], owner=this_process(), anew=anew)
-        book = Book(store, runs=[store.run(run_id)], rule=strange, anew=anew, says=says)
-        drive(RunPlan(asked), book, executor)
+    says = Says(fold=show_fold, trouble=refuse)
+    with kept_or_not(keep and own_rule is None) as store, closing(executor_on(on)) as executor:
+        (run_id,) = store.create([spec], owner=this_process(), anew=anew)
+        book = Book(store, runs=[store.run(run_id)], rule=own_rule, anew=anew, says=says)
+        drive(RunPlan(spec), book, executor)
         book.check_finished()
         return Run(store.run(run_id))
 
@@ -159,29 +194,45 @@ def study(
         why in `record.error`.
     Raises: InputError for an unknown name, or data that cannot serve.
     """
-    asked = {"full": True} if rule is None else settings_of_rule(rule)
-    if asked is None:
+    rule_settings: dict[str, Any] | None = {"full": True}
+    if rule is not None:
+        rule_settings = settings_of_rule(rule)
+    if rule_settings is None:
         raise InputError(
             f"a study names its rule, and {rule!r:.60} has no id: ecv.register_rule it"
         )
-    names = [dataset_id(one) for one in datasets]
-    ids = [one if isinstance(one, str) else register_split(one).id for one in splits]
-    cells = studies.planned(names, algorithms, ids, **asked | dict(settings))
-    for _, why in studies.with_obstacles(cells):
-        if why is not None:
-            raise InputError(why)
+    cells = studies.planned(
+        [dataset_id(dataset) for dataset in datasets],
+        algorithms,
+        [_split_id(split) for split in splits],
+        **rule_settings | dict(settings),
+    )
+    for _, obstacle in studies.with_obstacles(cells):
+        if obstacle is not None:
+            raise InputError(obstacle)
+
+    def show_fold(run: RunRecord) -> None:
+        on_fold(Run(run))
+
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
-        there = studies.filled(cells, store)
-        missing = [cell for cell in there if not cell.answered]
-        done = studies.compute(
+        filled = studies.filled(cells, store)
+        computed = studies.compute(
             store,
-            missing,
+            [cell for cell in filled if not cell.answered],
             executor=executor,
-            says=Says(fold=lambda run: on_fold(Run(run)), trouble=refuse),
+            says=Says(fold=show_fold, trouble=refuse),
         )
-        runs = {cell.spec: cell.run for cell in [*there, *done]}
-        return Runs([Run(run) for cell in cells if (run := runs[cell.spec]) is not None])
+    run_of = {cell.spec: cell.run for cell in [*filled, *computed]}
+    runs = [run_of[cell.spec] for cell in cells]
+    return Runs([Run(run) for run in runs if run is not None])
+
+
+def _split_id(split: str | Strategy | Make) -> str:
+    """The id of a way to split; one of one's own is registered by that."""
+    if isinstance(split, str):
+        return split
+    return register_split(split).id
 
 
 @kinds_checked
@@ -222,14 +273,17 @@ def select(
     name = dataset_id(dataset)
     tracked = selections.tracked_names(open_store(), name)
     named = selections.named_contenders(name, contenders, tracked=tracked, **settings)
-    spec = named[0][1]
+    _, spec = named[0]
+    limit = None
+    if budget is not None:
+        limit = Budget.parse(budget)
     terms = selections.terms_for(
         spec,
         confidence=confidence,
         indifference=indifference,
         until=until,
         expected_loss=expected_loss,
-        budget=None if budget is None else Budget.parse(budget),
+        budget=limit,
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
         says = Says(trouble=refuse)
@@ -273,11 +327,17 @@ def tune(
     Returns: what was tried and what was found: `params`, `sentence`, `document()`.
     Raises: InputError for what cannot be run; RunError if a fold fails.
     """
+    declared = None
+    own = None
+    if isinstance(space, str):
+        declared = space
+    elif space is not None:
+        own = dict(space)
     plan = tunings.make_tuning(
         dataset=dataset_id(dataset),
         algorithm=algorithm,
-        space=space if isinstance(space, str) else None,
-        own=None if space is None or isinstance(space, str) else dict(space),
+        space=declared,
+        own=own,
         sampler=sampler,
         budget=budget,
         confidence=confidence,
@@ -285,8 +345,12 @@ def tune(
         all_folds=all_folds,
         **settings,
     )
+
+    def show_fold(_: RunRecord) -> None:
+        on_fold()
+
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        says = Says(fold=lambda run: on_fold(), trouble=refuse)
+        says = Says(fold=show_fold, trouble=refuse)
         return tunings.tune(store, plan, executor=executor, says=says)
 
 
@@ -341,12 +405,16 @@ def orders(
     Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
         scores which are not there.
     """
-    if not isinstance(scores, Run) and np.ndim(scores) != 1:
-        raise InputError(f"scores are one for each fold, but have the shape {np.shape(scores)}")
-    k = scores.k if isinstance(scores, Run) else len(scores)
-    chosen = rule_over(k, rule)
+    if isinstance(scores, Run):
+        chosen = rule_over(scores.k, rule)
+        of_folds = _scores_of_run(scores, chosen)
+    else:
+        if np.ndim(scores) != 1:
+            raise InputError(f"scores are one for each fold, but have the shape {np.shape(scores)}")
+        chosen = rule_over(len(scores), rule)
+        of_folds = Scores(folds=np.asarray(scores))
     return exploration.outcome(
-        _of_run(scores, chosen) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
+        of_folds,
         chosen,
         confidence=confidence,
         draws=draws,
@@ -355,7 +423,8 @@ def orders(
     )
 
 
-def _of_run(run: Run, rule: StoppingRule) -> Scores:
+def _scores_of_run(run: Run, rule: StoppingRule) -> Scores:
+    """A run's scores, with what the rule wants to know beside them."""
     if not run.record.whole:
         raise InputError(
             f"run {run.run_id} has {len(run.scores)} of {run.spec.k} folds, but every order of the "
@@ -365,9 +434,9 @@ def _of_run(run: Run, rule: StoppingRule) -> Scores:
         run.spec.split, "other orders of them mean nothing: look at them in their own order"
     )
     results = Results(open_store())
-    found = results.scores(run.record)
+    scores = results.scores(run.record)
     if not (isinstance(rule, TakesAids) and rule.needs_aids):
-        return found
+        return scores
     aids = aids_of(results, run.spec, rule.needs_aids)
     users = results.user_scores(run.record)
-    return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))
+    return replace(scores, aids=aids, users=aids.matrix(users, run.spec.metric_name))

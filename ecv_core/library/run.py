@@ -80,8 +80,10 @@ class Run:
     @property
     def interval_kind(self) -> IntervalKind | None:
         """Whether `interval` holds the mean itself, or the mean of all k folds (precision rule)."""
-        at = self.record.at_stop
-        return at.interval.kind if at and at.interval else None
+        moment = self.record.at_stop
+        if moment is None or moment.interval is None:
+            return None
+        return moment.interval.kind
 
     @property
     def mean_interval(self) -> tuple[float, float] | None:
@@ -94,8 +96,11 @@ class Run:
         return self._ends("stop_interval")
 
     def _ends(self, name: str) -> tuple[float, float] | None:
-        found = self._document[name]
-        return (found[0], found[1]) if found else None
+        ends = self._document[name]
+        if not ends:
+            return None
+        low, high = ends
+        return low, high
 
     @property
     def difference_percent(self) -> float | None:
@@ -105,8 +110,10 @@ class Run:
     @property
     def reason(self) -> str:
         """What the rule said where it stopped, or after the newest fold."""
-        at = self.record.at_stop
-        return at.decision.reason if at else "No fold has run yet."
+        moment = self.record.at_stop
+        if moment is None:
+            return "No fold has run yet."
+        return moment.decision.reason
 
     @property
     def doubt(self) -> str:
@@ -122,12 +129,12 @@ class Run:
         steps = efold_frame(self.record.moments, self.stopped_at)
         seconds = ("fit_seconds", "evaluate_seconds", "total_seconds", "processor_seconds")
         energy = ("gpu_seconds", "joules", "above_idle_joules", "other_work", "grams_co2e")
-        rows = [
-            {name: getattr(result, name) for name in seconds}
-            | {name: getattr(result.energy, name) for name in energy}
-            | dict(result.metrics)
-            for result in self.record.folds
-        ]
+        rows = []
+        for result in self.record.folds:
+            row = {name: getattr(result, name) for name in seconds}
+            row |= {name: getattr(result.energy, name) for name in energy}
+            row |= result.metrics
+            rows.append(row)
         return pd.concat([steps, pd.DataFrame(rows, index=steps.index)], axis=1)
 
     def figure(self, *, dark: bool = False, height: int = 470) -> go.Figure:
@@ -145,21 +152,21 @@ class Run:
         return f"<Run {self.run_id}: {run_name(self.record)}, {facts}>"
 
     def _repr_html_(self) -> str:
-        rows = [*self._facts(), ("rule", self.reason)]
-        cells = "".join(
-            f'<tr><th style="text-align:left">{escape(name)}</th>'
-            f'<td style="text-align:left">{escape(value)}</td></tr>'
-            for name, value in rows
-        )
-        return f"<table>{cells}</table>"
+        html = "<table>"
+        for name, value in [*self._facts(), ("rule", self.reason)]:
+            html += f'<tr><th style="text-align:left">{escape(name)}</th>'
+            html += f'<td style="text-align:left">{escape(value)}</td></tr>'
+        return f"{html}</table>"
 
     def _uncertainty(self) -> str:
-        wide = uncertainty_after_stop(self.record)
-        known = wide or uncertainty(self.record)
-        if known is None:
+        interval = uncertainty_after_stop(self.record)
+        how = "wherever the rule stops"
+        if interval is None:
+            interval = uncertainty(self.record)
+            how = "t"
+        if interval is None:
             return ""
-        how = "wherever the rule stops" if wide else "t"
-        return f" ± {known.width / 2:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
+        return f" ± {interval.width / 2:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
 
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""
@@ -184,7 +191,9 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, place: slice) -> Runs: ...
     def __getitem__(self, place: int | slice) -> Run | Runs:
-        return Runs(self._runs[place]) if isinstance(place, slice) else self._runs[place]
+        if isinstance(place, slice):
+            return Runs(self._runs[place])
+        return self._runs[place]
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -193,10 +202,24 @@ class Runs(Sequence[Run]):
         """One row per run, by id: what ran, its state, the score at the stop and the folds used."""
         import pandas as pd
 
-        names = ("dataset", "algorithm", "split", "rule", "metric", "state")
-        columns = [*names, "mean", "low", "high", "folds_used", "k", "created_at"]
-        rows = {
-            run.run_id: (
+        columns = [
+            "dataset",
+            "algorithm",
+            "split",
+            "rule",
+            "metric",
+            "state",
+            "mean",
+            "low",
+            "high",
+            "folds_used",
+            "k",
+            "created_at",
+        ]
+        rows = {}
+        for run in self:
+            low, high = run.interval or (None, None)
+            rows[run.run_id] = (
                 run.spec.dataset,
                 run.spec.algorithm,
                 run.spec.split,
@@ -204,13 +227,12 @@ class Runs(Sequence[Run]):
                 run.spec.metric_name,
                 run.record.state.value,
                 run.mean,
-                *(run.interval or (None, None)),
+                low,
+                high,
                 run.stopped_at,
                 run.k,
                 run.record.created_at,
             )
-            for run in self
-        }
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def latex(self, *, caption: str = "Scores of the runs.", label: str = "runs") -> str:
@@ -218,24 +240,32 @@ class Runs(Sequence[Run]):
         interval of its mean, and how many of its folds were used."""
         from ecv_core.figures.report.latex import latex_table
 
-        metrics = {metric_label(run.spec) for run in self}
-        shared = metrics.pop() if len(metrics) == 1 else None
+        labels = {metric_label(run.spec) for run in self}
         rows = []
         for run in self:
-            score = "-" if run.mean is None else f"{run.mean:.4f}"
-            if known := uncertainty_after_stop(run.record) or uncertainty(run.record):
-                score += f" ± {known.width / 2:.4f}"
-            score += "" if shared else f" {metric_label(run.spec)}"
+            score = "-"
+            if run.mean is not None:
+                score = f"{run.mean:.4f}"
+            interval = uncertainty_after_stop(run.record) or uncertainty(run.record)
+            if interval is not None:
+                score += f" ± {interval.width / 2:.4f}"
+            if len(labels) > 1:
+                score += f" {metric_label(run.spec)}"
             folds = f"{run.record.folds_used} of {run.k}"
             rows.append([run.spec.dataset, run.spec.algorithm, score, folds])
-        headers = ["Dataset", "Algorithm", shared or "Score", "Folds"]
+        score_header = "Score"
+        if len(labels) == 1:
+            (score_header,) = labels
+        headers = ["Dataset", "Algorithm", score_header, "Folds"]
         return latex_table(headers, rows, caption=caption, label=label)
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self)) or "no runs"
 
     def _repr_html_(self) -> str:
-        return str(self.frame().to_html()) if self._runs else "<p>no runs</p>"
+        if not self._runs:
+            return "<p>no runs</p>"
+        return str(self.frame().to_html())
 
 
 @kinds_checked
@@ -254,16 +284,20 @@ def runs(
         since: those that were started before this day (UTC) are left out.
     Raises: StoreError if the database cannot be read.
     """
-    found = recorded_under_splits() if recorded else open_store().runs()
-    return Runs(
-        [
-            Run(run)
-            for run in found
-            if dataset in (None, run.spec.dataset)
-            and algorithm in (None, run.spec.algorithm)
-            and (since is None or run.created_at.date() >= since)
-        ]
-    )
+    if recorded:
+        records = recorded_under_splits()
+    else:
+        records = open_store().runs()
+    kept = []
+    for record in records:
+        if dataset not in (None, record.spec.dataset):
+            continue
+        if algorithm not in (None, record.spec.algorithm):
+            continue
+        if since is not None and record.created_at.date() < since:
+            continue
+        kept.append(Run(record))
+    return Runs(kept)
 
 
 @kinds_checked
@@ -278,9 +312,15 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
     from ecv_core.figures.report.run_report import run_report
 
     store = open_store()
-    record = recorded_run(run) or store.run(run) if isinstance(run, str) else run.record
+    if isinstance(run, str):
+        record = recorded_run(run) or store.run(run)
+    else:
+        record = run.record
+    made_with = None
     origin = origins(store).get(record.run_id)
-    text = run_report(record, origin.made_with if origin else None)
+    if origin is not None:
+        made_with = origin.made_with
+    text = run_report(record, made_with)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -305,4 +345,6 @@ def figure(
     """
     from ecv_core.papers.figure_file import write_figure
 
-    return write_figure(run if isinstance(run, str) else run.record, kind, Path(out), alpha)
+    if isinstance(run, Run):
+        return write_figure(run.record, kind, Path(out), alpha)
+    return write_figure(run, kind, Path(out), alpha)

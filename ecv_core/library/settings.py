@@ -66,25 +66,38 @@ def spec_for(
         settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run, or a setting that is said twice.
     """
-    known = {} if rule is None else settings_of_rule(rule)
-    strange = None
-    if known is None:
-        strange = None if isinstance(rule, str) else rule
-        known = {"rule": stopping.NEVER_STOPS}
-    accepted = {*SETTINGS, *stopping.said_by_name()} - {"own_metric", "cutoffs"}  # follow
-    said = {*known, *known.get("rule_params", ())}
-    for name in settings:
-        if name not in accepted:
-            raise UnknownName("setting", name, accepted - {"dataset", "algorithm", "tracked"})
-        if name in said:
+    own_rule = None
+    rule_settings: dict[str, Any] | None = {}
+    if rule is not None:
+        rule_settings = settings_of_rule(rule)
+    if rule_settings is None:
+        # No spec can name this instance: it decides itself, and the spec says that nothing does.
+        assert not isinstance(rule, str)
+        own_rule = rule
+        rule_settings = {"rule": stopping.NEVER_STOPS}
+    _check_names(settings, rule, rule_settings)
+    checked = spec.make_spec(
+        dataset=dataset_id(dataset), algorithm=algorithm, **rule_settings, **settings
+    )
+    if own_rule is not None:
+        checked = replace(checked, rule=record_of(own_rule, None, None, None).id)
+    return checked, own_rule
+
+
+def _check_names(
+    settings: Mapping[str, Any], rule: StoppingRule | str | None, rule_settings: Mapping[str, Any]
+) -> None:
+    """Refuse names that are no setting, and settings that the rule says already."""
+    follow_from_others = {"own_metric", "cutoffs"}
+    names = {*SETTINGS, *stopping.said_by_name()} - follow_from_others
+    said_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
+    for name, value in settings.items():
+        if name not in names:
+            raise UnknownName("setting", name, names - {"dataset", "algorithm", "tracked"})
+        if name in said_by_rule:
             raise InputError(
-                f"{name} is said twice: by the rule {rule!r} and as {settings[name]!r}; "
-                "leave one out"
+                f"{name} is said twice: by the rule {rule!r} and as {value!r}; leave one out"
             )
-    asked = spec.make_spec(dataset=dataset_id(dataset), algorithm=algorithm, **known, **settings)
-    if strange is not None:
-        asked = replace(asked, rule=record_of(strange, None, None, None).id)
-    return asked, strange
 
 
 def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
@@ -95,16 +108,20 @@ def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
     if isinstance(rule, str):
         return {"rule": rule}
     check_rule(rule)
-    given = stopping.settings_of(rule)
-    return None if given is None else dict(given)
+    settings = stopping.settings_of(rule)
+    if settings is None:
+        return None
+    return dict(settings)
 
 
 def check_rule(rule: object) -> None:
     """Refuse what cannot stop a run. Raises: InputError."""
     if isinstance(rule, type) or not callable(getattr(rule, "decide", None)):
-        said = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
+        what = repr(rule)
+        if isinstance(rule, type):
+            what = f"the class {rule.__name__}"
         raise InputError(
-            f"the rule is {said}, which cannot decide; give an id ({', '.join(stopping.RULES)}), "
+            f"the rule is {what}, which cannot decide; give an id ({', '.join(stopping.RULES)}), "
             "or an object with decide(results), such as ecv.EFold(alpha=1e-4)"
         )
 

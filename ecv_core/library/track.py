@@ -71,9 +71,18 @@ def track(
             model, name -> value.
     Raises: InputError for what cannot be run.
     """
-    spec, strange = spec_for(dataset, name, rule, {**settings, "tracked": True})
-    said = settings.get("metric") is not None
-    return Tracked(spec, strange, keep=keep and strange is None, resume=resume, said=said)
+    spec, own_rule = spec_for(dataset, name, rule, {**settings, "tracked": True})
+    return Tracked(
+        spec,
+        own_rule,
+        keep=keep and own_rule is None,
+        resume=resume,
+        said=settings.get("metric") is not None,
+    )
+
+
+def _no_loop() -> None:
+    """In place of a reference to a loop, while there is none."""
 
 
 @dataclass
@@ -99,11 +108,16 @@ class Tracked:
     ) -> None:
         self.spec = spec
         """Everything that was set."""
-        self._rule, self._resume, self._said = rule, resume, said
-        self._store: Store = open_store(None if keep else self._for_a_while())
+        self._rule = rule
+        self._resume = resume
+        self._said = said
+        address = None
+        if not keep:
+            address = self._temporary_database()
+        self._store: Store = open_store(address)
         self._run_id: str | None = None
         self._open: _Open | None = None
-        self._loop: Callable[[], Generator[Handed] | None] = lambda: None
+        self._loop: Callable[[], Generator[Handed] | None] = _no_loop
         Handed(spec, spec.fold_order[0])  # what cannot be split is said here
 
     @property
@@ -129,47 +143,53 @@ class Tracked:
     def report(self, reported: object) -> None:
         """What the fold gave; it is on disk, with what the rule makes of it, when this returns.
 
-        Args: reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
-            fold's score as one number; or recommendations, a table with `user_id` and `item_id` and
-            where rows are not in order `rank` or `score`, which are evaluated here under full
-            ranking; or predicted ratings, with `prediction`; or the scores of all users and items,
-            in the order of `fold.matrices`, shape (users, items).
-        Raises: InputError for what cannot be a report of this fold, or outside the loop.
+        Args:
+            reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
+                fold's score as one number; or recommendations, a table with `user_id` and
+                `item_id` and where rows are not in order `rank` or `score`, which are evaluated
+                here under full ranking; or predicted ratings, with `prediction`; or the scores of
+                all users and items, in the order of `fold.matrices`, shape (users, items).
+
+        Raises:
+            InputError: for what cannot be a report of this fold, or outside the loop.
         """
-        now = self._open
-        if now is None:
+        current = self._open
+        if current is None:
             raise InputError("there is no fold to report; call report in the body of the loop")
-        if now.reported:
-            raise InputError(f"fold {now.fold.index} has been reported already; report once a fold")
+        index = current.fold.index
+        if current.reported:
+            raise InputError(f"fold {index} has been reported already; report once a fold")
         fitted = time.perf_counter()
-        found = measure(self.spec, now.fold, reported, rule=self._rule, said=self._said)
-        end, used = time.perf_counter(), own_seconds_since(now.used)
-        energy = now.meter.stop()
-        run_id = self._id
-        now.reported = True
+        measured = measure(self.spec, current.fold, reported, rule=self._rule, said=self._said)
+        end = time.perf_counter()
+        processor_seconds = own_seconds_since(current.used)
+        energy = current.meter.stop()
+        current.reported = True
         result = FoldResult(
-            fold=now.fold.index,
-            score=found.score,
-            metrics=found.metrics,
-            users=found.users,
-            fit_seconds=fitted - now.begun,
+            fold=index,
+            score=measured.score,
+            metrics=measured.metrics,
+            users=measured.users,
+            fit_seconds=fitted - current.begun,
             evaluate_seconds=end - fitted,
-            total_seconds=end - now.begun,
-            processor_seconds=used,
+            total_seconds=end - current.begun,
+            processor_seconds=processor_seconds,
             energy=energy,
-            user_scores=found.user_scores,
+            user_scores=measured.user_scores,
         )
-        run = self._store.run(run_id)
+        assert self._run_id is not None  # a loop has begun
+        run = self._store.run(self._run_id)
         book = Book(self._store, runs=[run], rule=self._rule, says=Says(trouble=refuse))
         saved = book.commit(FoldTask(specs=(run.spec,), fold=result.fold), 0, result)
-        if found.note:
-            log.warning("%s", found.note)
+        if measured.note:
+            log.warning("%s", measured.note)
         if saved:
             book.finish_whole()
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""
-        if (folds := self._loop()) is not None:
+        folds = self._loop()
+        if folds is not None:
             folds.close()
 
     def forget_if_empty(self) -> None:
@@ -180,18 +200,15 @@ class Tracked:
             self._run_id = None
 
     def __repr__(self) -> str:
-        return f"<tracked: {self.run!r}>" if self._run_id else f"<tracked: {self.spec.algorithm}>"
+        if self._run_id is None:
+            return f"<tracked: {self.spec.algorithm}>"
+        return f"<tracked: {self.run!r}>"
 
-    def _for_a_while(self) -> str:
-        """A database that is gone with this."""
+    def _temporary_database(self) -> str:
+        """The address of a database that is gone with this object."""
         folder = tempfile.mkdtemp(prefix="ecv-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return f"sqlite:///{folder}/run.sqlite"
-
-    @property
-    def _id(self) -> str:
-        assert self._run_id is not None  # a loop has begun
-        return self._run_id
 
     def _folds(self) -> Generator[Handed]:
         try:
@@ -205,15 +222,18 @@ class Tracked:
                     with self._metered(run_id, index) as fold:
                         yield fold
         finally:
-            self._loop, self._open = lambda: None, None
-            self._left()
+            self._loop = _no_loop
+            self._open = None
+            self._mark_interrupted()
 
     def _begin(self) -> str:
         if self._run_id is None:
             self._give_up_others()
             self._run_id = begin(self._store, self.spec, owner=this_process(), resume=self._resume)
-        elif (run := self._store.run(self._run_id)).resumable:
-            go_on(self._store, run, owner=this_process())
+        else:
+            run = self._store.run(self._run_id)
+            if run.resumable:
+                go_on(self._store, run, owner=this_process())
         _loops[self._run_id] = self
         return self._run_id
 
@@ -240,7 +260,8 @@ class Tracked:
 
     @contextmanager
     def _metered(self, run_id: str, index: int) -> Iterator[Handed]:
-        fold, meter = Handed(self.spec, index), meter_for(self.spec)
+        fold = Handed(self.spec, index)
+        meter = meter_for(self.spec)
 
         def say(phase: str, step: int, steps: int, /) -> None:
             try:
@@ -265,8 +286,8 @@ class Tracked:
                     "the same track goes on with this fold"
                 )
 
-    def _left(self) -> None:
-        """However the loop ended: a run that could go on says so."""
+    def _mark_interrupted(self) -> None:
+        """Have a run that could go on say so, however its loop ended."""
         if self._run_id is None:
             return
         run = self._store.run(self._run_id)
@@ -277,5 +298,5 @@ class Tracked:
 @atexit.register
 def _close_all() -> None:
     """A loop that is open when the program ends says so, as long as modules can be imported."""
-    for one in list(_loops.values()):
-        one.close()
+    for tracked in list(_loops.values()):
+        tracked.close()

@@ -1,0 +1,158 @@
+"""Each stage by itself: what there is to evaluate, data, their folds, metrics of any scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+
+import ecv_core.dataset as on_disk
+from ecv_core import evaluation, splits
+from ecv_core.dataset.ready import for_task
+from ecv_core.evaluation import Scorer
+from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.library.data import dataset_id
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.errors import InputError
+from ecv_core.records.interactions import Folds, Interactions
+from ecv_core.records.parameters import ParamValue
+from ecv_core.splits.strategies import Make
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def datasets() -> pd.DataFrame:
+    """What there is to evaluate on: the catalogue and your own files.
+
+    Returns: one row per dataset, by id: `title`, `users`, `items` and `interactions` after
+        preparation (missing where they are not known yet), `samples` and `features` of a table,
+        `on_disk`, `source`, `licence`.
+    """
+    import pandas as pd
+
+    names = ("users", "items", "interactions", "samples", "features")
+    counts = dict.fromkeys(names, "Int64")
+    return pd.DataFrame(on_disk.listing()).set_index("id").astype(counts)
+
+
+def algorithms() -> pd.DataFrame:
+    """What there is to evaluate: the package's algorithms, and those of plug-ins.
+
+    Returns: one row per algorithm, by id: `title`, `task`, `parameters` (name -> default),
+        `summary`.
+    """
+    import pandas as pd
+
+    rows = []
+    for algorithm in ALGORITHMS.values():
+        rows.append(
+            {
+                "id": algorithm.id,
+                "title": algorithm.title,
+                "task": algorithm.task.value,
+                "parameters": {param.name: param.default for param in algorithm.parameters},
+                "summary": algorithm.summary,
+            }
+        )
+    return pd.DataFrame(rows).set_index("id")
+
+
+@kinds_checked
+def load(dataset: object, *, download: bool = False) -> Interactions:
+    """A dataset as runs use it: implicit feedback, 5-core; users and items as codes from 0.
+
+    Of a table the samples, with `features`, `targets` and `classes`.
+
+    Args:
+        dataset: an id of `datasets()`; or data in memory, as of `evaluate`.
+        download: get it if it is not on disk; its licence is in `datasets()`.
+    Raises: UnknownName; DatasetError if it is not on disk, damaged, or cannot be downloaded.
+    """
+    name = dataset_id(dataset)
+    entry = on_disk.entry(name)
+    if download and not on_disk.available(entry):
+        on_disk.download(entry, lambda done, total: None)
+    return for_task(entry, entry.tasks[0])
+
+
+@kinds_checked
+def split(
+    data: object,
+    strategy: str | splits.Strategy | Make = "user-k-fold",
+    *,
+    k: int | None = None,
+    seed: int = 42,
+    params: Mapping[str, ParamValue] | None = None,
+) -> Folds:
+    """The folds of a dataset: those that a run with the same strategy, k and seed has.
+
+    Args:
+        data: from `load`; or an id or data in memory, as of `evaluate`.
+        strategy: how it is split: an id of `splits.SPLITS`, or one of one's own, as of `evaluate`.
+        k: number of folds; by default the strategy's, mostly 10.
+        seed: fixes every random choice.
+        params: the strategy's own parameters by name; the rest by default.
+    Returns: `folds.parts(i)` says what each interaction is for in fold i; `ecv.fold_matrices(data,
+        folds, i)` gives its matrices.
+    Raises: InputError for a name or a value; FoldsError if the data cannot be split so.
+    """
+    interactions = data
+    if not isinstance(interactions, Interactions):
+        interactions = load(data)
+    if isinstance(strategy, str):
+        chosen = splits.strategy(strategy)
+    else:
+        chosen = splits.register_split(strategy)
+    if k is None:
+        k = chosen.default_k
+    chosen.check_k(k)
+    return splits.split(interactions, chosen.id, k, seed, params)
+
+
+@kinds_checked
+def metrics(
+    scores: NDArray[np.floating] | Scorer,
+    train: csr_array | csr_matrix,
+    held_out: csr_array | csr_matrix,
+    *,
+    cutoffs: Sequence[int] = (10,),
+    names: Sequence[str] | None = None,
+) -> dict[str, float]:
+    """Every metric of a model's scores, under full ranking, averaged over users.
+
+    Args:
+        scores: of every user and item, higher is better, -inf for what is never recommended, shape
+            (users, items), dense, or sparse with 0 for what is not stored; or a fitted model with
+            `score(users)`, as in `models.base.Recommender`.
+        train: nonzero where the user has the item in training: never a candidate; shape (users,
+            items). A stored 0 is no interaction, and an item that is stored twice counts once.
+        held_out: nonzero where it is held out; users without any do not count; same shape.
+        cutoffs: list lengths; one above the number of items is a list that is not filled.
+        names: ids of metrics; by default all that cost little beside ranking.
+    Returns: 'ndcg@10' -> mean.
+    Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
+        or a score that is NaN, +inf or no number.
+    """
+    train = _canonical(train)
+    held_out = _canonical(held_out)
+    if train.shape != held_out.shape:
+        raise InputError(
+            "train and held_out must have the same shape (users, items), but have "
+            f"{train.shape} and {held_out.shape}"
+        )
+    model = AnyScores(scores, train.shape)
+    result = evaluation.evaluate(model, train, held_out, cutoffs, metrics=names)
+    return dict(result.means)
+
+
+def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
+    """A copy in which every cell is stored once, and none that is 0."""
+    canonical = csr_array(matrix).astype(np.float64, copy=True)
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    return canonical
