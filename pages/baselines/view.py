@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -158,7 +159,7 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
     about = published(dataset)
     frame = board_frame(entries)
     plot(
-        lambda dark: board_figure(frame, dark=dark),
+        partial(board_figure, frame),
         version=tuple((entry.method, entry.rmse, entry.by) for entry in entries),
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
@@ -253,7 +254,7 @@ def _curve(dataset: str, number: int, title: str, frame: pd.DataFrame, words: st
     highest = frame["rmse"].max()
     lowest = frame["rmse"].min()
     plot(
-        lambda dark: curves_figure(frame, across=across, dark=dark),
+        partial(curves_figure, frame, across=across),
         version=(dataset, number, len(frame)),
         key=f"baselines-{number}",
         alt=f"{words} RMSE from {highest:.3f} to {lowest:.3f}.",

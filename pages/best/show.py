@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -257,7 +258,7 @@ def _figure(chosen: Shown, sentences: Sequence[str]) -> None:
     frame = _lanes(chosen)
     steps = selection_steps(frame, sentences)
     plot(
-        lambda dark: selection_figures(frame, dark=dark),
+        partial(selection_figures, frame),
         version=(repr(chosen.version), repr(chosen.terms), len(chosen.played.rounds)),
         key="best-lanes",
         alt=steps.alts[-1],

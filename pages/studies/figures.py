@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import factorial, sqrt
 
 import numpy as np
@@ -26,7 +27,7 @@ from ecv_core.figures.heatmap import (
     scores_figure,
     scores_words,
 )
-from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
+from ecv_core.figures.palette import CellScale, Steps, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
@@ -157,19 +158,35 @@ def _heatmap(
     what: str,
     hover: str,
 ) -> None:
+    """A figure of datasets by algorithms.
+
+    Args:
+        done: The study.
+        value: The column of its cells that is shown.
+        scale: The colours of the cells.
+        scores: Of all runs; a click on a cell opens its run.
+        title: What the value is.
+        what: The same in a word, for the names of files.
+        hover: What is said of a cell.
+    """
+    cells = done.cells
+
+    def steps() -> Steps:
+        return heatmap_steps(
+            cells, done.alphas, done.texts, value=value, digits=scale.digits, title=title
+        )
+
     plot(
-        lambda dark: heatmap_figure(done.cells, value=value, scale=scale, hover=hover, dark=dark),
+        partial(heatmap_figure, cells, value=value, scale=scale, hover=hover),
         version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{title}, datasets by algorithms.",
         slider=SLIDER,
-        steps=lambda: heatmap_steps(
-            done.cells, done.alphas, done.texts, value=value, digits=scale.digits, title=title
-        ),
+        steps=steps,
         name=f"study {what}",
         opens=addresses(scores),
-        table=lambda: done.cells,
-        least_width=NAMES + _COLUMN * done.cells["algorithm"].nunique(),
+        table=lambda: cells,
+        least_width=NAMES + _COLUMN * cells["algorithm"].nunique(),
     )
 
 
@@ -194,7 +211,7 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
     )
     columns = done.cells["algorithm"].nunique() + 2
     plot(
-        lambda dark: ranks_figure(done.ranks, done.stability, dark=dark),
+        partial(ranks_figure, done.ranks, done.stability),
         version=(done.version, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
@@ -246,7 +263,7 @@ def scores_section(scores: pd.DataFrame) -> None:
         caption += f" {EARLY_WORDS}"
     st.caption(caption)
     plot(
-        lambda dark: scores_figure(scores, dark=dark),
+        partial(scores_figure, scores),
         version=tuple(scores["run_id"]),
         key="study-scores",
         alt=f"Scores, datasets by algorithms. {winners}".strip(),
@@ -255,6 +272,20 @@ def scores_section(scores: pd.DataFrame) -> None:
         table=lambda: scores,
         least_width=NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
     )
+
+
+def draw_tabs(parts: Mapping[str, Callable[[], None]], *, key: str) -> None:
+    """A tab for each part, which is drawn when it is opened.
+
+    Args:
+        parts: What draws each, by the name of its tab.
+        key: Of the tabs.
+    """
+    tabs = st.tabs(list(parts), key=key, on_change="rerun")
+    for tab, draw in zip(tabs, parts.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw()
 
 
 def addresses(scores: pd.DataFrame) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from ecv_core import dataset as datasets
@@ -76,9 +78,10 @@ def curves(study: MetricsStudy, name: str) -> None:
     st.header("p values of pairs of settings", anchor=False)
     st.caption("The lower a metric's line, the more pairs of settings it tells apart.")
     frame = curves_frame(study)
-    best, worst = (column_title(study.ranked[at]) for at in (0, -1))
+    best = column_title(study.ranked[0])
+    worst = column_title(study.ranked[-1])
     plot(
-        lambda dark: p_values_figure(frame, dark=dark),
+        partial(p_values_figure, frame),
         version=(name, study.curves[study.ranked[0]].dp),
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
@@ -90,18 +93,16 @@ def curves(study: MetricsStudy, name: str) -> None:
 def powers(study: MetricsStudy) -> None:
     """Tables 3 and 4 of the paper."""
     st.header("Discriminative power", anchor=False)
+    told_apart = "Of the pairs of settings, mean of the folds."
+    corrected = "Of p corrected for the number of pairs of a fold."
     table(
         powers_frame(study),
         {
             "metric": "metric",
             "dp": number("DP", "%.2f", "Less is better."),
             "dp_plus_sd": number("DP + sd", "%.2f"),
-            "told_apart_percent": number(
-                "p below 0.05 in", "%.0f %%", "Of the pairs of settings, mean of the folds."
-            ),
-            "dp_corrected": number(
-                "DP, Holm", "%.2f", "Of p corrected for the number of pairs of a fold."
-            ),
+            "told_apart_percent": number("p below 0.05 in", "%.0f %%", told_apart),
+            "dp_corrected": number("DP, Holm", "%.2f", corrected),
             "told_apart_corrected_percent": number("p, Holm, below 0.05 in", "%.0f %%"),
         },
         width="content",
@@ -127,10 +128,13 @@ def dominance(study: MetricsStudy) -> None:
 
 
 def _choose() -> str:
-    names = [
-        *configuration_names(TUNINGS),
-        *(f"{_OWN}{name}" for name in own_tuning_names(store())),
-    ]
+    """The name of the tuning that is picked: of a recorded one, or of one's own.
+
+    Raises:
+        InputError: If there is none.
+    """
+    names = configuration_names(TUNINGS)
+    names += [f"{_OWN}{name}" for name in own_tuning_names(store())]
     if not names:
         raise InputError(
             "no tuning came with this copy; compute one: tune ml-100k item-knn --all-folds"
@@ -149,20 +153,26 @@ def _choose() -> str:
 
 def _label(name: str) -> str:
     dataset, algorithm = name.removeprefix(_OWN).split("--")
-    whose = "Your own: " if name.startswith(_OWN) else ""
-    return f"{whose}{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
+    title = f"{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
+    if name.startswith(_OWN):
+        return f"Your own: {title}"
+    return title
 
 
 def _study(name: str) -> MetricsStudy:
     if not name.startswith(_OWN):
-        return _worked_out(name, 0, "")
+        return _recorded_study(name)
     own = name.removeprefix(_OWN)
-    return _worked_out(name, own_tuning_names(store())[own], store().url)
+    return _own_study(own, own_tuning_names(store())[own], store().url)
 
 
 @st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)
-def _worked_out(name: str, folds: int, url: str) -> MetricsStudy:
-    """Of one's own with so many folds in this database; more are another study."""
-    if url:
-        return study_metrics(find_tuning(store(), *name.removeprefix(_OWN).split("--"), own=True))
+def _recorded_study(name: str) -> MetricsStudy:
     return study_metrics(read_configurations(TUNINGS / f"{name}.json"))
+
+
+@st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)
+def _own_study(name: str, folds: int, url: str) -> MetricsStudy:
+    """A tuning in this database with so many folds; with more it is another study."""
+    dataset, algorithm = name.split("--")
+    return study_metrics(find_tuning(store(), dataset, algorithm, own=True))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -34,9 +36,24 @@ from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import large
 from pages.studies.own import RECORDED, cells_of, pick_study, show_progress, start_form
 
-_DATASET, _METRIC, _REFERENCE = "swaps_dataset", "swaps_metric", "swaps_reference"
-_NAMES, _COLUMN = 140, 92
+_DATASET = "swaps_dataset"
+_METRIC = "swaps_metric"
+_REFERENCE = "swaps_reference"
+_NAMES = 140
+_COLUMN = 92
 """Pixels of the rows' names, and of a column that can still be read."""
+
+
+class Comparison(NamedTuple):
+    """What is compared."""
+
+    block: Block
+    """The same algorithms on the same data under several splits."""
+    metric: str
+    reference: str
+    """The split whose ranks the others are compared with."""
+
+
 _METHOD = """
 **Ranks** are by the mean over folds of the mean over users; equal scores share their mean rank.
 **Kendall's tau** (tau-b) between two splits is 1 where they rank all algorithms alike, 0 where as
@@ -53,17 +70,21 @@ Evaluation of Recommendation Models*: table 3, with intervals added.
 
 
 def ranks_under_splits() -> None:
-    """Everything below the title. Raises: EcvError where runs cannot be read."""
+    """Everything below the title.
+
+    Raises:
+        EcvError: If runs cannot be read.
+    """
     st.markdown(
         "The same algorithms, the same data, another split: does the winner stay the winner?"
     )
     runs = _source_runs()
     try:
-        block, metric, reference = _choose(runs)
+        comparison = _choose(runs)
     except EcvError as error:
         st.info(sentence(error), icon=":material/info:")
     else:
-        _show(block, metric, reference)
+        _show(comparison)
     with st.expander("Compare splits yourself", icon=":material/add:", expanded=not runs):
         start_form(recorded_split_runs(), several=True)
 
@@ -74,10 +95,11 @@ def _source_runs() -> list[RunRecord]:
     if study_id == RECORDED:
         return recorded_split_runs()
     cells = cells_of(study_id)
-    unfinished = any(cell.run is None or not cell.run.whole for cell in cells)
+    runs = [cell.run for cell in cells if cell.run is not None and cell.run.whole]
+    unfinished = len(runs) < len(cells)
     with st.expander("The runs of this study", icon=":material/grid_on:", expanded=unfinished):
         show_progress(study_id, cells)
-    return [cell.run for cell in cells if cell.run is not None and cell.run.whole]
+    return runs
 
 
 def recorded_split_runs() -> list[RunRecord]:
@@ -87,25 +109,22 @@ def recorded_split_runs() -> list[RunRecord]:
     return []
 
 
-def _choose(runs: Sequence[RunRecord]) -> tuple[Block, str, str]:
-    """What is compared, by which metric, against which split.
+def _choose(runs: Sequence[RunRecord]) -> Comparison:
+    """What is compared, by which metric, against which split; with their widgets.
 
-    Raises: InputError while there is nothing to pick.
+    Raises:
+        InputError: If there is nothing to pick yet.
     """
-    blocks: dict[str, Block] = {}
-    for dataset in in_order(run.spec.dataset for run in runs):
-        with suppress(InputError):  # nothing on it can be compared
-            here = [run for run in runs if run.spec.dataset == dataset]
-            blocks[dataset] = block_of(here, list(ALGORITHMS))
+    blocks = _blocks(runs)
     if not blocks:
         raise InputError(
             "there are no complete runs of two algorithms under two splits yet: ranks can only "
             "swap between splits. Start some below"
         )
-    datasets = sorted(blocks, key=lambda dataset: -len(blocks[dataset].runs))
+    largest_first = sorted(blocks, key=lambda dataset: len(blocks[dataset].runs), reverse=True)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label_from_link(_DATASET, titles_of(datasets, dataset_title))
-        block = blocks[pick_one("Dataset", datasets, _DATASET, words=dataset_title)]
+        label_from_link(_DATASET, titles_of(largest_first, dataset_title))
+        block = blocks[pick_one("Dataset", largest_first, _DATASET, words=dataset_title)]
         metric = pick_one(
             "Metric",
             common_metrics(block),
@@ -114,7 +133,7 @@ def _choose(runs: Sequence[RunRecord]) -> tuple[Block, str, str]:
             help="Those that every run has. Intervals need every user's score, which the "
             "recorded runs keep of nDCG@10 and Recall@10.",
         )
-        label_from_link(_REFERENCE, {one: titled(one) for one in block.splits})
+        label_from_link(_REFERENCE, {split: titled(split) for split in block.splits})
         reference = pick_one(
             "Reference split",
             block.splits,
@@ -122,7 +141,17 @@ def _choose(runs: Sequence[RunRecord]) -> tuple[Block, str, str]:
             words=titled,
             help="Arrows and swaps are against its ranking.",
         )
-    return block, metric, reference
+    return Comparison(block, metric, reference)
+
+
+def _blocks(runs: Sequence[RunRecord]) -> dict[str, Block]:
+    """What can be compared of these runs, by dataset."""
+    blocks = {}
+    for dataset in in_order(run.spec.dataset for run in runs):
+        on_dataset = [run for run in runs if run.spec.dataset == dataset]
+        with suppress(InputError):  # nothing on it can be compared
+            blocks[dataset] = block_of(on_dataset, list(ALGORITHMS))
+    return blocks
 
 
 @st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
@@ -130,41 +159,70 @@ def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
     return swaps(_block, metric, results().user_scores)
 
 
-def _show(block: Block, metric: str, reference: str) -> None:
+def _show(comparison: Comparison) -> None:
+    """The answer, what it leaves out, the ranks and how alike they are."""
+    block, metric, reference = comparison
     content = tuple(run.run_id for run in block.runs.values())
-    found = _swaps(content, metric, block)
-    found = replace(
-        found,
-        algorithms=tuple(map(algorithm_title, found.algorithms)),
-        splits=tuple(map(titled, found.splits)),
+    compared = _swaps(content, metric, block)
+    compared = replace(
+        compared,
+        algorithms=tuple(map(algorithm_title, compared.algorithms)),
+        splits=tuple(map(titled, compared.splits)),
     )
-    reference = titled(reference)
-    title = metric_title(metric)
-    large(f"{winners(found)} {headline(found, reference)}")
+    title = escaped(metric_title(metric))
+    large(f"{winners(compared)} {headline(compared, titled(reference))}")
     if block.left_out:
-        missing = "; ".join(titled(one) for one in block.left_out)
+        missing = "; ".join(titled(split) for split in block.left_out)
         st.caption(f"Left out, because not every run is there: {escaped(missing)}.")
-    if found.without_users:
+    if compared.without_users:
         st.caption(
-            f"No intervals for {escaped('; '.join(found.without_users))}: "
-            f"{escaped(title)} of every user is not kept there."
+            f"No intervals for {escaped('; '.join(compared.without_users))}: "
+            f"{title} of every user is not kept there."
         )
-    ranks, taus = ranks_frame(found, reference), taus_frame(found)
+    name = f"rank swaps {block.dataset} {metric}"
+    _ranks(compared, titled(reference), title, content, name)
+    _taus(compared, (*content, metric), f"{name} tau")
+    with st.expander("How this is worked out", icon=":material/calculate:"):
+        st.markdown(_METHOD.format(resamples=compared.samples.shape[-1], pairs=len(compared.pairs)))
+
+
+def _ranks(compared: Swaps, reference: str, metric: str, version: Hashable, name: str) -> None:
+    """The table of ranks under each split.
+
+    Args:
+        compared: The ranks.
+        reference: The split that they are compared with.
+        metric: As Markdown.
+        version: Of the runs.
+        name: Of files.
+    """
+    frame = ranks_frame(compared, reference)
     st.header("Ranks under each split", anchor=False)
     st.caption(
-        f"{escaped(title)}. Large: the {glossary_link('rank')}, 1 is best. "
+        f"{metric}. Large: the {glossary_link('rank')}, 1 is best. "
         f"↑ and ↓: ranks gained and lost against **{escaped(reference)}**, = where it "
         "keeps its rank. Small: the score."
     )
     plot(
-        lambda dark: rank_table_figure(ranks, dark=dark),
-        version=(*content, metric, reference),
+        partial(rank_table_figure, frame),
+        version=(version, metric, reference),
         key="swaps-table",
-        alt=rank_table_words(ranks),
-        name=f"rank swaps {block.dataset} {metric}",
-        table=lambda: ranks,
-        least_width=_NAMES + _COLUMN * len(found.splits),
+        alt=rank_table_words(frame),
+        name=name,
+        table=lambda: frame,
+        least_width=_NAMES + _COLUMN * len(compared.splits),
     )
+
+
+def _taus(compared: Swaps, version: Hashable, name: str) -> None:
+    """Kendall's tau between every two splits.
+
+    Args:
+        compared: The ranks.
+        version: Of the runs and the metric.
+        name: Of files.
+    """
+    frame = taus_frame(compared)
     st.header("How alike do two splits rank? Kendall's tau", anchor=False)
     st.caption(
         f"{glossary_link('kendalls-tau')} is 1 for the same ranking, 0 where pairs agree as often "
@@ -172,20 +230,20 @@ def _show(block: Block, metric: str, reference: str) -> None:
         f"{glossary_link('user', 'users')}."
     )
     plot(
-        lambda dark: tau_figure(taus, dark=dark),
-        version=(*content, metric),
+        partial(tau_figure, frame),
+        version=version,
         key="swaps-tau",
-        alt=tau_words(taus),
-        name=f"rank swaps {block.dataset} {metric} tau",
-        table=lambda: taus,
-        least_width=_NAMES + _COLUMN * (len(found.splits) - 1),
+        alt=tau_words(frame),
+        name=name,
+        table=lambda: frame,
+        least_width=_NAMES + _COLUMN * (len(compared.splits) - 1),
     )
-    with st.expander("How this is worked out", icon=":material/calculate:"):
-        st.markdown(_METHOD.format(resamples=found.samples.shape[-1], pairs=len(found.pairs)))
 
 
 def metric_title(metric: str) -> str:
     """'nDCG@10'; 'Gini index@10 (lower is better)'."""
-    known = METRICS.get(metric.partition("@")[0])
-    lower = known is not None and not known.higher_is_better
-    return column_title(metric) + " (lower is better)" * lower
+    title = column_title(metric)
+    definition = METRICS.get(metric.partition("@")[0])
+    if definition is not None and not definition.higher_is_better:
+        title += " (lower is better)"
+    return title

@@ -31,6 +31,7 @@ from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider, usual_alpha
 from pages.studies.figures import (
     difference_section,
+    draw_tabs,
     headline,
     made_up,
     ranks_section,
@@ -55,26 +56,35 @@ _NOT_YET = "The figures come as soon as a run has all its folds."
 
 
 def study() -> None:
-    """Everything below the title. Raises: EcvError for a study that cannot be shown."""
+    """Everything below the title.
+
+    Raises:
+        EcvError: If a study cannot be shown.
+    """
     link_warnings_again()
     recorded = recorded_study()
     study_id = pick_study()
-    runs, specs = recorded, [run.spec for run in recorded]
     if study_id != RECORDED:
-        cells = cells_of(study_id)
-        show_progress(study_id, cells)
-        runs = [cell.run for cell in cells if cell.run and (cell.run.whole or cell.early)]
-        specs = [cell.spec for cell in cells]
-    if study_id != RECORDED and compares_splits(study_id):
-        st.info(f"This study compares splits: it is in the view **{RANKS}**.")
-    elif runs:
-        _show(runs, specs)
-    elif study_id == RECORDED:
-        st.info("No recorded runs came with this copy; start a study of your own below.")
+        _own_study(study_id)
+    elif recorded:
+        _show(recorded, [run.spec for run in recorded])
     else:
-        st.info(_NOT_YET)
+        st.info("No recorded runs came with this copy; start a study of your own below.")
     with st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"):
         start_form(recorded)
+
+
+def _own_study(study_id: str) -> None:
+    cells = cells_of(study_id)
+    show_progress(study_id, cells)
+    if compares_splits(study_id):
+        st.info(f"This study compares splits: it is in the view **{RANKS}**.")
+        return
+    runs = [cell.run for cell in cells if cell.run and (cell.run.whole or cell.early)]
+    if not runs:
+        st.info(_NOT_YET)
+        return
+    _show(runs, [cell.spec for cell in cells])
 
 
 def recorded_study() -> list[RunRecord]:
@@ -90,21 +100,27 @@ def recorded_study() -> list[RunRecord]:
 
 
 def _show(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
+    """The choice among runs, and the figures of those that are picked.
+
+    Args:
+        runs: At least one.
+        specs: Of all runs that the study is to have.
+    """
     words, widgets = picked_line("Choose", key="picked-study")
     with widgets:
-        chosen = pick_runs(runs, specs, prefix="study_")
-    whole = [run for run in chosen if run.whole]
-    early = (
-        f", {len(chosen) - len(whole)} of them ended early †" if len(chosen) > len(whole) else ""
-    )
-    words.markdown(runs_words(chosen) + early)
-    scores = scores_frame(chosen)
+        picked = pick_runs(runs, specs, prefix="study_")
+    whole = [run for run in picked if run.whole]
+    counts = runs_words(picked)
+    if len(picked) > len(whole):
+        counts += f", {len(picked) - len(whole)} of them ended early †"
+    words.markdown(counts)
+    scores = scores_frame(picked)
     if whole:
         systems = systems_of(whole)
         done = studied(systems, ranked=False)
         usual = usual_alpha(done.alphas, done.tradeoff.average)
         alpha_slider(done.alphas, usual, partial(_parts, done, systems, whole, scores))
-    elif chosen:
+    elif picked:
         st.info(_NOT_YET)
         scores_section(scores)
 
@@ -116,21 +132,29 @@ def _parts(
     scores: pd.DataFrame,
     alpha: float,
 ) -> None:
-    """The answer at this alpha and its picture; the rest behind tabs, made when they are opened."""
+    """The answer at this alpha, and its pictures behind tabs, made when they are opened.
+
+    Args:
+        done: The study, without ranks.
+        systems: Its runs as systems.
+        runs: Its runs, all of them whole.
+        scores: Of these runs, and of those that ended early.
+        alpha: The one of the slider.
+    """
     headline(done, [run.spec for run in runs])
-    parts: dict[str, Callable[[], None]] = {
-        "Difference": partial(difference_section, done, scores),
-        "Folds used": partial(stops_section, done, scores),
-        "Ranks": lambda: ranks_section(studied(systems), scores),
-        "Rules": lambda: rules_section(done, _rules(done.version, tuple(RULES), done)),
-        "Scores": partial(scores_section, scores),
-    }
-    tabs = st.tabs(list(parts), key="study-part", on_change="rerun")
-    for tab, draw in zip(tabs, parts.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw()
-    write_into_link(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(alpha)]})
+    draw_tabs(
+        {
+            "Difference": partial(difference_section, done, scores),
+            "Folds used": partial(stops_section, done, scores),
+            "Ranks": lambda: ranks_section(studied(systems), scores),
+            "Rules": lambda: rules_section(done, _rules(done.version, tuple(RULES), done)),
+            "Scores": partial(scores_section, scores),
+        },
+        key="study-part",
+    )
+    params = chosen("study_datasets", "study_algorithms")
+    params[ALPHA_KEY] = [alpha_text(alpha)]
+    write_into_link(params)
     made_up(done, runs)
     for_paper(
         lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
@@ -144,6 +168,7 @@ def _parts(
 def _pictures(
     done: Summary, systems: list[Scores], alpha: float
 ) -> dict[str, Callable[[], Figure]]:
+    """What draws the figures for print, at one alpha."""
     cells = done.cells[done.cells["alpha"] == alpha]
 
     def heatmap(value: str, scale: CellScale) -> Callable[[], Figure]:
@@ -153,21 +178,24 @@ def _pictures(
         ranked = studied(systems)
         return printed(partial(ranks_at, ranked.ranks, ranked.stability, alpha))
 
-    beside = len(systems) > done.cells["dataset"].nunique()  # some dataset has two algorithms
     pictures = {
         "Difference": heatmap("difference_percent", difference_scale(cells)),
         "Folds used": heatmap("mean_stop", stop_scale(done.k)),
     }
-    return pictures | ({"Ranks": ranks} if beside else {})
+    if len(systems) > done.cells["dataset"].nunique():  # some dataset has two algorithms
+        pictures["Ranks"] = ranks
+    return pictures
 
 
 def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
     """The study's figures as data.
 
     Args:
-        systems: at least one, in the order in which rows and columns are to come.
-        ranked: whether with ranks.
-    Raises: EcvError for scores that cannot be explored.
+        systems: At least one, in the order in which rows and columns are to come.
+        ranked: Whether with ranks.
+
+    Raises:
+        EcvError: If scores cannot be explored.
     """
     return _studied(tuple(system.content for system in systems), systems, ranked)
 

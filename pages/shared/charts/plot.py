@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import streamlit as st
 
@@ -41,8 +41,15 @@ _figure = component(
 )
 
 
+class MakeFigure(Protocol):
+    """Makes a figure for a light or a dark page."""
+
+    def __call__(self, *, dark: bool) -> go.Figure | Sequence[go.Figure]:
+        """Of data that do not change meanwhile."""
+
+
 def plot(
-    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    make: MakeFigure,
     *,
     version: Hashable,
     key: str,
@@ -59,7 +66,7 @@ def plot(
     """Draw a figure, with buttons that save it as PNG or SVG.
 
     Args:
-        make: gives the figure for a light (False) or dark (True) page; a pure function of data.
+        make: gives the figure for a light or a dark page; a pure function of data.
             Where `steps` name variants, it gives all of them.
         version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
@@ -82,7 +89,7 @@ def plot(
 
 
 def drawing(
-    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    make: MakeFigure,
     *,
     version: Hashable,
     key: str,
@@ -154,15 +161,15 @@ class _Figures(NamedTuple):
 def _figures(
     key: str,
     version: Hashable,
-    _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    _make: MakeFigure,
     _steps: Callable[[], Steps] | None = None,
 ) -> _Figures:
-    light = _make(False)
+    light = _make(dark=False)
     first = light[0] if isinstance(light, Sequence) else light
     steps = ""
     if _steps:
         steps = _steps().to_json()
-    return _Figures(_json(light), _json(_make(True)), steps, int(first.layout.height))
+    return _Figures(_json(light), _json(_make(dark=True)), steps, int(first.layout.height))
 
 
 def _json(figures: go.Figure | Sequence[go.Figure]) -> str:
