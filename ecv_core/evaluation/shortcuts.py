@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -137,9 +136,10 @@ class LongestFirst:
         """The longest items, by number."""
         self._reach = lengths[by_length[size:]].max(initial=0.0)
         """The length of the longest of the others."""
-        self._rounding = 2 * items.shape[0] * float(np.finfo(np.float32).eps) * lengths.max()
-        """How much two scores of a user of length 1 may differ by rounding alone."""
-        self._user_lengths = torch.linalg.vector_norm(users.double(), dim=1).numpy()
+        self._rounding = items.shape[0] * float(np.finfo(np.float32).eps)
+        """How much a score may be off by rounding alone, where both lengths are 1."""
+        self._item_lengths = lengths[self._first]
+        self._user_lengths = torch.linalg.vector_norm(users, dim=1).double().numpy()
         self._users = users
         self._items = items[:, torch.from_numpy(self._first)].contiguous()
         self._seen = fold.seen[:, self._first]
@@ -163,7 +163,9 @@ class LongestFirst:
             worth = np.take_along_axis(np.asarray(scores), best, axis=1)
             worth[best < 0] = -np.inf
             lists[rows] = self._first[best[:, : self._n]]
-            complete[rows] = self._complete(worth, self._user_lengths[part])
+            item_lengths = self._item_lengths[best]
+            item_lengths[:, -1] = self._item_lengths.max()  # of all that are not in the list
+            complete[rows] = self._complete(worth, item_lengths, self._user_lengths[part])
             done += len(part)
         left = np.flatnonzero(~complete)
         done = 0
@@ -176,14 +178,22 @@ class LongestFirst:
         """Scores of the longest items; shape (users, longest items)."""
         return (self._users[users] @ self._items).numpy()
 
-    def _complete(self, worth: NDArray[np.floating], lengths: NDArray[np.float64]) -> NDArray[Any]:
+    def _complete(
+        self,
+        worth: NDArray[np.floating],
+        item_lengths: NDArray[np.float64],
+        user_lengths: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
         """Whose list is that of all scores.
 
         Args:
             worth: the n + 1 best scores, best first; shape (users, n + 1).
-            lengths: of the users; shape (users,).
+            item_lengths: of their items, for the last the longest of all; same shape.
+            user_lengths: shape (users,).
         """
-        rounding = lengths * self._rounding
+        rounding = self._rounding * user_lengths[:, None] * item_lengths
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
-            apart = (worth[:, :-1] - worth[:, 1:] > rounding[:, None]).all(axis=1)
-        return apart & (worth[:, self._n - 1] > lengths * self._reach + rounding)
+            gaps = worth[:, :-1] - worth[:, 1:]
+        apart = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
+        beyond = user_lengths * self._reach + 2 * rounding[:, -1]
+        return apart & (worth[:, self._n - 1] > beyond)
