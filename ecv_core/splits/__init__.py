@@ -32,14 +32,15 @@ def strategy(split_id: str) -> Strategy:
 
 def serving(task: Task) -> list[str]:
     """Ids of the ways to split for a task, in the registry's order."""
-    return [name for name, known in SPLITS.items() if task in known.tasks]
+    return [split_id for split_id, strategy in SPLITS.items() if task in strategy.tasks]
 
 
-def check_serves(known: Strategy, task: Task) -> None:
+def check_serves(strategy: Strategy, task: Task) -> None:
     """Refuse to split samples as interactions, or the other way round. Raises: FoldsError."""
-    if task not in known.tasks:
+    if task not in strategy.tasks:
+        served = " or ".join(served_task.of for served_task in strategy.tasks)
         raise FoldsError(
-            f"the split '{known.id}' is for {' or '.join(one.of for one in known.tasks)}, but the "
+            f"the split '{strategy.id}' is for {served}, but the "
             f"model {task.words}; choose one of: {', '.join(serving(task))}"
         )
 
@@ -79,25 +80,25 @@ def split(
         split_id: an id in SPLITS.
         k: number of folds; the strategy says how many make sense.
         seed: fixes every random choice; same interactions, k, seed and params, same folds.
-        params: parameters of the strategy by name; the rest by default.
+        params: parameters of the strategy by name; others have their default.
     Raises: InputError for the id or a parameter; FoldsError if the data cannot be split so.
     """
-    known = strategy(split_id)
-    settings = dict(known.resolve(params or {}))
+    way = strategy(split_id)
+    settings = dict(way.resolve(params or {}))
     if len(interactions) < 2:
         raise FoldsError(
             f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
             "choose a dataset with at least 2"
         )
-    if not known.needs.met(interactions):
-        others = [name for name in serving(known.tasks[0]) if SPLITS[name].needs.met(interactions)]
+    if not way.needs.met(interactions):
+        others = [name for name in serving(way.tasks[0]) if SPLITS[name].needs.met(interactions)]
         raise FoldsError(
-            f"{interactions.dataset} has {LACKS[known.needs]}, which the split '{known.id}' "
+            f"{interactions.dataset} has {LACKS[way.needs]}, which the split '{way.id}' "
             f"needs; it can be split by {', '.join(others)}"
         )
-    if known.least_k < 2:  # k-fold strategies say what the most is
-        known.check_k(k)
-    return known.folds(interactions, k, seed, settings)
+    if way.least_k < 2:  # k-fold strategies say what the most is
+        way.check_k(k)
+    return way.folds(interactions, k, seed, settings)
 
 
 def obstacle(
@@ -108,12 +109,15 @@ def obstacle(
 ) -> str | None:
     """Why a dataset cannot be split so, with what would work instead; None if it can.
 
-    Args: as `split`; k by default the strategy's.
+    Args:
+        interactions, split_id, params: as for `split`.
+        k: by default the strategy's.
     """
     try:
-        known = strategy(split_id)
-        folds = split(interactions, split_id, known.default_k if k is None else k, 0, params)
-        for index in {0, folds.k - 1}:
+        if k is None:
+            k = strategy(split_id).default_k
+        folds = split(interactions, split_id, k, 0, params)
+        for index in (0, folds.k - 1):
             fold_matrices(interactions, folds, index)
     except InputError as error:
         return str(error)

@@ -9,6 +9,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +18,18 @@ from pyarrow import compute, csv
 
 from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.splits.parts import checked_parts, day, fold_parts, leakage
+from ecv_core.splits.parts import (
+    Codes,
+    FoldParts,
+    Leakage,
+    PartCounts,
+    checked_parts,
+    day,
+    fold_parts,
+    leakage,
+)
 from ecv_core.splits.registry import SPLITS
-from ecv_core.splits.strategies import IMPORTED, MAX_K
+from ecv_core.splits.strategies import IMPORTED, MAX_K, Assignment, Indices, Parts
 from ecv_core.untrusted.disarming import armed, disarmed
 from ecv_core.untrusted.files import DAMAGED, content_of, read_at_most, replacing
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
@@ -42,11 +52,9 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     Returns: the SHA-256 of the content, as RunSpec.folds_sha256 names it.
     Raises: FoldsError if the file cannot be read or the copy not written.
     """
-    content = (
-        source if isinstance(source, bytes) else read_bytes(source, f"the fold file {source.name}")
-    )
+    content = _content(source, "the fold file")
     sha256 = hashlib.sha256(content).hexdigest()
-    suffix = next((end for magic, end in SUFFIXES.items() if content.startswith(magic)), ".csv")
+    suffix = SUFFIXES.get(content[:2], SUFFIXES.get(content[:4], ".csv"))
     write_bytes(folder / f"{sha256}{suffix}", content, for_others=False)
     return sha256
 
@@ -65,6 +73,20 @@ def stored_folds_path(folder: Path, sha256: str) -> Path:
                 raise FoldsError(f"the stored fold file {path} is damaged; import the file again")
             return path
     raise FoldsError(f"no fold file {sha256} is stored in {folder}; import the file again")
+
+
+def _name(source: Path | bytes, kind: str) -> str:
+    """What to call a file in an error: 'the fold file', and its name where it has one."""
+    if isinstance(source, Path):
+        return f"{kind} {source.name}"
+    return kind
+
+
+def _content(source: Path | bytes, kind: str) -> bytes:
+    """The bytes of a file, which may be given as its content. Raises: FoldsError."""
+    if isinstance(source, bytes):
+        return source
+    return read_bytes(source, _name(source, kind))
 
 
 def read_bytes(path: Path, name: str) -> bytes:
@@ -92,62 +114,74 @@ def write_bytes(path: Path, content: bytes, *, for_others: bool = True) -> None:
 # Bytes of a fold file -> what it says of each interaction of a dataset.
 
 
-def said_of(
-    content: bytes, name: str, said: str, interactions: Interactions, *, of_all: bool = False
-) -> tuple[pa.ChunkedArray, NDArray[np.intp]]:
-    """What a CSV says of interactions of a dataset, in its columns user_id, item_id and another.
+class Labels(NamedTuple):
+    """What each row of a fold file says of an interaction: its fold, or its part in a fold."""
+
+    texts: pa.ChunkedArray
+    """What is said, as text; shape (rows,)."""
+    interactions: Indices
+    """Of which interaction, by its number; shape (rows,)."""
+
+
+def read_labels(content: bytes, name: str, label: str, interactions: Interactions) -> Labels:
+    """What a CSV says of interactions of a dataset, in its columns user_id, item_id and a label.
 
     Args:
         content: the text in UTF-8; rows in any order, further columns are ignored.
         name: what to call it in an error.
-        said: the other column.
+        label: the name of the third column.
         interactions: the prepared dataset.
-        of_all: refuse a file that says nothing of some of them.
-    Returns: the other column as text, and the interaction that each of its rows is about.
     Raises: FoldsError if it cannot be read, has a row of no interaction, or two of one.
     """
-    table = parse(content, name, ("user_id", "item_id", said))
-    dataset, width = interactions.dataset, interactions.n_items
+    table = parse(content, name, ("user_id", "item_id", label))
+    dataset = interactions.dataset
     users = _codes(table["user_id"], interactions.user_ids, "user", name, dataset)
     items = _codes(table["item_id"], interactions.item_ids, "item", name, dataset)
-
-    def example(users: NDArray[np.int32], items: NDArray[np.int32], at: np.intp) -> str:
-        user, item = interactions.user_ids[users[at]], interactions.item_ids[items[at]]
-        return f"e.g. user {user}, item {item}"
-
-    known = interactions.users.astype(np.int64) * width + interactions.items
     places = compute.index_in(
-        pa.array(users.astype(np.int64) * width + items), value_set=pa.array(known)
+        _pair_keys(interactions, users, items),
+        value_set=_pair_keys(interactions, interactions.users, interactions.items),
     )
     strange = np.flatnonzero(places.is_null())
     if len(strange):
+        pair = _pair_words(interactions, users[strange[0]], items[strange[0]])
         raise FoldsError(
             f"{name} has {len(strange)} rows that are no interaction of {dataset} after "
-            f"preparation, {example(users, items, strange[0])}; use folds of the prepared dataset"
+            f"preparation, {pair}; use folds of the prepared dataset"
         )
-    rows = np.asarray(places, dtype=np.intp)
-    times = np.bincount(rows, minlength=len(known))
-    for wrong, count, words in (
-        (times > 1, len(rows) - np.count_nonzero(times), "repeats {} interactions"),
-        (
-            times < of_all,
-            np.sum(times == 0),
-            f"misses {{}} of the {len(known)} interactions of {dataset}",
-        ),
-    ):
-        if wrong.any():
-            which = example(interactions.users, interactions.items, np.flatnonzero(wrong)[0])
-            raise FoldsError(f"{name} {words.format(count)}, {which}; give each exactly one {said}")
-    return table[said], rows
+    numbers = np.asarray(places, dtype=np.intp)
+    rows_of_each = np.bincount(numbers, minlength=len(interactions))
+    if rows_of_each.max() > 1:
+        repeats = len(numbers) - np.count_nonzero(rows_of_each)
+        which = _interaction_words(interactions, rows_of_each > 1)
+        raise FoldsError(
+            f"{name} repeats {repeats} interactions, {which}; give each exactly one {label}"
+        )
+    return Labels(table[label], numbers)
+
+
+def _pair_keys(interactions: Interactions, users: Codes, items: Codes) -> pa.Array:
+    """One number for each pair of a user and an item."""
+    return pa.array(users.astype(np.int64) * interactions.n_items + items)
+
+
+def _pair_words(interactions: Interactions, user: np.int32, item: np.int32) -> str:
+    return f"e.g. user {interactions.user_ids[user]}, item {interactions.item_ids[item]}"
+
+
+def _interaction_words(interactions: Interactions, chosen: NDArray[np.bool_]) -> str:
+    """The first of the chosen interactions as an example."""
+    first = np.flatnonzero(chosen)[0]
+    return _pair_words(interactions, interactions.users[first], interactions.items[first])
 
 
 def _codes(
     column: pa.ChunkedArray, ids: NDArray[np.str_], kind: str, name: str, dataset: str
-) -> NDArray[np.int32]:
-    known = pa.array(ids)
-    codes = compute.index_in(armed(column), value_set=known)
+) -> Codes:
+    """The number of each id of a column. Raises: FoldsError for an id that is not there."""
+    value_set = pa.array(ids)
+    codes = compute.index_in(armed(column), value_set=value_set)
     if codes.null_count:  # another program's file has them as they are
-        codes = compute.coalesce(codes, compute.index_in(column, value_set=known))
+        codes = compute.coalesce(codes, compute.index_in(column, value_set=value_set))
     if codes.null_count:
         unknown = column.filter(codes.is_null())
         raise FoldsError(
@@ -173,12 +207,10 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
             raise FoldsError(f"{name} is empty; its first line must be {first_line}")
         if b"\0" in content[:10_000]:
             raise FoldsError(f"{name} is not a CSV file: it has bytes that no text has")
-        return csv.read_csv(
-            pa.BufferReader(content),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(columns, pa.string()), include_columns=list(columns)
-            ),
+        options = csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.string()), include_columns=list(columns)
         )
+        return csv.read_csv(pa.BufferReader(content), convert_options=options)
     except pa.ArrowKeyError as error:
         missing = next(column for column in columns if f"'{column}'" in str(error))
         raise FoldsError(
@@ -191,9 +223,8 @@ def parse(content: bytes, name: str, columns: tuple[str, ...]) -> pa.Table:
         ) from error
 
 
-def unpacked(source: Path | bytes, name: str) -> bytes:
-    """The file's text, unpacked."""
-    content = source if isinstance(source, bytes) else read_bytes(source, name)
+def _unpacked(content: bytes, name: str) -> bytes:
+    """The text of a fold file, unpacked if it was packed by gzip. Raises: FoldsError."""
     if content.startswith(GZIP_MAGIC):
         try:
             with gzip.open(io.BytesIO(content)) as file:
@@ -204,10 +235,15 @@ def unpacked(source: Path | bytes, name: str) -> bytes:
             ) from error
         if content.startswith((GZIP_MAGIC, ZIP_MAGIC)):
             raise FoldsError(f"{name} is packed twice; unpack it once and give that file")
+    _check_size(content, name)
+    return content
+
+
+def _check_size(content: bytes, name: str) -> None:
+    """Refuse what is too large to be a fold file. Raises: FoldsError."""
     if len(content) > MAX_FOLDS_BYTES:
         most = MAX_FOLDS_BYTES // MEGABYTE
         raise FoldsError(f"{name} is larger than {most} MiB unpacked; is it a fold file?")
-    return content
 
 
 def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
@@ -221,10 +257,19 @@ def read_folds(source: Path | bytes, interactions: Interactions) -> Folds:
     Raises: FoldsError if the file cannot be read, lacks a column, misses or repeats an interaction,
         names one that is not there, or has an odd fold number, an empty fold, or only one fold.
     """
-    name = f"the fold file {source.name}" if isinstance(source, Path) else "the fold file"
-    said, rows = said_of(unpacked(source, name), name, "fold", interactions, of_all=True)
+    name = _name(source, "the fold file")
+    content = _unpacked(_content(source, "the fold file"), name)
+    labels = read_labels(content, name, "fold", interactions)
+    is_missing = np.ones(len(interactions), dtype=np.bool_)
+    is_missing[labels.interactions] = False
+    if is_missing.any():
+        raise FoldsError(
+            f"{name} misses {np.count_nonzero(is_missing)} of the {len(interactions)} interactions "
+            f"of {interactions.dataset}, {_interaction_words(interactions, is_missing)}; "
+            "give each exactly one fold"
+        )
     assignment = np.empty(len(interactions), dtype=np.int16)
-    assignment[rows] = _fold_numbers(said, name)
+    assignment[labels.interactions] = _fold_numbers(labels.texts, name)
     sizes = np.bincount(assignment)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
@@ -248,9 +293,9 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
             "it cannot be one CSV of user_id,item_id,fold; export it as a ZIP archive"
         )
     checked_parts(interactions, folds, 0)
-    every = np.arange(len(interactions))
-    columns = id_columns(interactions, every)
-    return csv_text(columns | {"fold": pa.array(folds.assignment)})
+    columns = id_columns(interactions, np.arange(len(interactions)))
+    columns["fold"] = pa.array(folds.assignment)
+    return csv_text(columns)
 
 
 def deals(folds: Folds) -> bool:
@@ -258,12 +303,13 @@ def deals(folds: Folds) -> bool:
     return folds.draw is None and folds.assignment is not None and bool(folds.assignment.min() >= 0)
 
 
-def id_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
+def id_columns(interactions: Interactions, rows: Indices) -> dict[str, pa.Array]:
     """The user and item ids of these interactions, for a file that a spreadsheet may open.
 
     Reading it undoes what disarms them.
     """
-    users, items = pa.array(interactions.users[rows]), pa.array(interactions.items[rows])
+    users = pa.array(interactions.users[rows])
+    items = pa.array(interactions.items[rows])
     return {
         "user_id": disarmed(pa.array(interactions.user_ids).take(users)),
         "item_id": disarmed(pa.array(interactions.item_ids).take(items)),
@@ -272,17 +318,18 @@ def id_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, 
 
 def csv_text(columns: dict[str, pa.Array]) -> bytes:
     """Columns as CSV text in UTF-8 under a line with their names."""
-    table, names = pa.table(columns), ",".join(columns).encode() + b"\n"
-
-    def text(quoting: str) -> bytes:
-        out = io.BytesIO()
-        csv.write_csv(table, out, csv.WriteOptions(include_header=False, quoting_style=quoting))
-        return names + out.getvalue()
-
+    table = pa.table(columns)
+    header = ",".join(columns).encode() + b"\n"
     try:
-        return text("none")
+        return header + _rows_text(table, "none")
     except pa.ArrowInvalid:
-        return text("needed")  # Arrow then quotes all text, so it is not tried first
+        return header + _rows_text(table, "needed")  # quotes all text, so it is not tried first
+
+
+def _rows_text(table: pa.Table, quoting: str) -> bytes:
+    out = io.BytesIO()
+    csv.write_csv(table, out, csv.WriteOptions(include_header=False, quoting_style=quoting))
+    return out.getvalue()
 
 
 def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
@@ -296,9 +343,10 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
     write_bytes(path, content)
 
 
-def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
-    whole = compute.match_substring_regex(column, r"^\d{1,9}$")
-    bad = column.filter(compute.invert(whole))
+def _fold_numbers(column: pa.ChunkedArray, name: str) -> Assignment:
+    """The column's texts as numbers of folds. Raises: FoldsError for what is none."""
+    is_whole = compute.match_substring_regex(column, r"^\d{1,9}$")
+    bad = column.filter(compute.invert(is_whole))
     if not len(bad):
         numbers = np.asarray(column.cast(pa.int32()))
         bad = column.filter(pa.array(numbers >= MAX_K))
@@ -318,77 +366,98 @@ def readme(
 ) -> str:
     """The README of an exported split, in Markdown; arguments as of `split_archive`."""
     strategy = SPLITS.get(folds.strategy)
-    rows = [
-        (
-            "Dataset",
-            f"{interactions.dataset}, prepared: {interactions.n_users:,} users, "
-            f"{interactions.n_items:,} items, {len(interactions):,} interactions",
-        ),
-        *facts,
-        ("Strategy", f"`{folds.strategy}`" + (f": {strategy.help}" if strategy else "")),
-        *([("Source", strategy.source)] if strategy else []),
-        *((f"Parameter `{name}`", f"`{value}`") for name, value in folds.params),
-        ("Folds", str(folds.k)),
-        ("Seed", "not known: read from a file" if folds.seed is None else str(folds.seed)),
-    ]
     lines = [
         f"# A split of {interactions.dataset}",
         "",
-        *(f"- **{name}.** {text}" for name, text in rows),
-        "",
-        "## Files",
-        "",
-        "`folds.csv` with `user_id,item_id,fold`: in fold i, the rows of fold i are held out and "
-        "all others are learnt from. Splits that do not hold every interaction out exactly once "
-        "have a `fold-<i>.csv` per fold instead, with `user_id,item_id,part`, where part is "
-        "`train`, `validation` or `test`; interactions that a fold does not use are left out. "
-        "`python -m ecv_core run DATASET ALGORITHM --folds THIS.zip` evaluates on the very same "
-        "split.",
-        "",
-        "## What is in each part",
-        "",
-        *_statistics(interactions, folds),
-        "",
+        f"- **Dataset.** {interactions.dataset}, prepared: {interactions.n_users:,} users, "
+        f"{interactions.n_items:,} items, {len(interactions):,} interactions",
     ]
-    return "\n".join(lines)
+    for name, text in facts:
+        lines.append(f"- **{name}.** {text}")
+    if strategy is None:
+        lines.append(f"- **Strategy.** `{folds.strategy}`")
+    else:
+        lines.append(f"- **Strategy.** `{folds.strategy}`: {strategy.help}")
+        lines.append(f"- **Source.** {strategy.source}")
+    for parameter, value in folds.params:
+        lines.append(f"- **Parameter `{parameter}`.** `{value}`")
+    lines.append(f"- **Folds.** {folds.k}")
+    if folds.seed is None:
+        lines.append("- **Seed.** not known: read from a file")
+    else:
+        lines.append(f"- **Seed.** {folds.seed}")
+    lines += ["", FILES_WORDS, "", "## What is in each part", ""]
+    lines += _statistics(interactions, folds)
+    return "\n".join([*lines, ""])
 
 
-def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
-    baskets = " baskets |" if interactions.baskets is not None else ""
-    times = " from | to |" if interactions.timestamps is not None else ""
-    yield f"| fold | part | users | items | interactions |{baskets}{times}"
-    yield "|" + "---|" * (5 + bool(baskets) + 2 * bool(times))
+FILES_WORDS = """## Files
+
+`folds.csv` with `user_id,item_id,fold`: in fold i, the rows of fold i are held out and all others \
+are learnt from. Splits that do not hold every interaction out exactly once have a `fold-<i>.csv` \
+per fold instead, with `user_id,item_id,part`, where part is `train`, `validation` or `test`; \
+interactions that a fold does not use are left out. `python -m ecv_core run DATASET ALGORITHM \
+--folds THIS.zip` evaluates on the very same split."""
+"""Of the README: what the other files hold."""
+
+
+def _statistics(interactions: Interactions, folds: Folds) -> list[str]:
+    """A table of what is in each part, and a note for each fold, as lines of Markdown."""
+    columns = ["fold", "part", "users", "items", "interactions"]
+    if interactions.baskets is not None:
+        columns.append("baskets")
+    if interactions.timestamps is not None:
+        columns += ["from", "to"]
+    table = [_table_line(columns), "|" + "---|" * len(columns)]
     notes = []
     for index in range(folds.k):
-        found = fold_parts(interactions, folds, index)
+        parts = fold_parts(interactions, folds, index)
         for part in WORDS:
-            counts = found.counts[part]
+            counts = parts.counts[part]
             if counts.interactions or part is not Part.VALIDATION:
-                sizes = counts.users, counts.items, counts.interactions, counts.baskets
-                cells = [f"{size:,}" for size in sizes if size is not None]
-                cells += [day(counts.first) or "-", day(counts.last) or "-"] if times else []
-                yield f"| {index} | {part.name.lower()} | {' | '.join(cells)} |"
-        unused = found.counts[Part.UNUSED].interactions
-        note = (
-            f"- Fold {index}: {found.unknown_interactions:,} test interactions have a user or item "
-            f"that training lacks ({found.unknown_users:,} users, {found.unknown_items:,} items); "
-            f"{found.dropped:,} interactions were dropped as unknown, {unused:,} are not used."
-        )
-        leak = leakage(interactions, folds, index)
-        if leak is not None:
-            leaks = {
-                "anyone's": leak.anyone,
-                "of the same item": leak.item,
-                "of the same user": leak.own,
-            }
-            shares = [f"{name} {share:.1%}" for name, share in leaks.items() if share is not None]
-            note += (
-                " Leakage, the share of training interactions that lie after the test interaction "
-                f"they help to predict: {', '.join(shares) or 'not known'}."
-            )
-        notes.append(note)
-    yield ""
-    yield from notes
+                has_times = interactions.timestamps is not None
+                cells = [str(index), part.name.lower(), *_count_cells(counts, has_times=has_times)]
+                table.append(_table_line(cells))
+        notes.append(_fold_note(index, parts, leakage(interactions, folds, index)))
+    return [*table, "", *notes]
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _count_cells(counts: PartCounts, *, has_times: bool) -> list[str]:
+    """The cells of a part: how much of everything it has, from when to when."""
+    cells = [f"{counts.users:,}", f"{counts.items:,}", f"{counts.interactions:,}"]
+    if counts.baskets is not None:
+        cells.append(f"{counts.baskets:,}")
+    if has_times:
+        cells += [day(counts.first) or "-", day(counts.last) or "-"]
+    return cells
+
+
+def _fold_note(index: int, parts: FoldParts, leak: Leakage | None) -> str:
+    """What training does not know of a fold, and how much of the future it knows."""
+    unused = parts.counts[Part.UNUSED].interactions
+    note = (
+        f"- Fold {index}: {parts.unknown_interactions:,} test interactions have a user or item "
+        f"that training lacks ({parts.unknown_users:,} users, {parts.unknown_items:,} items); "
+        f"{parts.dropped:,} interactions were dropped as unknown, {unused:,} are not used."
+    )
+    if leak is None:
+        return note
+    shares = []
+    for whose, share in (
+        ("anyone's", leak.anyone),
+        ("of the same item", leak.item),
+        ("of the same user", leak.own),
+    ):
+        if share is not None:
+            shares.append(f"{whose} {share:.1%}")
+    return (
+        f"{note} Leakage, the share of training interactions that lie after the test interaction "
+        f"they help to predict: {', '.join(shares) or 'not known'}."
+    )
 
 
 WORDS = {Part.TRAIN: "train", Part.VALIDATION: "validation", Part.TEST: "test"}
@@ -415,7 +484,7 @@ def split_archive(
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         text = readme(interactions, folds, facts=facts).encode()
-        for name, content in (("README.md", text), *_csv_files(interactions, folds)):
+        for name, content in [("README.md", text), *_csv_files(interactions, folds)]:
             info = zipfile.ZipInfo(name, _OLD)
             info.external_attr = 0o644 << 16
             archive.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=6)
@@ -423,6 +492,7 @@ def split_archive(
 
 
 def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, bytes]]:
+    """The name and the content of each CSV of an archive."""
     if deals(folds):
         yield "folds.csv", folds_csv(interactions, folds)
         return
@@ -452,74 +522,93 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     Returns: strategy 'imported', seed None.
     Raises: FoldsError if the file cannot be read, is of another form, or does not fit the dataset.
     """
-    name = f"the split archive {source.name}" if isinstance(source, Path) else "the split archive"
-    content = source if isinstance(source, bytes) else read_bytes(source, name)
+    name = _name(source, "the split archive")
+    content = _content(source, "the split archive")
     if not content.startswith(ZIP_MAGIC):
         return read_folds(source, interactions)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _folds(archive, name, interactions)
+            return _read_archive(archive, name, interactions)
     except DAMAGED as error:
         raise FoldsError(f"{name} is damaged or encrypted ({error}); get it again") from error
 
 
-def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> Folds:
-    def member(path: str) -> bytes:
-        kind = archive.getinfo(path).compress_type
-        if kind not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise FoldsError(f"{name} is packed in a rare way; pack it again as usual")
-        with archive.open(path) as file:
-            content = read_at_most(file.read, MAX_FOLDS_BYTES)
-        if len(content) > MAX_FOLDS_BYTES:
-            most = MAX_FOLDS_BYTES // MEGABYTE
-            raise FoldsError(f"{path} in {name} is larger than {most} MiB unpacked")
-        return content
-
-    paths = {path: PurePosixPath(path).name for path in sorted(archive.namelist())}
-    whole = [path for path, file in paths.items() if file == "folds.csv"]
-    if whole:
-        return read_folds(member(whole[0]), interactions)
-    numbers = {
-        int(found[1]): path for path, file in paths.items() if (found := _FOLD.fullmatch(file))
-    }
-    if not numbers:
-        raise FoldsError(
-            f"{name} holds no split: it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, "
-            "fold-1.csv, ... (user_id,item_id,part)"
-        )
-    if len(numbers) > MAX_K or sorted(numbers) != list(range(len(numbers))):
-        missing = min(set(range(len(numbers))) - set(numbers), default=MAX_K)
-        raise FoldsError(f"{name} has no fold-{missing}.csv; number the folds from 0 without gaps")
-    if len(numbers) * len(interactions) > MAX_FOLDS_TABLE:
-        raise FoldsError(
-            f"{name} has {len(numbers):,} folds of {len(interactions):,} interactions, more than "
-            f"can be held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
-        )
-    table = np.stack(
-        [
-            _parts(member(numbers[index]), f"{numbers[index]} in {name}", interactions)
-            for index in range(len(numbers))
-        ]
-    )
-    for index, parts in enumerate(table):
+def _read_archive(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> Folds:
+    """The folds of an opened archive: one file of all folds, or one of each. Raises: FoldsError."""
+    paths = sorted(archive.namelist())
+    for path in paths:
+        if PurePosixPath(path).name == "folds.csv":
+            return read_folds(_member(archive, path, name), interactions)
+    table = []
+    for index, path in enumerate(_fold_paths(paths, name, len(interactions))):
+        content = _member(archive, path, name)
+        parts = _read_parts(content, f"{path} in {name}", interactions)
         for part in (Part.TRAIN, Part.TEST):
             if not np.any(parts == part):
                 raise FoldsError(
                     f"fold {index} of the split archive has no {WORDS[part]} interactions"
                 )
-    return Folds(strategy=IMPORTED, k=len(table), seed=None, draw=lambda index: table[index].copy())
+        table.append(parts)
+
+    def draw(index: int) -> Parts:
+        return table[index].copy()
+
+    return Folds(strategy=IMPORTED, k=len(table), seed=None, draw=draw)
 
 
-def _parts(content: bytes, name: str, interactions: Interactions) -> NDArray[np.int8]:
+def _member(archive: zipfile.ZipFile, path: str, name: str) -> bytes:
+    """The bytes of a file in an archive, as far as a fold file can be large. Raises: FoldsError."""
+    kind = archive.getinfo(path).compress_type
+    if kind not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise FoldsError(f"{name} is packed in a rare way; pack it again as usual")
+    with archive.open(path) as file:
+        content = read_at_most(file.read, MAX_FOLDS_BYTES)
+    _check_size(content, f"{path} in {name}")
+    return content
+
+
+def _fold_paths(paths: Sequence[str], name: str, interactions: int) -> list[str]:
+    """The paths of fold-0.csv, fold-1.csv, ... in an archive, in the order of the folds.
+
+    Args:
+        paths: of everything in the archive.
+        name: what to call it in an error.
+        interactions: how many the dataset has; a byte of memory is needed for each and fold.
+    Raises: FoldsError if there are none, too many, or one is missing between others.
+    """
+    path_of: dict[int, str] = {}
+    for path in paths:
+        match = _FOLD.fullmatch(PurePosixPath(path).name)
+        if match:
+            path_of[int(match[1])] = path
+    if not path_of:
+        raise FoldsError(
+            f"{name} holds no split: it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, "
+            "fold-1.csv, ... (user_id,item_id,part)"
+        )
+    if len(path_of) > MAX_K or len(path_of) * interactions > MAX_FOLDS_TABLE:
+        raise FoldsError(
+            f"{name} has {len(path_of):,} folds of {interactions:,} interactions, more than "
+            f"can be held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
+        )
+    for index in range(len(path_of)):
+        if index not in path_of:
+            raise FoldsError(
+                f"{name} has no fold-{index}.csv; number the folds from 0 without gaps"
+            )
+    return [path_of[index] for index in range(len(path_of))]
+
+
+def _read_parts(content: bytes, name: str, interactions: Interactions) -> Parts:
     """The Part of each interaction from a table with a column 'part', UNUSED for those it lacks.
 
     Raises: FoldsError for a pair that the dataset does not have, or that comes twice.
     """
-    said, rows = said_of(content, name, "part", interactions)
-    codes = compute.index_in(said, value_set=pa.array(list(WORDS.values())))
+    labels = read_labels(content, name, "part", interactions)
+    codes = compute.index_in(labels.texts, value_set=pa.array(list(WORDS.values())))
     if codes.null_count:
-        wrong = shown(said.filter(codes.is_null())[0])
+        wrong = shown(labels.texts.filter(codes.is_null())[0])
         raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(WORDS.values())}")
     parts = np.full(len(interactions), Part.UNUSED, dtype=np.int8)
-    parts[rows] = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
+    parts[labels.interactions] = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
     return parts

@@ -26,6 +26,11 @@ from numpy.typing import NDArray
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, History, Interactions, Part
+from ecv_core.splits.strategies import Parts
+
+Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+Ranks = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,7 +46,7 @@ class FoldMatrices:
     held_out: scipy.sparse.csr_array
     interactions: Interactions
     """What was split."""
-    learnt: NDArray[np.bool_]
+    learnt: Mask
     """Which interactions are in training; shape (interactions,)."""
 
     @property
@@ -75,17 +80,26 @@ def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldM
     )
 
 
-def usable_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+def usable_parts(interactions: Interactions, folds: Folds, index: int) -> Parts:
     """The Part of each interaction in fold `index`. Raises: FoldsError as `fold_matrices`."""
     parts = checked_parts(interactions, folds, index)
-    counts = np.bincount(parts, minlength=len(Part))
-    for part, word in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
-        if not counts[part]:
-            raise FoldsError(_nothing(interactions, folds, index, word, int(counts[Part.UNKNOWN])))
+    for part, words in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
+        if not np.any(parts == part):
+            unknown = np.count_nonzero(parts == Part.UNKNOWN)
+            way_out = "; use another number of folds or another split"
+            if unknown:
+                way_out = (
+                    f", because training knows the user and the item of none of {unknown:,} "
+                    "interactions; use 'unknown' = 'keep'"
+                )
+            raise FoldsError(
+                f"fold {index} of {interactions.dataset} under the split '{folds.strategy}' has "
+                f"nothing {words}{way_out}"
+            )
     return parts
 
 
-def checked_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+def checked_parts(interactions: Interactions, folds: Folds, index: int) -> Parts:
     """The Part of each interaction in fold `index`.
 
     Raises: FoldsError if the folds have no such index or belong to other interactions.
@@ -99,37 +113,24 @@ def checked_parts(interactions: Interactions, folds: Folds, index: int) -> NDArr
     return parts
 
 
-def _nothing(interactions: Interactions, folds: Folds, index: int, word: str, unknown: int) -> str:
-    reason = (
-        f", because training knows the user and the item of none of {unknown:,} interactions; "
-        "use 'unknown' = 'keep'"
-        if unknown
-        else "; use another number of folds or another split"
-    )
-    return (
-        f"fold {index} of {interactions.dataset} under the split '{folds.strategy}' has nothing "
-        f"{word}{reason}"
-    )
-
-
-def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> scipy.sparse.csr_array:
-    users, items = interactions.users[chosen], interactions.items[chosen]
-    width = interactions.n_items
-    keys = users.astype(np.int64) * width + items
+def _matrix(interactions: Interactions, chosen: Mask) -> scipy.sparse.csr_array:
+    """The chosen interactions as ones in a matrix of users and items."""
+    users = interactions.users[chosen]
+    items = interactions.items[chosen]
+    shape = (interactions.n_users, interactions.n_items)
+    ones = np.ones(len(users), dtype=np.float32)
+    keys = users.astype(np.int64) * interactions.n_items + items
     if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
-        ones = np.ones(len(users), dtype=np.float32)
-        matrix = scipy.sparse.csr_array((ones, (users, items)), shape=(interactions.n_users, width))
+        matrix = scipy.sparse.csr_array((ones, (users, items)), shape=shape)
         # Building it from pairs has sorted them and added up what was there twice.
         matrix.data[:] = 1
         return matrix
-    sizes = np.bincount(users, minlength=interactions.n_users)
-    pointers = np.zeros(interactions.n_users + 1, dtype=np.int32)
-    np.cumsum(sizes, out=pointers[1:])
-    matrix = scipy.sparse.csr_array(
-        (np.ones(len(items), dtype=np.float32), items.astype(np.int32, copy=False), pointers),
-        shape=(interactions.n_users, width),
-    )
-    matrix.has_sorted_indices = True  # known from the keys; spares every user of it the check
+    starts = np.zeros(interactions.n_users + 1, dtype=np.int32)
+    np.cumsum(np.bincount(users, minlength=interactions.n_users), out=starts[1:])
+    columns = items.astype(np.int32, copy=False)
+    matrix = scipy.sparse.csr_array((ones, columns, starts), shape=shape)
+    # The keys show both, which spares every user of the matrix the check.
+    matrix.has_sorted_indices = True
     matrix.has_canonical_format = True
     return matrix
 
@@ -149,7 +150,7 @@ class PartCounts:
     first: int | None
     """Time of the earliest interaction in Unix seconds; None without timestamps or interactions."""
     last: int | None
-    """Of the latest, likewise."""
+    """Time of the latest interaction, likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,44 +180,53 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     Raises: FoldsError if the folds have no such index or belong to other interactions.
     """
     parts = checked_parts(interactions, folds, index)
-    counts = {part: _counts(interactions, parts == part) for part in Part}
-    users, items = known_to_training(interactions, parts)
-    held = (parts == Part.TEST) | (parts == Part.UNKNOWN)
-    held_users, held_items = interactions.users[held], interactions.items[held]
-    strange_user, strange_item = ~users[held_users], ~items[held_items]
+    learnt = parts == Part.TRAIN
+    held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
+    strange_user = held_out & ~occurs_in_training(interactions.users, learnt)
+    strange_item = held_out & ~occurs_in_training(interactions.items, learnt)
     return FoldParts(
-        counts=counts,
-        unknown_users=len(np.unique(held_users[strange_user])),
-        unknown_items=len(np.unique(held_items[strange_item])),
-        unknown_interactions=int(np.sum(strange_user | strange_item)),
+        counts={part: _part_counts(interactions, parts == part) for part in Part},
+        unknown_users=len(np.unique(interactions.users[strange_user])),
+        unknown_items=len(np.unique(interactions.items[strange_item])),
+        unknown_interactions=int(np.count_nonzero(strange_user | strange_item)),
     )
 
 
-def known_to_training(
-    interactions: Interactions, parts: NDArray[np.int8]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which users and which items occur in training; shapes (users,) and (items,)."""
-    learnt = parts == Part.TRAIN
-    users = np.bincount(interactions.users[learnt], minlength=interactions.n_users) > 0
-    items = np.bincount(interactions.items[learnt], minlength=interactions.n_items) > 0
-    return users, items
+def occurs_in_training(codes: Codes, learnt: Mask) -> Mask:
+    """Whether the user (or the item) of each interaction has any training interaction.
+
+    Args:
+        codes: the users or the items of the interactions; shape (interactions,).
+        learnt: which interactions are in training; shape (interactions,).
+    Returns: shape (interactions,).
+    """
+    counts = np.bincount(codes[learnt], minlength=codes.max(initial=0) + 1)
+    occurs: Mask = counts[codes] > 0
+    return occurs
 
 
-def _counts(interactions: Interactions, chosen: NDArray[np.bool_]) -> PartCounts:
-    users, items = interactions.users[chosen], interactions.items[chosen]
-    baskets, times = None, None
+def _part_counts(interactions: Interactions, chosen: Mask) -> PartCounts:
+    """What the chosen interactions have."""
+    users = interactions.users[chosen]
+    items = interactions.items[chosen]
+    baskets = None
     if interactions.baskets is not None:
-        joint = users.astype(np.int64) << 32 | interactions.baskets[chosen].astype(np.int64)
-        baskets = len(np.unique(joint))
+        # One number for each user and basket: baskets are numbered user by user.
+        keys = users.astype(np.int64) << 32 | interactions.baskets[chosen].astype(np.int64)
+        baskets = len(np.unique(keys))
+    first = None
+    last = None
     if interactions.timestamps is not None and len(users):
         times = interactions.timestamps[chosen]
+        first = int(times.min())
+        last = int(times.max())
     return PartCounts(
         interactions=len(users),
-        users=int(np.count_nonzero(np.bincount(users, minlength=1))),
-        items=int(np.count_nonzero(np.bincount(items, minlength=1))),
+        users=int(np.count_nonzero(np.bincount(users))),
+        items=int(np.count_nonzero(np.bincount(items))),
         baskets=baskets,
-        first=None if times is None else int(times.min()),
-        last=None if times is None else int(times.max()),
+        first=first,
+        last=last,
     )
 
 
@@ -231,10 +241,6 @@ def day(seconds: int | None) -> str:
 
 
 # How much of what a model learns lies after what it is to predict.
-
-
-Codes = NDArray[np.int32]
-Ranks = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,19 +267,27 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     parts = checked_parts(interactions, folds, index)
     if interactions.history is None:
         return None
-    learnt, held = parts == Part.TRAIN, parts == Part.TEST
+    learnt = parts == Part.TRAIN
+    held_out = parts == Part.TEST
     moments = np.unique(interactions.history, return_inverse=True)[1].astype(np.int64)
-    train, test = moments[learnt], moments[held]
+    train = moments[learnt]
+    test = moments[held_out]
 
-    def among(codes: Codes) -> float | None:
-        return later_share(codes[learnt], train, codes[held], test)
+    def share_within(groups: Codes) -> float | None:
+        return later_share(groups[learnt], train, groups[held_out], test)
 
-    shared = interactions.timestamps is not None
+    own = share_within(interactions.users)
+    if interactions.timestamps is None:  # an order of each user does not compare between users
+        return Leakage(anyone=None, item=None, own=own, tests=None)
+    tests = None
+    if len(train) and len(test):
+        tests = float(np.mean(test < train.max()))
+    everybody = np.zeros_like(interactions.users)
     return Leakage(
-        anyone=among(np.zeros_like(interactions.users)) if shared else None,
-        item=among(interactions.items) if shared else None,
-        own=among(interactions.users),
-        tests=float(np.mean(test < train.max())) if shared and len(train) and len(test) else None,
+        anyone=share_within(everybody),
+        item=share_within(interactions.items),
+        own=own,
+        tests=tests,
     )
 
 
@@ -287,11 +301,14 @@ def later_share(train_groups: Codes, train: Ranks, test_groups: Codes, test: Ran
         test: moments, ranked together with those of training.
     Returns: None without a pair.
     """
+    # Each group has a range of keys of its own, so that one sort serves all groups.
     span = int(max(train.max(initial=0), test.max(initial=0))) + 1
-    keys = np.sort(train_groups.astype(np.int64) * span + train)
-    start = test_groups.astype(np.int64) * span
-    end = np.searchsorted(keys, start + span)
-    helping = end - np.searchsorted(keys, start)
-    later = end - np.searchsorted(keys, start + test, side="right")
-    pairs = int(helping.sum())
-    return int(later.sum()) / pairs if pairs else None
+    train_keys = np.sort(train_groups.astype(np.int64) * span + train)
+    group_starts = test_groups.astype(np.int64) * span
+    first = np.searchsorted(train_keys, group_starts)
+    end = np.searchsorted(train_keys, group_starts + span)
+    later = end - np.searchsorted(train_keys, group_starts + test, side="right")
+    pairs = int(np.sum(end - first))
+    if not pairs:
+        return None
+    return int(later.sum()) / pairs

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,19 @@ from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
 from ecv_core.records.plugins import check_id
 from ecv_core.records.tasks import Task
 
+Indices = NDArray[np.intp]
+Parts = NDArray[np.int8]
+"""The Part of each interaction in one fold; shape (interactions,)."""
+Assignment = NDArray[np.int16]
+"""The fold that holds out each interaction, as `Folds.assignment`; shape (interactions,)."""
+Draw = Callable[[int], Parts]
+"""The number of a fold -> its parts, as `Folds.draw`."""
+Settings = Mapping[str, ParamValue]
+"""Every parameter of a strategy by name, checked and with defaults filled in."""
+Make = Callable[[Interactions, int, int, Settings], Any]
+"""(interactions, k, seed, settings) -> what `Folds` are made of: an Assignment or a Draw.
+Raises: FoldsError if the data cannot be split so."""
+
 # k folds that hold out every interaction once: dealt user by user, or all together.
 
 
@@ -27,7 +39,7 @@ MAX_K = int(np.iinfo(np.int16).max)
 """Folds are numbered in 16 bits."""
 
 
-def by_users(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+def by_users(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Each user's interactions, shuffled and dealt evenly over the k folds.
 
     A user's fold sizes differ by at most one, and which folds get the extra one is random. A user
@@ -65,7 +77,7 @@ def by_users(interactions: Interactions, k: int, seed: int, _: object) -> NDArra
     return assignment
 
 
-def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+def by_records(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """All interactions, shuffled and dealt evenly; which folds get one more is random.
 
     Returns: shape (interactions,), in 0 .. k-1.
@@ -79,7 +91,7 @@ def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDAr
     return dealt
 
 
-def by_classes(table: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+def by_classes(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Samples dealt over the folds so that each has about the same share of every class.
 
     Returns: shape (samples,), the folds of scikit-learn's StratifiedKFold(k, shuffle=True).
@@ -91,18 +103,20 @@ def by_classes(table: Interactions, k: int, seed: int, _: object) -> NDArray[np.
         raise FoldsError(
             f"{table.dataset} has no classes to deal evenly; use the split 'sample-k-fold'"
         )
-    if (most := int(np.bincount(table.targets.astype(np.int64)).max())) < k:
+    most = int(np.bincount(table.targets.astype(np.int64)).max())
+    if not 2 <= k <= most:
         raise FoldsError(
             f"cannot make {k} folds of {table.dataset}, whose largest class has {most} samples; "
             f"choose k from 2 to {most}"
         )
     splitter = StratifiedKFold(k, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a class with fewer samples than folds
-        return _numbered(splitter.split(table.features, table.targets), len(table))
+        # A class with fewer samples than folds is no fault: some folds do without it.
+        warnings.simplefilter("ignore", UserWarning)
+        return _fold_numbers(splitter.split(table.features, table.targets), len(table))
 
 
-def by_samples(table: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+def by_samples(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:
     """Samples, shuffled and dealt evenly: the folds of scikit-learn's KFold(k, shuffle=True).
 
     Returns: shape (samples,). Raises: FoldsError if k does not fit.
@@ -111,12 +125,12 @@ def by_samples(table: Interactions, k: int, seed: int, _: object) -> NDArray[np.
 
     check_k(table, k)
     splitter = KFold(k, shuffle=True, random_state=seed)
-    return _numbered(splitter.split(np.empty((len(table), 0))), len(table))
+    no_features = np.empty((len(table), 0))
+    return _fold_numbers(splitter.split(no_features), len(table))
 
 
-def _numbered(
-    folds: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]], count: int
-) -> NDArray[np.int16]:
+def _fold_numbers(folds: Iterable[tuple[Indices, Indices]], count: int) -> Assignment:
+    """The fold of each of `count` samples, from scikit-learn's pairs of (training, test)."""
     fold_of = np.empty(count, np.int16)
     for fold, (_, held_out) in enumerate(folds):
         fold_of[held_out] = fold
@@ -136,18 +150,6 @@ def check_k(interactions: Interactions, k: int) -> None:
         )
     if not 2 <= k <= most:
         raise FoldsError(f"k must be from 2 to {most:,} for {interactions.dataset}, but is {k:,}")
-
-
-Settings = Mapping[str, ParamValue]
-"""Every parameter of a strategy by name, checked and with defaults filled in."""
-
-Assignment = NDArray[np.int16]
-"""As of `Folds.assignment`."""
-Draw = Callable[[int], NDArray[np.int8]]
-"""As of `Folds.draw`."""
-Make = Callable[[Interactions, int, int, Settings], Any]
-"""(interactions, k, seed, settings) -> what `Folds` are made of: an Assignment or a Draw.
-Raises: FoldsError if the data cannot be split so."""
 
 
 class Past(StrEnum):
@@ -218,34 +220,33 @@ class Strategy:
         """True where it makes exactly one split, so that there is nothing to stop early."""
         return self.most_k == 1
 
-    def folds(
-        self, interactions: Interactions, k: int, seed: int, settings: Mapping[str, ParamValue]
-    ) -> Folds:
+    def folds(self, interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
         """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
-        make = partial(_of_ones_own, self) if self.code else self.make
-        made = make(interactions, k, seed, settings)
-        return Folds(
-            strategy=self.id,
-            k=k,
-            seed=seed,
-            params=tuple(sorted(settings.items())),
-            assignment=made if isinstance(made, np.ndarray) else None,
-            draw=None if isinstance(made, np.ndarray) else made,
-        )
+        if self.code:
+            made = _make_own(self, interactions, k, seed, settings)
+        else:
+            made = self.make(interactions, k, seed, settings)
+        params = tuple(sorted(settings.items()))
+        if isinstance(made, np.ndarray):
+            return Folds(strategy=self.id, k=k, seed=seed, params=params, assignment=made)
+        return Folds(strategy=self.id, k=k, seed=seed, params=params, draw=made)
 
-    def resolve(self, given: Mapping[str, ParamValue]) -> Params:
-        """Every parameter with its value; of one's own its code too.
+    def resolve(self, values: Settings) -> Params:
+        """Every parameter with its value, by default where none is given; of one's own its code.
 
         Raises: InputError for an unknown name, a bad value, or code that is not what it was.
         """
-        named = {name: value for name, value in given.items() if not self.code or name != _CODE}
-        found = resolve(self.parameters, named, of=f"the split {self.id}")
-        if given.get(_CODE, self.code) != self.code and self.code:
+        owner = f"the split {self.id}"
+        if not self.code:
+            return resolve(self.parameters, values, of=owner)
+        settings = dict(resolve(self.parameters, _without_code(values), of=owner))
+        if values.get(_CODE, self.code) != self.code:
             raise InputError(
                 f"the code of the split '{self.id}' is not what it was when the run was made; "
                 "begin a new run"
             )
-        return tuple(sorted({**dict(found), _CODE: self.code}.items())) if self.code else found
+        settings[_CODE] = self.code
+        return tuple(sorted(settings.items()))
 
     def check_k(self, k: int) -> None:
         """Refuse a number of folds that this strategy never makes. Raises: FoldsError."""
@@ -255,47 +256,80 @@ class Strategy:
                 "use 'temporal-windows' for several test periods"
             )
         if k < self.least_k:
-            why = ": one fold has nothing to train on" if self.least_k == 2 else ""
-            raise FoldsError(f"k must be at least {self.least_k}, but is {k}{why}")
+            message = f"k must be at least {self.least_k}, but is {k}"
+            if self.least_k == 2:
+                message += ": one fold has nothing to train on"
+            raise FoldsError(message)
         if k > self.most_k:
             raise FoldsError(f"k must be at most {self.most_k:,}, but is {k:,}")
 
 
+# Splits of one's own: whatever a stranger's function gives is checked.
+
+
 _CODE = "code"
+"""The setting of a run that names the code of its split."""
 
 
-def _of_ones_own(
+def _without_code(settings: Settings) -> dict[str, ParamValue]:
+    """The settings that the function of a split of one's own is given."""
+    return {name: value for name, value in settings.items() if name != _CODE}
+
+
+def _make_own(
     strategy: Strategy, interactions: Interactions, k: int, seed: int, settings: Settings
 ) -> Assignment | Draw:
-    """What a split of one's own made, every value checked. Raises: FoldsError."""
-    who, rows = f"the split '{strategy.id}'", len(interactions)
-    try:
-        named = {name: value for name, value in settings.items() if name != _CODE}
-        made = strategy.make(interactions, k, seed, named)
-        first = made(0) if callable(made) else None
-    except Exception as error:
-        raise FoldsError(f"{who} failed with {type(error).__name__}: {error}") from error
+    """What the function of a split of one's own makes, every value checked. Raises: FoldsError."""
+    name = f"the split '{strategy.id}'"
+    rows = len(interactions)
+    made = _call_own(name, strategy.make, interactions, k, seed, _without_code(settings))
     if callable(made):
-        of_fold = partial(_checked, who, rows=rows, ends=(0, len(Part) - 1))
-        of_fold(first)  # before anything runs
-        return lambda index: of_fold(made(index)).astype(np.int8)
-    assignment = _checked(who, made, rows=rows, ends=(-1, k - 1)).astype(np.int16)
-    held = np.bincount(assignment[assignment >= 0], minlength=k)
-    if len(empty := np.flatnonzero(held == 0)):
-        raise FoldsError(f"{who} holds nothing out in fold {empty[0]} of {k}; use a smaller k")
+        last_part = len(Part) - 1
+
+        def draw(index: int) -> Parts:
+            parts = _call_own(name, made, index)
+            return _whole_numbers(name, parts, rows, 0, last_part).astype(np.int8)
+
+        draw(0)  # so that a wrong function is refused before anything runs
+        return draw
+    assignment = _whole_numbers(name, made, rows, -1, k - 1).astype(np.int16)
+    held_out = np.bincount(assignment[assignment >= 0], minlength=k)
+    empty = np.flatnonzero(held_out == 0)
+    if len(empty):
+        raise FoldsError(f"{name} holds nothing out in fold {empty[0]} of {k}; use a smaller k")
     return assignment
 
 
-def _checked(who: str, made: object, *, rows: int, ends: tuple[int, int]) -> NDArray[Any]:
-    """Whole numbers from one end to the other, one for each row."""
-    found = np.asarray(made)
-    if found.dtype.kind not in "iu" or found.shape != (rows,):
-        shown = f"{found.dtype} of shape {found.shape}" if found.ndim else f"{made!r:.60}"
+def _call_own(name: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+    """What a stranger's function gives. Raises: FoldsError for whatever it raises."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise FoldsError(f"{name} failed with {type(error).__name__}: {error}") from error
+
+
+def _whole_numbers(
+    name: str, made: object, rows: int, low: int, high: int
+) -> NDArray[np.signedinteger]:
+    """What a split made, as a whole number for each row. Raises: FoldsError if it is none.
+
+    Args:
+        name: what to call the split in an error.
+        made: what its function gave.
+        rows: how many numbers there must be.
+        low: the least that a number can be.
+        high: the most.
+    """
+    numbers = np.asarray(made)
+    if numbers.dtype.kind not in "iu" or numbers.shape != (rows,):
+        shown = f"{made!r:.60}"
+        if numbers.ndim:
+            shown = f"{numbers.dtype} of shape {numbers.shape}"
         raise FoldsError(
-            f"{who} gave {shown}; give the fold (0 to k - 1, or -1 for none) that holds out each "
+            f"{name} gave {shown}; give the fold (0 to k - 1, or -1 for none) that holds out each "
             f"of the {rows:,} interactions, or a function of the fold that gives the Part of each"
         )
-    if rows and not ends[0] <= found.min() <= found.max() <= ends[1]:
-        wrong = found.min() if found.min() < ends[0] else found.max()
-        raise FoldsError(f"{who} gave {wrong}, where numbers go from {ends[0]} to {ends[1]}")
-    return found
+    outside = numbers[(numbers < low) | (numbers > high)]
+    if len(outside):
+        raise FoldsError(f"{name} gave {outside[0]}, where numbers go from {low} to {high}")
+    return numbers
