@@ -10,18 +10,22 @@ from pages.learn.material.dealing import sureness
 from pages.learn.material.recorded_runs import complete_runs
 from pages.learn.parts import takeaway
 
+_DATASET = "ml-100k"
+
 
 def show() -> None:
     """The recorded selection, and why a difference is known sooner than a mean."""
-    dataset = "ml-100k"
-    if not any(run.spec.dataset == dataset for run in complete_runs()):
-        dataset = complete_runs()[0].spec.dataset
+    datasets = [run.spec.dataset for run in complete_runs()]
+    dataset = datasets[0]
+    if _DATASET in datasets:
+        dataset = _DATASET
     chosen = recorded(dataset, {})
     show_selection(chosen, slider=True)
-    best, second = chosen.played.verdict.order[0], chosen.played.verdict.order[1]
-    one, other = chosen.contenders[best].users, chosen.contenders[second].users
-    if one is not None and other is not None:
-        mean, difference = sureness(one[0], other[0])
+    best, second, *_ = chosen.played.verdict.order
+    users_of_best = chosen.contenders[best].users
+    users_of_second = chosen.contenders[second].users
+    if users_of_best is not None and users_of_second is not None:
+        mean, difference = sureness(users_of_best[0], users_of_second[0])
         takeaway(
             f"One fold knows the mean of **{chosen.titles[best]}** to ± {mean:.1f} %, but "
             f"its distance to **{chosen.titles[second]}** to ± {difference:.1f} %: what "

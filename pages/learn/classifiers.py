@@ -21,8 +21,15 @@ def show() -> None:
     st.markdown(estimators_words(estimators_frame()))
     takeaway("A deviation that stands still says that the spread is known, not that the mean is.")
     st.caption("Recorded folds of scikit-learn's estimators, in 1,000 orders each.")
-    for page, label, icon, query in (
-        ("run/run.py", "Stop a classifier yourself", "play_circle", {"dataset": "Breast cancer"}),
-        ("studies/studies.py", "Every table and estimator", "grid_on", {VIEW: ESTIMATORS}),
-    ):
-        st.page_link(page, label=label, icon=f":material/{icon}:", query_params=query)
+    st.page_link(
+        "run/run.py",
+        label="Stop a classifier yourself",
+        icon=":material/play_circle:",
+        query_params={"dataset": "Breast cancer"},
+    )
+    st.page_link(
+        "studies/studies.py",
+        label="Every table and estimator",
+        icon=":material/grid_on:",
+        query_params={VIEW: ESTIMATORS},
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import streamlit as st
 
-from pages.learn.material.dealing import MOST_K, Deal, small_deal
+from pages.learn.material.dealing import MOST_K, small_deal
 from pages.shared.widgets.component import component
 
 _USUAL = 5
@@ -18,8 +19,7 @@ _deal = component(
 
 def show() -> None:
     """The board; its buttons and its slider belong to it."""
-    dealt = _small()
-    _deal(key="learn-deal", data=asdict(dealt) | {"k": _USUAL, "most": MOST_K})
+    _deal(key="learn-deal", data={**_dealt(), "k": _USUAL, "most": MOST_K})
     st.caption(
         "Eight made-up users, dealt by the very code that real runs use: each user's interactions "
         "are spread evenly, so that every fold knows every user. A user with fewer interactions "
@@ -28,5 +28,5 @@ def show() -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=1)
-def _small() -> Deal:
-    return small_deal()
+def _dealt() -> dict[str, Any]:
+    return asdict(small_deal())

@@ -22,25 +22,30 @@ _glossary = component(
 
 def show() -> None:
     """The search and the entries; the one that the address names is brought into view."""
-    asked = st.query_params.get(PARAMETER, "")
-    if asked and asked not in terms():
+    named = st.query_params.get(PARAMETER, "")
+    if named and named not in terms():
         st.warning(
-            f"The glossary has no entry '{escaped(asked)}'; search for another word below.",
+            f"The glossary has no entry '{escaped(named)}'; search for another word below.",
             icon=":material/link_off:",
         )
-    _glossary(key="learn-glossary", data={"term": asked, "entries": entries()})
+    _glossary(key="learn-glossary", data={"term": named, "entries": entries()})
 
 
 def entries() -> list[dict[str, str]]:
-    """Every entry as the component shows it."""
-    return [
-        {
-            "id": entry.id,
-            "title": entry.title,
-            "text": entry.text,
-            "address": glossary_address(entry.id),
-            "chapter": entry.chapter,
-            "told": CHAPTERS[entry.chapter].question if entry.chapter else "",
-        }
-        for entry in terms().values()
-    ]
+    """Every entry as the component shows it, with the question of the chapter that tells it."""
+    shown = []
+    for term in terms().values():
+        question = ""
+        if term.chapter:
+            question = CHAPTERS[term.chapter].question
+        shown.append(
+            {
+                "id": term.id,
+                "title": term.title,
+                "text": term.text,
+                "address": glossary_address(term.id),
+                "chapter": term.chapter,
+                "told": question,
+            }
+        )
+    return shown

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.records.frames import with_columns
 from pages.learn.material.dealing import MEMORISER, Grades, grades
-from pages.learn.material.drawings import GRADES_COLUMNS, grades_figure
+from pages.learn.material.drawings import grades_figure
 from pages.learn.parts import takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
-SEEN, HELD_OUT = "what the model has seen", "what was held out"
+SEEN = "what the model has seen"
+HELD_OUT = "what was held out"
 NAMES = {
     MEMORISER: "memorises everything",
     "popular": "recommends what is popular",
@@ -25,19 +26,20 @@ NAMES = {
 
 def show() -> None:
     """The switch, the bars, the lesson."""
-    held_out = switch("Grade four models on", [SEEN, HELD_OUT], "graded") == HELD_OUT
-    found = grades()
-    frame = grades_frame(found)
+    graded = switch("Grade four models on", [SEEN, HELD_OUT], "graded")
+    held_out = graded == HELD_OUT
+    models = grades()
+    frame = grades_frame(models)
     plot(
         partial(grades_figure, frame, held_out=held_out),
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
-        alt=grades_words(found, held_out=held_out),
+        alt=grades_words(frame, held_out=held_out),
     )
-    memoriser = next(one for one in found if one.algorithm == MEMORISER)
-    best = max(found, key=lambda one: one.held_out)
+    memoriser = next(model for model in models if model.algorithm == MEMORISER)
     if held_out:
+        best = max(models, key=lambda model: model.held_out)
         takeaway(
             f"The memoriser falls from {memoriser.seen:.2f} to **{memoriser.held_out:.2f}**. Only "
             f"held-out data tells who has learned: here the one that "
@@ -53,19 +55,22 @@ def show() -> None:
     )
 
 
-@with_columns(GRADES_COLUMNS)
-def grades_frame(found: list[Grades]) -> pd.DataFrame:
-    """As `figures.grades` wants it."""
-    return pd.DataFrame(
-        [(NAMES[one.algorithm], one.seen, one.held_out) for one in found],
-        columns=["model", "seen", "held_out"],
-    )
+def grades_frame(models: Sequence[Grades]) -> pd.DataFrame:
+    """A row for each model: what it does, and its grades `seen` and `held_out`."""
+    rows = [(NAMES[model.algorithm], model.seen, model.held_out) for model in models]
+    return pd.DataFrame(rows, columns=["model", "seen", "held_out"])
 
 
-def grades_words(found: list[Grades], *, held_out: bool) -> str:
+def grades_words(frame: pd.DataFrame, *, held_out: bool) -> str:
     """The bars in a sentence."""
-    grade = {one.algorithm: one.held_out if held_out else one.seen for one in found}
-    said = ", ".join(
-        f"{NAMES[name]} {grade[name]:.2f}" for name in sorted(grade, key=lambda name: -grade[name])
-    )
-    return f"nDCG@10 of four models on {HELD_OUT if held_out else SEEN}, best first: {said}."
+    column = "seen"
+    graded = SEEN
+    if held_out:
+        column = "held_out"
+        graded = HELD_OUT
+    best_first = frame.sort_values(column, ascending=False, kind="stable")
+    models = [
+        f"{model} {grade:.2f}"
+        for model, grade in zip(best_first["model"], best_first[column], strict=True)
+    ]
+    return f"nDCG@10 of four models on {graded}, best first: {', '.join(models)}."

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
-from numpy.typing import NDArray
 
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
-from ecv_core.figures.palette import FIGURE_1_SCALE
-from pages.learn.material.dealing import widths_frame
+from ecv_core.figures.palette import FIGURE_1_SCALE, Steps
+from pages.learn.material.dealing import Width, widths
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed
-from pages.learn.parts import Row, guide, guide_note
+from pages.learn.parts import Guide, SliderNumbers, guide
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
 
-SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
-_USUAL, _HEIGHT = 3, 400
+SLIDER = "learn-n"
+KEY = "lesson_n"
+_BOX = "learn-n-box"
+_USUAL = 3
+_HEIGHT = 400
 _LABELS = [
     ("Interval width", "2 x t x s / √n; the paper calls it c_n"),
     ("t: caution", "How many standard errors the interval reaches to each side"),
@@ -31,19 +33,37 @@ _LABELS = [
 
 def show() -> None:
     """The slider, the formula in numbers, figure 1 after so many folds."""
-    run, scores, metric = guide()
-    frame = widths_frame(scores)
-    told = replayed(scores, range(len(scores)))
-    span = _span(frame, scores)
-    steps = efold_steps(told, k=len(told), metric=metric, stopped_at=None)
+    guide_run = guide()
+    by_folds = widths(guide_run.scores)
     with st.container(key=_BOX):
-        _slider(len(told))
-    values, notes, sentences = _formula(frame)
-    numbers(SLIDER, key="learn-formula-said", sentences=sentences)
-    plot(
-        lambda dark: efold_figures(
-            told,
-            k=len(told),
+        _slider(guide_run.k)
+    formula = _formula(by_folds)
+    numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
+    _picture(guide_run, by_folds)
+    numbers(
+        SLIDER,
+        key="learn-formula-counted",
+        labels=_LABELS,
+        values=formula.values,
+        notes=formula.notes,
+    )
+    st.caption(
+        f"{guide_run.note} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
+        "for 95 %, s the standard deviation of the scores."
+    )
+
+
+def _picture(guide_run: Guide, by_folds: Sequence[Width]) -> None:
+    """Figure 1 after each number of folds from 2 on: one score has no interval."""
+    k = guide_run.k
+    metric = guide_run.metric
+    moments = replayed(guide_run.scores, range(k))
+    span = _span(guide_run, by_folds)
+
+    def draw(*, dark: bool) -> list[go.Figure]:
+        figures = efold_figures(
+            moments,
+            k=k,
             metric=metric,
             stopped_at=None,
             confidence=CONFIDENCE,
@@ -51,27 +71,32 @@ def show() -> None:
             height=_HEIGHT,
             type_scale=FIGURE_1_SCALE,
             span=span,
-        )[2:],
-        version=(run.run_id, *scores.tolist()),
+        )
+        return figures[2:]
+
+    def steps() -> Steps:
+        every = efold_steps(moments, k=k, metric=metric, stopped_at=None)
+        return replace(every, variants=range(k - 1), alts=every.alts[2:])
+
+    plot(
+        draw,
+        version=guide_run.version,
         key="learn-widths",
         name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
-        steps=lambda: replace(steps, variants=range(len(frame)), alts=steps.alts[2:]),
-    )
-    numbers(SLIDER, key="learn-formula-counted", labels=_LABELS, values=values, notes=notes)
-    st.caption(
-        f"{guide_note(run)} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
-        "for 95 %, s the standard deviation of the scores."
+        steps=steps,
     )
 
 
-def _span(frame: pd.DataFrame, scores: NDArray[np.float64]) -> tuple[float, float]:
+def _span(guide_run: Guide, by_folds: Sequence[Width]) -> tuple[float, float]:
     """Of the axis: two scores have an interval so wide that it may leave the chart."""
-    centre = float(frame["mean"].iloc[-1])
-    later = frame[frame["n"] >= min(3, len(scores))]
-    ends = np.concatenate([later["low"], later["high"], scores])
-    reach = 1.1 * float(np.abs(ends - centre).max())
+    ends = guide_run.scores.tolist()
+    for width in by_folds:
+        if width.n >= 3:
+            ends += [width.low, width.high]
+    centre = by_folds[-1].mean
+    reach = 1.1 * max(abs(end - centre) for end in ends)
     return centre - reach, centre + reach
 
 
@@ -81,25 +106,41 @@ def _slider(k: int) -> None:
     slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
 
 
-def _formula(frame: pd.DataFrame) -> Row:
-    rows = frame.to_dict("records")
-    values, notes, sentences = [], [], []
-    for at, row in enumerate(rows):
-        n, width = int(row["n"]), row["width"]
-        values.append(
-            [f"{width:.4f}", f"{row['t']:.2f}", f"{row['deviation']:.4f}", f"{math.sqrt(n):.2f}"]
+def _formula(by_folds: Sequence[Width]) -> SliderNumbers:
+    """The numbers of the formula after each number of folds."""
+    formula = SliderNumbers([], [], [])
+    before: float | None = None
+    for width in by_folds:
+        change = "the first width"
+        if before is not None:
+            change = f"{width.width - before:+.4f} by this fold"
+        formula.values.append(
+            [
+                f"{width.width:.4f}",
+                f"{width.t:.2f}",
+                f"{width.deviation:.4f}",
+                f"{math.sqrt(width.n):.2f}",
+            ]
         )
-        change = f"{width - rows[at - 1]['width']:+.4f} by this fold" if at else "the first width"
-        notes.append([change, "1.96 for very many folds", "of the scores seen", f"of n = {n}"])
-        sentences.append(_sentence(n, row["mean"], width, rows[at - 1]["width"] if at else None))
-    return values, notes, sentences
+        formula.notes.append(
+            [change, "1.96 for very many folds", "of the scores seen", f"of n = {width.n}"]
+        )
+        formula.sentences.append(_sentence(width, before))
+        before = width.width
+    return formula
 
 
-def _sentence(n: int, mean: float, width: float, before: float | None) -> str:
-    said = f"{n} folds: the mean is {mean:.4f}, give or take {width / 2:.4f}."
+def _sentence(width: Width, before: float | None) -> str:
+    """How sure the mean is, and what the newest fold changed about that.
+
+    Args:
+        width: The interval and what it is made of.
+        before: Its width one fold before; None for the first.
+    """
+    words = f"{width.n} folds: the mean is {width.mean:.4f}, give or take {width.width / 2:.4f}."
     if before is None:
-        return f"{said} Two scores are hardly evidence, so the factor t is enormous."
-    if width > before:
-        return f"{said} A surprising score made it wider; that happens."
-    less = 100 * (1 - width / before)
-    return f"{said} This fold made the interval {less:.0f} % narrower."
+        return f"{words} Two scores are hardly evidence, so the factor t is enormous."
+    if width.width > before:
+        return f"{words} A surprising score made it wider; that happens."
+    percent = 100 * (1 - width.width / before)
+    return f"{words} This fold made the interval {percent:.0f} % narrower."

@@ -6,93 +6,87 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.palette import FIGURE_1_SCALE
-from ecv_core.figures.words import alpha_text, metric_label, run_title
+from ecv_core.figures.words import alpha_text, run_title
 from pages.learn.material.misleading_scores import (
     StopCoverage,
     at_the_stop,
     coincidence,
     scaled_stops,
 )
-from pages.learn.material.recorded_runs import CONFIDENCE, replayed
-from pages.learn.parts import guide, guide_note, takeaway
-from pages.shared.charts.plot import plot
+from pages.learn.material.recorded_runs import replayed
+from pages.learn.parts import figure_1, guide, takeaway
 from pages.shared.widgets.choices import switch
 
 ALPHA = 1e-4
 _HEIGHT = 390
-_DEVIATION, _RUNS = 0.01, 100_000
+_DEVIATION = 0.01
+_RUNS = 100_000
 
 
 def show() -> None:
     """The choice of the trap, and the trap."""
-    TRAPS[switch("Trap", list(TRAPS), "trap", label_visibility="collapsed")]()
+    trap = switch("Trap", list(TRAPS), "trap", label_visibility="collapsed")
+    TRAPS[trap]()
 
 
 def _chance() -> None:
-    run, scores, metric = guide()
-    found = coincidence(scores, ALPHA)
-    k = len(scores)
-    played = replayed(scores, found.order)
-    frame = efold_frame(played, 3)
-    at = played[2]
-    assert at.interval is not None
+    guide_run = guide()
+    k = guide_run.k
+    chance = coincidence(guide_run.scores, ALPHA)
+    moments = replayed(guide_run.scores, chance.order)
+    stop = moments[2]  # after three folds
+    assert stop.interval is not None
     takeaway(
         f"**Three folds that agree by chance look like certainty.** In this order the rule stops "
-        f"at once and promises {at.mean:.4f} ± {at.interval.width / 2:.4f} (95 % interval of the "
-        f"mean). The mean of all {k} is **{found.times_too_narrow:.0f} times further away** than "
-        "that."
+        f"at once and promises {stop.mean:.4f} ± {stop.interval.width / 2:.4f} (95 % interval of "
+        f"the mean). The mean of all {k} is **{chance.times_too_narrow:.0f} times further away** "
+        "than that."
     )
-    plot(
-        lambda dark: larger(
-            efold_figure(
-                frame,
-                k=k,
-                metric=metric,
-                stopped_at=3,
-                confidence=CONFIDENCE,
-                dark=dark,
-                height=_HEIGHT,
-            ),
-            FIGURE_1_SCALE,
-        ),
-        version=(run.run_id, found.order, *scores.tolist()),
+    figure_1(
+        moments,
+        k=k,
+        metric=guide_run.metric,
+        stopped_at=stop.n,
+        title=run_title(guide_run.run),
+        version=(chance.order, guide_run.version),
         key="learn-chance",
         name="trap chance",
-        alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
+        height=_HEIGHT,
     )
     st.markdown(
-        f"With alpha {alpha_text(ALPHA)}, **{100 * found.share:.0f} %** of all orders of these "
-        f"folds stop after three; in **{100 * found.share_wrong:.0f} %** of all orders that stop "
+        f"With alpha {alpha_text(ALPHA)}, **{100 * chance.share:.0f} %** of all orders of these "
+        f"folds stop after three; in **{100 * chance.share_wrong:.0f} %** of all orders that stop "
         "is wrong: its interval misses the mean of all folds. *Way out: ask for at least 4 or 5 "
         "folds.*"
     )
-    st.caption(f"{guide_note(run)} Every order of the folds is counted, none is sampled.")
+    st.caption(f"{guide_run.note} Every order of the folds is counted, none is sampled.")
 
 
 def _looking() -> None:
-    every, first, *_ = found = _coverages()
+    coverages = _coverages()
+    every = coverages[0]
+    earliest = coverages[1]
     takeaway(
         "**If you look after every fold, and stop when you like what you see, you will like it too "
         f"early.** Of all 95 % intervals of the mean {_percent(every.plain)} hold the true mean, "
-        f"but only **{_percent(first.plain)}** of those at a stop after {first.stop} folds: the "
-        "earlier the stop, the luckier."
+        f"but only **{_percent(earliest.plain)}** of those at a stop after {earliest.stop} folds: "
+        "the earlier the stop, the luckier."
     )
-    st.dataframe(
-        {
-            "stop after": [str(one.stop or "any") for one in found],
-            "share of runs": [_percent(one.share, 1) for one in found],
-            "interval of the mean holds": [_percent(one.plain, 1) for one in found],
-            "allowing for the stop": [_percent(one.wide, 1) for one in found],
-        },
-        hide_index=True,
-    )
+    rows = []
+    for coverage in coverages:
+        rows.append(
+            {
+                "stop after": str(coverage.stop or "any"),
+                "share of runs": _percent(coverage.share, 1),
+                "interval of the mean holds": _percent(coverage.plain, 1),
+                "allowing for the stop": _percent(coverage.wide, 1),
+            }
+        )
+    st.dataframe(rows, hide_index=True)
     st.markdown(
         "*Way out: decide on alpha before you look, and report the interval that allows for the "
         f"stop.* It holds the true mean in {_percent(every.wide)} of runs, and in "
-        f"{_percent(first.wide)} of those that stop after {first.stop} folds."
+        f"{_percent(earliest.wide)} of those that stop after {earliest.stop} folds."
     )
     st.caption(
         f"Alpha {alpha_text(ALPHA)}, normal fold scores with a standard deviation of "
@@ -110,8 +104,8 @@ def _coverages() -> list[StopCoverage]:
 
 
 def _unit() -> None:
-    run, scores, _ = guide()
-    stops = scaled_stops(scores, ALPHA, [1.0, 10.0, 100.0])
+    guide_run = guide()
+    stops = scaled_stops(guide_run.scores, ALPHA, [1.0, 10.0, 100.0])
     takeaway(
         "**The same scores in another unit, and the rule changes its mind.** Alpha has the unit "
         f"of the score *squared*: alpha {alpha_text(ALPHA)} stops after **{stops[0]}** folds for "
@@ -124,11 +118,11 @@ def _unit() -> None:
         "metric and data, on the page How many folds?; scores 100 times larger need an alpha "
         "10,000 times larger.*"
     )
-    st.caption(f"{guide_note(run)} Its score is {metric_label(run.spec)}.")
+    st.caption(f"{guide_run.note} Its score is {guide_run.metric}.")
 
 
 def _shared() -> None:
-    k = len(guide()[1])
+    k = guide().k
     share = 100 * (k - 2) / (k - 1)
     takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "

@@ -1,14 +1,22 @@
-"""What several chapters share: the sentence to take home, the run that they follow."""
+"""What several chapters share: the sentence to take home, the run that they follow, figure 1."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
+from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold_plot import efold_figure, larger
+from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import metric_label, run_title
-from ecv_core.records.run import RunRecord
-from pages.learn.material.recorded_runs import complete_runs, guide_run, scores_of
+from ecv_core.records.run import Moment, RunRecord
+from pages.learn.material.recorded_runs import CONFIDENCE, complete_runs, guide_run, scores_of
+from pages.shared.charts.plot import plot
 
 
 def takeaway(text: str) -> None:
@@ -17,19 +25,89 @@ def takeaway(text: str) -> None:
         st.markdown(text)
 
 
-def guide() -> tuple[RunRecord, NDArray[np.float64], str]:
-    """The run, its fold scores of shape (k,), and the name of its score.
+class Guide(NamedTuple):
+    """The recorded run that chapters follow."""
 
-    Raises: InputError without any recorded run.
+    run: RunRecord
+    scores: NDArray[np.float64]
+    """One per fold; shape (k,)."""
+    metric: str
+    """What the scores are, as people read it."""
+
+    @property
+    def k(self) -> int:
+        """How many folds it has."""
+        return len(self.scores)
+
+    @property
+    def version(self) -> Hashable:
+        """Of its scores, for figures."""
+        return (self.run.run_id, *self.scores.tolist())
+
+    @property
+    def note(self) -> str:
+        """Where the numbers of a chapter come from."""
+        spec = self.run.spec
+        return f"A recorded run: {run_title(self.run)}, {spec.k} folds, seed {spec.seed}."
+
+
+def guide() -> Guide:
+    """The run that chapters follow.
+
+    Raises:
+        InputError: If there is no recorded run.
     """
     run = guide_run(complete_runs())
-    return run, scores_of(run), metric_label(run.spec)
+    return Guide(run, scores_of(run), metric_label(run.spec))
 
 
-def guide_note(run: RunRecord) -> str:
-    """Where the numbers of a chapter come from."""
-    return f"A recorded run: {run_title(run)}, {run.spec.k} folds, seed {run.spec.seed}."
+class SliderNumbers(NamedTuple):
+    """What follows a slider; a row for each of its steps."""
+
+    values: list[list[str]]
+    notes: list[list[str]]
+    """A smaller line below each number."""
+    sentences: list[str]
 
 
-Row = tuple[list[list[str]], list[list[str]], list[str]]
-"""What follows a slider: per step the numbers, a smaller line below each, and a sentence."""
+def figure_1(
+    moments: Sequence[Moment],
+    *,
+    k: int,
+    metric: str,
+    stopped_at: int | None,
+    title: str,
+    version: Hashable,
+    key: str,
+    name: str,
+    height: int,
+) -> None:
+    """Figure 1 of the paper, in type for the last row of a lecture hall.
+
+    Args:
+        moments: Those that are shown.
+        k: Folds in all.
+        metric: As people read it.
+        stopped_at: Folds used; None where it does not stop.
+        title: The run, in the sentence for those who do not see the figure.
+        version: Of the moments.
+        key: Of the figure.
+        name: Of its files.
+        height: In pixels.
+    """
+    frame = efold_frame(moments, stopped_at)
+
+    def draw(*, dark: bool) -> go.Figure:
+        figure = efold_figure(
+            frame,
+            k=k,
+            metric=metric,
+            stopped_at=stopped_at,
+            confidence=CONFIDENCE,
+            dark=dark,
+            height=height,
+        )
+        return larger(figure, FIGURE_1_SCALE)
+
+    alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=title)
+    plot(draw, version=version, key=key, name=name, alt=alt)

@@ -8,20 +8,16 @@ from secrets import randbelow
 
 import streamlit as st
 
-from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import (
-    CONFIDENCE,
     FIRST_VOTE,
     MAX_ROUND,
     GameRound,
     complete_runs,
     round_of,
 )
-from pages.shared.charts.plot import plot
+from pages.learn.parts import figure_1
 from pages.shared.live.state import escaped
 
 PARAMETER = "round"
@@ -31,7 +27,9 @@ MOST = 3
 """Points of a round: two for the fold of the stop, one for a fold beside it, one for the mean."""
 
 
-_STOP, _OFF = "learn-bet-stop", "learn-bet-off"
+_STOP = "learn-bet-stop"
+_OFF = "learn-bet-off"
+"""Keys of the two bets."""
 _BRACKETS = {"below 0.5 %": 0.5, "0.5 to 1 %": 1.0, "1 to 2 %": 2.0, "2 % or more": math.inf}
 """What one can bet on -> the percentage that the difference is below."""
 
@@ -44,7 +42,7 @@ class Game:
     points: int = 0
     rounds: int = 0
     """Those that are over."""
-    told: str = ""
+    outcome: str = ""
     """What became of this round's bet; empty before it."""
     warning: str = ""
 
@@ -54,8 +52,8 @@ def show() -> None:
     game = _game()
     if game.warning:
         st.warning(game.warning, icon=":material/link_off:")
-    now = round_of(complete_runs(), game.number)
-    if game.told:
+    current = round_of(complete_runs(), game.number)
+    if game.outcome:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Next round",
@@ -66,23 +64,26 @@ def show() -> None:
                 shortcut="N",
             )
             st.markdown(f"**{game.points} of {MOST * game.rounds}** points")
-        st.markdown(f"{game.told} {_truth(now)}")
+        st.markdown(f"{game.outcome} {_truth(current)}")
+        _picture(current, current.k, current.stop)
     else:
-        _ask(now)
-    _picture(now, now.k if game.told else FIRST_VOTE)
+        _ask(current)
+        _picture(current, FIRST_VOTE, None)
     st.caption(
-        f"Round {now.number}: a recorded run, its folds in random order. Its name comes at the "
-        f"end. The rule stops with alpha {alpha_text(now.alpha)}."
+        f"Round {current.number}: a recorded run, its folds in random order. Its name comes at the "
+        f"end. The rule stops with alpha {alpha_text(current.alpha)}."
     )
 
 
-def _ask(now: GameRound) -> None:
+def _ask(current: GameRound) -> None:
+    """The two bets."""
+    k = current.k
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
         stop = st.segmented_control(
-            "Its interval is narrow and still after fold", range(FIRST_VOTE, now.k + 1), key=_STOP
+            "Its interval is narrow and still after fold", range(FIRST_VOTE, k + 1), key=_STOP
         )
-        off = st.segmented_control(
-            f"Its mean is then off that of all {now.k} by", list(_BRACKETS), key=_OFF, wrap=True
+        difference = st.segmented_control(
+            f"Its mean is then off that of all {k} by", list(_BRACKETS), key=_OFF, wrap=True
         )
         st.button(
             "Bet",
@@ -90,27 +91,30 @@ def _ask(now: GameRound) -> None:
             icon=":material/casino:",
             key="learn-bet-placed",
             on_click=_bet,
-            args=(now,),
-            disabled=stop is None or off is None,
+            args=(current,),
+            disabled=stop is None or difference is None,
             shortcut="B",
         )
 
 
-def _bet(now: GameRound) -> None:
+def _bet(current: GameRound) -> None:
     """Count a bet; a second click on the same button comes too late."""
     game: Game = st.session_state[_GAME]
-    stop, off = st.session_state.get(_STOP), st.session_state.get(_OFF)
-    if game.told or game.number != now.number or stop is None or off is None:
+    stop = st.session_state.get(_STOP)
+    bracket = st.session_state.get(_OFF)
+    if game.outcome or game.number != current.number or stop is None or bracket is None:
         return
-    right_off = off == bracket_of(_difference(now))
-    points = max(2 - abs(stop - now.stop), 0) + right_off
+    points = max(2 - abs(stop - current.stop), 0)
+    verdict = ":red[**wrong**]"
+    if bracket == bracket_of(_difference(current)):
+        points += 1
+        verdict = ":green[**right**]"
     game.points += points
     game.rounds += 1
     game.warning = ""
-    game.told = (
-        f"You bet on fold **{stop}**, and the rule stopped after fold **{now.stop}**; on {off}, "
-        f"which is {':green[**right**]' if right_off else ':red[**wrong**]'}: **{points} of "
-        f"{MOST} points**."
+    game.outcome = (
+        f"You bet on fold **{stop}**, and the rule stopped after fold **{current.stop}**; on "
+        f"{bracket}, which is {verdict}: **{points} of {MOST} points**."
     )
 
 
@@ -119,80 +123,76 @@ def bracket_of(percent: float) -> str:
     return next(words for words, below in _BRACKETS.items() if percent < below)
 
 
-def _difference(now: GameRound) -> float:
+def _difference(current: GameRound) -> float:
     """Between the mean at the stop and that of all folds, in percent."""
-    return difference_percent(now.moments[now.stop - 1].mean, now.moments[-1].mean)
+    at_stop = current.moments[current.stop - 1]
+    return difference_percent(at_stop.mean, current.moments[-1].mean)
 
 
-def _picture(now: GameRound, shown: int) -> None:
-    """The folds that have arrived; the stop once all have."""
-    k, metric = now.k, metric_label(now.run.spec)
-    stop = now.stop if shown == k else None
-    frame = efold_frame(now.moments[:shown], stop)
-    plot(
-        lambda dark: larger(
-            efold_figure(
-                frame,
-                k=k,
-                metric=metric,
-                stopped_at=stop,
-                confidence=CONFIDENCE,
-                dark=dark,
-                height=_HEIGHT,
-            ),
-            FIGURE_1_SCALE,
-        ),
-        version=(now.number, now.run.run_id, shown),
+def _picture(current: GameRound, folds: int, stopped_at: int | None) -> None:
+    """The first folds, with the stop where it is known."""
+    figure_1(
+        current.moments[:folds],
+        k=current.k,
+        metric=metric_label(current.run.spec),
+        stopped_at=stopped_at,
+        title="A hidden run",
+        version=(current.number, current.run.run_id, folds),
         key="learn-predict",
-        name=f"round {now.number}",
-        alt=alt_text(frame, k=k, metric=metric, stopped_at=stop, title="A hidden run"),
+        name=f"round {current.number}",
+        height=_HEIGHT,
     )
 
 
-def _truth(now: GameRound) -> str:
-    at, whole = now.moments[now.stop - 1], now.moments[-1].mean
-    name = f"It was **{run_title(now.run)}**."
-    if now.stop == now.k:
-        return f"{name} All {now.k} folds were used: nothing saved, and nothing lost."
-    assert at.interval is not None
-    holds = at.interval.low <= whole <= at.interval.high
+def _truth(current: GameRound) -> str:
+    """Which run it was, and how right its rule was."""
+    k = current.k
+    stop = current.stop
+    name = f"It was **{run_title(current.run)}**."
+    if stop == k:
+        return f"{name} All {k} folds were used: nothing saved, and nothing lost."
+    at_stop = current.moments[stop - 1]
+    whole = current.moments[-1].mean
+    assert at_stop.interval is not None
+    interval = "the interval **misses** it"
+    if at_stop.interval.low <= whole <= at_stop.interval.high:
+        interval = "the interval holds it"
     return (
-        f"{name} The rule said {at.mean:.4f} after {now.stop} folds; the truth, the mean of all "
-        f"{now.k}, is **{whole:.4f}**: a difference of **{_difference(now):.1f} "
-        f"%**, and the interval {'holds' if holds else '**misses**'} it."
+        f"{name} The rule said {at_stop.mean:.4f} after {stop} folds; the truth, the mean of all "
+        f"{k}, is **{whole:.4f}**: a difference of **{_difference(current):.1f} %**, and "
+        f"{interval}."
     )
 
 
 def _game() -> Game:
     """The game that goes on, or a new one if there is none or the address asks for another."""
-    asked = st.query_params.get(PARAMETER)
+    named = st.query_params.get(PARAMETER)
     game = st.session_state.get(_GAME)
-    if isinstance(game, Game) and asked in (None, str(game.number)):
-        st.query_params[PARAMETER] = str(game.number)
-        return game
-    number, warning = _round_number(asked)
-    new = Game(number=number, warning=warning)
-    st.session_state[_GAME] = new
-    st.query_params[PARAMETER] = str(number)
-    return new
+    if not isinstance(game, Game) or named not in (None, str(game.number)):
+        game = _new_game(named)
+        st.session_state[_GAME] = game
+    st.query_params[PARAMETER] = str(game.number)
+    return game
 
 
-def _round_number(asked: str | None) -> tuple[int, str]:
-    """The round that the address asks for, else any; and what was wrong with the address."""
-    if asked is not None and asked.isdecimal() and 1 <= int(asked) <= MAX_ROUND:
-        return int(asked), ""
-    anyone = randbelow(MAX_ROUND) + 1
-    if asked is None:
-        return anyone, ""
-    return anyone, (
-        f"Rounds are numbered from 1 to {MAX_ROUND}, but the address asks for "
-        f"'{escaped(asked)}'; this is round {anyone}."
-    )
+def _new_game(named: str | None) -> Game:
+    """A game that begins with the round that the address asks for, else with any."""
+    if named is not None and named.isdecimal() and 1 <= int(named) <= MAX_ROUND:
+        return Game(number=int(named))
+    game = Game(number=randbelow(MAX_ROUND) + 1)
+    if named is not None:
+        game.warning = (
+            f"Rounds are numbered from 1 to {MAX_ROUND}, but the address asks for "
+            f"'{escaped(named)}'; this is round {game.number}."
+        )
+    return game
 
 
 def _next_round() -> None:
     game: Game = st.session_state[_GAME]
     game.number = game.number % MAX_ROUND + 1
-    game.told, game.warning = "", ""
-    st.session_state[_STOP] = st.session_state[_OFF] = None
+    game.outcome = ""
+    game.warning = ""
+    st.session_state[_STOP] = None
+    st.session_state[_OFF] = None
     st.query_params[PARAMETER] = str(game.number)

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.figures.palette import Steps
 from ecv_core.figures.threshold import threshold_figure
 from ecv_core.figures.words import alpha_text
-from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
-from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping.efold import least_alpha, products
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
-from pages.learn.parts import Row, guide, guide_note
+from pages.learn.parts import Guide, SliderNumbers, guide
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, numbers
 
-SLIDER, KEY = "learn-alpha", "lesson_alpha"
+SLIDER = "learn-alpha"
+KEY = "lesson_alpha"
 ALPHAS = list(axis_of(PAPERS_RULE).steps)
 _HEIGHT = 390
 _LABELS = [
@@ -37,38 +36,56 @@ _LABELS = [
 
 def show() -> None:
     """The slider, the rule in numbers, the falling points."""
-    run, scores, _ = guide()
-    played = replayed(scores, range(len(scores)))
-    frame = products_frame(played)
-    stops = [int(stop) for stop in stops_at(played, np.array(ALPHAS))]
-    texts = [alpha_text(alpha) for alpha in ALPHAS]
+    guide_run = guide()
+    played = replayed(guide_run.scores, range(guide_run.k))
     alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
-    values, notes, sentences = _numbers(played, frame, stops, texts)
-    numbers(SLIDER, key="learn-rule-numbers-said", sentences=sentences)
+    row = _numbers(played)
+    numbers(SLIDER, key="learn-rule-numbers-said", sentences=row.sentences)
+    _picture(guide_run, played, row.sentences)
+    numbers(
+        SLIDER,
+        key="learn-rule-numbers-counted",
+        labels=_LABELS,
+        values=row.values,
+        notes=row.notes,
+    )
+    st.caption(
+        f"{guide_run.note} The rule: stop after fold n if c_n x |c_(n-1) - c_n| is at most alpha; "
+        "c_n is the interval's width. Fold 3 is the first that can stop."
+    )
+
+
+def _picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequence[str]) -> None:
+    """Width times change after each fold, against the line alpha; a figure for every alpha.
+
+    Args:
+        guide_run: The run.
+        played: Its moments, whatever the alpha.
+        sentences: What happens at each alpha.
+    """
+    folds = guide_run.run.folds_in_order
+    span = [product for product in products(played) if product is not None]
+
+    def draw(*, dark: bool) -> list[go.Figure]:
+        figures = []
+        for alpha in ALPHAS:
+            decided = moments(EFold(alpha=alpha), folds, CONFIDENCE)
+            spec = spec_of(guide_run.run, alpha)
+            figures.append(threshold_figure(decided, spec, dark=dark, height=_HEIGHT, span=span))
+        return figures
+
+    def steps() -> Steps:
+        notes = [f"alpha {alpha_text(alpha)}" for alpha in ALPHAS]
+        return Steps(variants=range(len(ALPHAS)), alts=sentences, notes=notes)
+
     plot(
-        lambda dark: [
-            threshold_figure(
-                moments(EFold(alpha=alpha), run.folds_in_order, CONFIDENCE),
-                spec_of(run, alpha),
-                dark=dark,
-                height=_HEIGHT,
-                span=frame["product"].dropna().tolist(),
-            )
-            for alpha in ALPHAS
-        ],
-        version=(run.run_id, *scores.tolist()),
+        draw,
+        version=guide_run.version,
         key="learn-products",
         name="the rule fold by fold",
         alt="Interval width times its last change after each fold, against the line alpha.",
         slider=SLIDER,
-        steps=lambda: Steps(
-            variants=range(len(ALPHAS)), alts=sentences, notes=[f"alpha {text}" for text in texts]
-        ),
-    )
-    numbers(SLIDER, key="learn-rule-numbers-counted", labels=_LABELS, values=values, notes=notes)
-    st.caption(
-        f"{guide_note(run)} The rule: stop after fold n if c_n x |c_(n-1) - c_n| is at most alpha; "
-        "c_n is the interval's width. Fold 3 is the first that can stop."
+        steps=steps,
     )
 
 
@@ -77,53 +94,44 @@ def spec_of(run: RunRecord, alpha: float) -> RunSpec:
     return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
 
 
-_COLUMNS = {
-    "n": "folds seen, 1 .. k",
-    "before": "c_(n-1), the interval width before this fold; missing below n = 3",
-    "width": "c_n; missing below n = 2",
-    "product": "c_n * |c_(n-1) - c_n|, the least alpha that stops here; missing below n = 3",
-}
-
-
-@with_columns(_COLUMNS)
-def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
-    """Width, its last change and their product after each fold."""
-    widths = [one.interval.width if one.interval else math.nan for one in played]
-    rows = []
-    for n, width in enumerate(widths, start=1):
-        before = widths[n - 2] if n >= 3 else math.nan
-        rows.append((n, before, width, least_alpha(before, width)))
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
-
-
-def _numbers(played: list[Moment], frame: pd.DataFrame, stops: list[int], texts: list[str]) -> Row:
-    k, whole = len(played), played[-1].mean
-    values, notes, sentences = [], [], []
-    for alpha, text, stop in zip(ALPHAS, texts, stops, strict=True):
-        row = frame.iloc[stop - 1]
-        fires = row["product"] <= alpha
-        values.append(
+def _numbers(played: Sequence[Moment]) -> SliderNumbers:
+    """The numbers of the rule where it stops, or after the last fold, at each alpha."""
+    k = len(played)
+    row = SliderNumbers([], [], [])
+    stops = stops_at(played, np.array(ALPHAS)).tolist()
+    for alpha, stop in zip(ALPHAS, stops, strict=True):
+        text = alpha_text(alpha)
+        before = _width(played[stop - 2])
+        width = _width(played[stop - 1])
+        product = least_alpha(before, width)
+        comparison = "is still above alpha"
+        decision = "go on"
+        if product <= alpha:
+            comparison = "is at most alpha"
+            decision = "stop"
+        row.values.append(
             [
-                f"{row['width']:.4f}",
-                f"{abs(row['before'] - row['width']):.4f}",
-                alpha_text(float(f"{row['product']:.1e}")),
+                f"{width:.4f}",
+                f"{abs(before - width):.4f}",
+                alpha_text(float(f"{product:.1e}")),
                 text,
             ]
         )
-        notes.append(
-            [
-                f"after fold {stop}",
-                f"from {row['before']:.4f}",
-                "is at most alpha" if fires else "is still above alpha",
-                "stop" if fires else "go on",
-            ]
-        )
-        if fires and stop < k:
-            off = difference_percent(played[stop - 1].mean, whole)
-            sentences.append(
+        row.notes.append([f"after fold {stop}", f"from {before:.4f}", comparison, decision])
+        if stop < k:
+            percent = difference_percent(played[stop - 1].mean, played[-1].mean)
+            row.sentences.append(
                 f"With alpha {text} the rule stops after fold {stop} and saves {k - stop} of {k} "
-                f"folds. Its mean differs by {off:.1f} % from the mean of all {k}."
+                f"folds. Its mean differs by {percent:.1f} % from the mean of all {k}."
             )
         else:
-            sentences.append(f"With alpha {text} the rule needs all {k} folds: nothing is saved.")
-    return values, notes, sentences
+            row.sentences.append(
+                f"With alpha {text} the rule needs all {k} folds: nothing is saved."
+            )
+    return row
+
+
+def _width(moment: Moment) -> float:
+    """Of the interval; every moment from the second on has one."""
+    assert moment.interval is not None
+    return moment.interval.width

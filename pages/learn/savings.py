@@ -19,10 +19,10 @@ def show() -> None:
     runs = ordered(complete_runs())
     done = studied(systems_of(runs), ranked=False)
     usual = usual_alpha(done.alphas, done.tradeoff.average)
-    alpha_slider(done.alphas, usual, partial(_told, done, runs))
+    alpha_slider(done.alphas, usual, partial(_parts, done, runs))
 
 
-def _told(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+def _parts(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
     headline(done, [run.spec for run in runs])
     stops_section(done, scores_frame(runs))
     made_up(done, runs)

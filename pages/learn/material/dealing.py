@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,6 @@ from numpy.typing import NDArray
 from ecv_core import splits
 from ecv_core.dataset import synthetic
 from ecv_core.records.errors import InputError
-from ecv_core.records.frames import with_columns
-from ecv_core.records.interactions import Interactions
 from ecv_core.records.places import SHIPPED
 from ecv_core.stopping.interval import mean_and_deviation, running, t_quantile
 from pages.learn.material.recorded_runs import CONFIDENCE
@@ -51,66 +50,74 @@ def grades() -> list[Grades]:
         ) from error
 
 
-DRAWS_COLUMNS = {
-    "draw": "1, 2, ...: each an order in which the folds were drawn",
-    "n": "folds drawn so far, 1 .. k",
-    "fold": "index of the newest fold",
-    "score": "its score",
-    "mean": "of the n scores so far",
-}
-"""The columns of the frame of draws."""
-
-WIDTHS_COLUMNS = {
-    "n": "folds seen, 2 .. k",
-    "mean": "of the n scores",
-    "deviation": "standard deviation of the n scores, n-1 in the denominator",
-    "t": "how many standard errors a 95 % interval reaches: Student's t, n-1 degrees of freedom",
-    "low": "lower end of the interval",
-    "high": "upper end",
-    "width": "c_n = 2 t s / sqrt(n)",
-}
-"""The columns of the frame of widths."""
-
-
-@with_columns(DRAWS_COLUMNS)
 def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
     """Random orders of the folds and their running means; draw d is the same for every `draws`.
 
     Args:
-        scores: shape (k,).
-        draws: how many orders, at least 1.
-    Returns: draws * k rows with the DRAWS_COLUMNS.
+        scores: One per fold; shape (k,).
+        draws: How many orders, at least 1.
+
+    Returns:
+        A row for each fold of each draw: `draw` from 1, `n` folds drawn so far, index of the
+        newest `fold`, its `score`, and the `mean` of the n scores.
     """
     k = len(scores)
-    orders = np.stack([np.random.default_rng([0, d]).permutation(k) for d in range(draws)])
+    orders = np.stack([np.random.default_rng([0, draw]).permutation(k) for draw in range(draws)])
     shuffled = scores[orders]
+    means, _ = running(shuffled)
     return pd.DataFrame(
         {
             "draw": np.repeat(np.arange(1, draws + 1), k),
             "n": np.tile(np.arange(1, k + 1), draws),
             "fold": orders.ravel(),
             "score": shuffled.ravel(),
-            "mean": running(shuffled)[0].ravel(),
+            "mean": means.ravel(),
         }
     )
 
 
-@with_columns(WIDTHS_COLUMNS)
-def widths_frame(scores: NDArray[np.float64]) -> pd.DataFrame:
-    """One row per number of folds, in their order, with the WIDTHS_COLUMNS.
+class Width(NamedTuple):
+    """The 95 % interval of the mean of the first scores, and what it is made of."""
 
-    Args: scores: shape (k,), k at least 2.
+    n: int
+    """Folds seen."""
+    mean: float
+    deviation: float
+    """Standard deviation of the scores, n-1 in the denominator."""
+    t: float
+    """How many standard errors the interval reaches: Student's t, n-1 degrees of freedom."""
+
+    @property
+    def width(self) -> float:
+        """c_n = 2 t s / sqrt(n)."""
+        return 2 * self.t * self.deviation / math.sqrt(self.n)
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.mean - self.width / 2
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.mean + self.width / 2
+
+
+def widths(scores: NDArray[np.float64]) -> list[Width]:
+    """The interval after each number of folds from 2 on, in their order.
+
+    Args:
+        scores: One per fold; shape (k,), k at least 2.
     """
-    rows = []
+    by_folds = []
     for n in range(2, len(scores) + 1):
-        mean, deviation = mean_and_deviation([float(score) for score in scores[:n]])
-        t = t_quantile(n - 1, CONFIDENCE)
-        half = t * deviation / math.sqrt(n)
-        rows.append((n, mean, deviation, t, mean - half, mean + half, 2 * half))
-    return pd.DataFrame(rows, columns=list(WIDTHS_COLUMNS))
+        mean, deviation = mean_and_deviation(scores[:n].tolist())
+        by_folds.append(Width(n, mean, deviation, t_quantile(n - 1, CONFIDENCE)))
+    return by_folds
 
 
-MOST_K, SEED = 10, 7
+MOST_K = 10
+SEED = 7
 SMALL = synthetic.Parameters(
     users=8, items=60, median_activity=15, activity_sigma=0.35, least_activity=8, most_activity=20
 )
@@ -129,36 +136,37 @@ class Deal:
 def small_deal() -> Deal:
     """The paper's split of the small users, for every k; always the same."""
     interactions = synthetic.generate(SEED, SMALL)
-    order = np.argsort(interactions.users, kind="stable")
-    users = interactions.users[order]
-    return Deal(
-        users=np.bincount(users, minlength=interactions.n_users).tolist(),
-        folds={k: _dealt(interactions, k, order) for k in range(2, MOST_K + 1)},
-    )
-
-
-def _dealt(interactions: Interactions, k: int, order: np.ndarray) -> list[list[int]]:
-    assignment = splits.split(interactions, "user-k-fold", k, SEED).assignment
-    assert assignment is not None
-    ends = np.cumsum(np.bincount(interactions.users[order]))[:-1]
-    return [part.tolist() for part in np.split(assignment[order], ends)]
+    by_user = np.argsort(interactions.users, kind="stable")
+    counts = np.bincount(interactions.users, minlength=interactions.n_users)
+    ends = np.cumsum(counts)[:-1]  # where the interactions of the next user begin
+    folds = {}
+    for k in range(2, MOST_K + 1):
+        assignment = splits.split(interactions, "user-k-fold", k, SEED).assignment
+        assert assignment is not None
+        folds[k] = [part.tolist() for part in np.split(assignment[by_user], ends)]
+    return Deal(users=counts.tolist(), folds=folds)
 
 
 TIMES = 1.96
 """Standard errors to each side of a 95 % interval of a mean over many users."""
 
 
-def sureness(one: NDArray[np.floating], other: NDArray[np.floating]) -> tuple[float, float]:
+def sureness(
+    scores: NDArray[np.floating], other_scores: NDArray[np.floating]
+) -> tuple[float, float]:
     """How well one fold knows a model's mean, and its difference to another, user by user.
 
     Args:
-        one: score per user of the first model; shape (users,), at least two; NaN where the user has
-            nothing held out.
-        other: of the second, of the same users.
-    Returns: half widths of 95 % intervals over users, of both in percent of the first mean.
+        scores: One per user, of the first model; shape (users,), at least two; NaN where the user
+            has nothing held out.
+        other_scores: Of the second, of the same users.
+
+    Returns:
+        Half widths of 95 % intervals over users, of both in percent of the first mean.
     """
-    seen = ~np.isnan(one)
-    first = one[seen].astype(np.float64)
-    apart = first - other[seen]
+    seen = ~np.isnan(scores)
+    first = scores[seen].astype(np.float64)
+    differences = first - other_scores[seen]
+    # Of a standard deviation of 1: the half width, in percent of the mean.
     percent = 100 * TIMES / np.sqrt(seen.sum()) / abs(first.mean())
-    return float(percent * first.std(ddof=1)), float(percent * apart.std(ddof=1))
+    return float(percent * first.std(ddof=1)), float(percent * differences.std(ddof=1))

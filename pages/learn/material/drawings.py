@@ -16,47 +16,45 @@ from ecv_core.figures.palette import (
     palette,
 )
 
-GRADES_COLUMNS = {
-    "model": "as shown",
-    "seen": "mean nDCG@10 with the training interactions as the right answers",
-    "held_out": "mean nDCG@10 with the held-out interactions as the right answers",
-}
-"""The columns of the frame of grades."""
-
 
 def grades_figure(frame: pd.DataFrame, *, held_out: bool, dark: bool = False) -> go.Figure:
     """Horizontal bars, the best on top.
 
     Args:
-        frame: with the GRADES_COLUMNS.
-        held_out: which of the two grades to show.
+        frame: A row for each `model`, with its grades `seen` and `held_out`: the mean nDCG@10
+            with training or held-out interactions as the right answers.
+        held_out: Which of the two grades to show.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
     column = "held_out" if held_out else "seen"
     rows = frame.sort_values(column)  # Plotly draws the first row at the bottom
-    best = rows["model"].iloc[-1]
+    best = len(rows) - 1
     figure = go.Figure()
     figure.add_bar(
         orientation="h",
         x=rows[column],
         y=rows["model"],
         marker={
-            "color": [colours.mean if model == best else colours.muted for model in rows["model"]],
-            "pattern": {"shape": ["" if model == best else "/" for model in rows["model"]]},
+            "color": [*[colours.muted] * best, colours.mean],
+            "pattern": {"shape": [*["/"] * best, ""]},
         },
         showlegend=False,
         hovertemplate="%{y}: %{x:.4f}<extra></extra>",
     )
-    for model, value in zip(rows["model"], rows[column], strict=True):
-        words = f"<b>{value:.2f}</b>  {model}" + (", <b>best</b>" if model == best else "")
+    for place, (model, grade) in enumerate(zip(rows["model"], rows[column], strict=True)):
+        words = f"<b>{grade:.2f}</b>  {model}"
+        if place == best:
+            words += ", <b>best</b>"
         figure.add_annotation(**bar_label(model, words, colours))
+    grades = axis("nDCG@10: 0 useless, 1 perfect", colours, range=[0, 1.02])
+    grades["tickvals"] = [0, 0.25, 0.5, 0.75, 1]
     return lay_out(
         figure,
         lecture_layout(colours, 330),
         margin={"l": 12, "r": 12, "t": 30, "b": 12},
         bargap=0.55,
-        xaxis=axis("nDCG@10: 0 useless, 1 perfect", colours, range=[0, 1.02])
-        | {"tickvals": [0, 0.25, 0.5, 0.75, 1]},
+        xaxis=grades,
         yaxis=axis("", colours, showticklabels=False, showgrid=False),
     )
 
@@ -65,14 +63,18 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     """The newest draw bold, with its fold scores; all earlier ones thin.
 
     Args:
-        frame: from `lessons.folds.draws_frame`.
-        metric: the score's name as shown.
+        frame: From `dealing.draws_frame`.
+        metric: The score's name as shown.
+        dark: Whether the page is dark.
     """
     colours = palette(dark)
-    k, newest = int(frame["n"].max()), int(frame["draw"].max())
-    low, high = float(frame["score"].min()), float(frame["score"].max())
+    k = int(frame["n"].max())
+    is_newest = frame["draw"] == frame["draw"].max()
+    newest = frame[is_newest]
+    earlier = frame[~is_newest]
+    low = float(frame["score"].min())
+    high = float(frame["score"].max())
     room = (high - low) * 0.08 or 0.01
-    earlier, last = frame[frame["draw"] < newest], frame[frame["draw"] == newest]
     figure = go.Figure()
     # One trace with gaps: a hundred lines cost as much as one.
     x: list[float | None] = []
@@ -91,23 +93,24 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
         hoverinfo="skip",
     )
     figure.add_scatter(
-        x=last["n"],
-        y=last["score"],
+        x=newest["n"],
+        y=newest["score"],
         mode="markers",
         marker={"size": 13, "color": colours.muted, "symbol": "circle-open", "line": {"width": 3}},
         name="score of one fold",
         hovertemplate="fold %{x}: %{y:.4f}<extra></extra>",
     )
     figure.add_scatter(
-        x=last["n"],
-        y=last["mean"],
+        x=newest["n"],
+        y=newest["mean"],
         mode="lines+markers",
         line={"color": colours.mean, "width": 5},
         marker={"size": 14, "symbol": "diamond"},
         name="mean so far",
         hovertemplate="mean of %{x}: %{y:.4f}<extra></extra>",
     )
-    figure.add_hline(y=float(last["mean"].iloc[-1]), line={"color": colours.ink, "width": 2})
+    whole = float(newest["mean"].iloc[-1])
+    figure.add_hline(y=whole, line={"color": colours.ink, "width": 2})
     figure.add_annotation(
         note(
             f"mean of all {k}",
@@ -116,7 +119,7 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
             x=1,
             xref="paper",
             xanchor="right",
-            y=float(last["mean"].iloc[-1]),
+            y=whole,
             yanchor="top",
             yshift=-6,
         )

@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
-from ecv_core.stopping.efold import EFold, least_alpha, least_alphas
-from ecv_core.stopping.interval import (
-    difference_percent,
-    look_level,
-    mean_interval,
-    running,
-    t_quantile,
-)
+from ecv_core.stopping.efold import EFold, least_alphas
+from ecv_core.stopping.interval import differences_percent, look_level, running, t_factors
 from pages.learn.material.recorded_runs import CONFIDENCE, replayed, stops_at
 
 
@@ -40,38 +34,36 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     """The order that stops after three folds and is furthest off, and how common such stops are.
 
     Args:
-        scores: shape (k,), k at least 4.
-        alpha: of the paper's rule.
-    Raises: InputError if no order stops after three folds.
+        scores: One per fold; shape (k,), k at least 4.
+        alpha: Of the paper's rule.
+
+    Raises:
+        InputError: If no order stops after three folds.
     """
-    k, mean = len(scores), float(scores.mean())
-    stopping, wrong = 0, 0
-    worst: tuple[float, float, tuple[int, int, int]] | None = None
-    for a, b, c in permutations(range(k), 3):
-        three = (a, b, c)
-        seen = [float(scores[fold]) for fold in three]
-        before, now = mean_interval(seen[:2], CONFIDENCE), mean_interval(seen, CONFIDENCE)
-        assert before is not None
-        assert now is not None
-        if least_alpha(before.width, now.width) > alpha:
-            continue
-        middle = (now.low + now.high) / 2
-        stopping += 1
-        wrong += not now.low <= mean <= now.high
-        times = abs(middle - mean) / (now.width / 2) if now.width else np.inf
-        off = difference_percent(middle, mean)
-        if worst is None or (off, times) > worst[:2]:
-            worst = (off, times, three)
-    if worst is None:
+    k = len(scores)
+    whole = float(scores.mean())
+    threes = np.array(list(permutations(range(k), 3)))
+    means, deviations = running(scores[threes])
+    stops = least_alphas(deviations, CONFIDENCE)[:, 2] <= alpha
+    if not stops.any():
         raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
-    off, times, three = worst
-    every = k * (k - 1) * (k - 2)
+    stopping = threes[stops]
+    stop_means = means[stops, 2]
+    half_widths = t_factors(3, CONFIDENCE)[2] * deviations[stops, 2]
+    distances = np.abs(stop_means - whole)
+    with np.errstate(divide="ignore", invalid="ignore"):  # three equal scores: no width at all
+        times = np.where(half_widths > 0, distances / half_widths, np.inf)
+    # Rounded, because the same three folds in another order differ in the last digit.
+    percents = differences_percent(stop_means, whole).round(9)
+    furthest = percents == percents.max()
+    worst = int(np.argmax(np.where(furthest, times.round(9), -1.0)))
+    first = tuple(stopping[worst].tolist())
     return Coincidence(
-        order=three + tuple(fold for fold in range(k) if fold not in three),
-        share=stopping / every,
-        share_wrong=wrong / every,
-        difference_percent=off,
-        times_too_narrow=float(times),
+        order=first + tuple(fold for fold in range(k) if fold not in first),
+        share=len(stopping) / len(threes),
+        share_wrong=int((distances > half_widths).sum()) / len(threes),
+        difference_percent=float(percents[worst]),
+        times_too_narrow=float(times[worst]),
     )
 
 
@@ -79,14 +71,16 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
     """Folds used if the very same scores are written in another unit, in their recorded order.
 
     Args:
-        scores: shape (k,).
-        alpha: left as it is, whatever the unit.
-        factors: what the scores are multiplied by.
+        scores: One per fold; shape (k,).
+        alpha: Left as it is, whatever the unit.
+        factors: What the scores are multiplied by.
     """
-    order = range(len(scores))
-    return [
-        int(stops_at(replayed(scores * factor, order), np.array([alpha]))[0]) for factor in factors
-    ]
+    stops = []
+    for factor in factors:
+        moments = replayed(scores * factor, range(len(scores)))
+        (stop,) = stops_at(moments, np.array([alpha]))
+        stops.append(int(stop))
+    return stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,34 +103,35 @@ def at_the_stop(
     """Coverage by stop: all runs together, then each stop that more than 0.1 % of runs have.
 
     Args:
-        alpha: of the rule.
-        deviation: standard deviation of the fold scores, in their unit.
-        k: folds in all.
-        runs: how many are made.
+        alpha: Of the rule.
+        deviation: Standard deviation of the fold scores, in their unit.
+        k: Folds in all.
+        runs: How many are made.
     """
-    scores = deviation * np.random.default_rng(0).standard_normal((runs, k))
+    scores = deviation * np.random.default_rng(0).standard_normal((runs, k))  # of a true mean of 0
     means, deviations = running(scores)
-    stops = least_alphas(deviations, CONFIDENCE) <= alpha
-    stops[:, -1] = True
-    at = stops.argmax(axis=1)
+    fires = least_alphas(deviations, CONFIDENCE) <= alpha
+    fires[:, -1] = True  # all folds are in
+    last = fires.argmax(axis=1)  # the place of the last fold that is used
     rows = np.arange(runs)
-    off = np.abs(means[rows, at]) / (deviations[rows, at] / np.sqrt(at + 1))
+    off = np.abs(means[rows, last]) / deviations[rows, last]
     first = EFold(alpha=alpha).first
     level = 1 - look_level(first, k, CONFIDENCE)
-    plain, wide = (
-        off <= np.array([0.0] + [t_quantile(n - 1, one) for n in range(2, k + 1)])[at]
-        for one in (CONFIDENCE, level)
-    )
-    found = [StopCoverage(stop=0, share=1.0, plain=float(plain.mean()), wide=float(wide.mean()))]
-    for n in range(first, k + 1):
-        here = at == n - 1
-        if here.mean() > 0.001:
-            found.append(
+    holds = off <= t_factors(k, CONFIDENCE)[last]
+    wide_holds = off <= t_factors(k, level)[last]
+    coverages = [
+        StopCoverage(stop=0, share=1.0, plain=float(holds.mean()), wide=float(wide_holds.mean()))
+    ]
+    for stop in range(first, k + 1):
+        here = last == stop - 1
+        share = float(here.mean())
+        if share > 0.001:
+            coverages.append(
                 StopCoverage(
-                    stop=n,
-                    share=float(here.mean()),
-                    plain=float(plain[here].mean()),
-                    wide=float(wide[here].mean()),
+                    stop=stop,
+                    share=share,
+                    plain=float(holds[here].mean()),
+                    wide=float(wide_holds[here].mean()),
                 )
             )
-    return found
+    return coverages

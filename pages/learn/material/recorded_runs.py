@@ -65,7 +65,7 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
         played: all k moments.
         alphas: shape (alphas,).
     """
-    least = np.array([np.inf if one is None else one for one in products(played)])
+    least = np.array(products(played), dtype=np.float64)  # NaN where the rule cannot stop yet
     fires = least[None, :] <= alphas[:, None]
     fires[:, -1] = True  # all folds are in
     return np.argmax(fires, axis=1) + 1
@@ -75,7 +75,9 @@ MAX_ROUND = 9999
 FIRST_VOTE = 3
 """The first fold after which the rule can stop."""
 _TRIES = 400
-_ALPHAS = np.array([float(f"{a}e{b}") for b in range(-8, -1) for a in (1, 2, 3, 5, 7)])
+_ALPHAS = np.array(
+    [float(f"{digit}e{power}") for power in range(-8, -1) for digit in (1, 2, 3, 5, 7)]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +117,11 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
         run = runs[int(rng.integers(len(runs)))]
         order = [int(fold) for fold in rng.permutation(len(run.folds))]
         stop = min(wanted, len(order))
-        fitting = _ALPHAS[stops_at(replayed(scores_of(run), order), _ALPHAS) == stop]
+        stops = stops_at(replayed(scores_of(run), order), _ALPHAS)
+        fitting = _ALPHAS[stops == stop]
         if len(fitting):
-            alpha, by_fold = float(rng.choice(fitting)), {fold.fold: fold for fold in run.folds}
-            played = moments(EFold(alpha=alpha), [by_fold[fold] for fold in order], CONFIDENCE)
+            alpha = float(rng.choice(fitting))
+            folds = run.folds_in_order
+            played = moments(EFold(alpha=alpha), [folds[fold] for fold in order], CONFIDENCE)
             return GameRound(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)
     raise InputError(f"no recorded run makes round {number}; try another number")

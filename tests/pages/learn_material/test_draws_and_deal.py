@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.learn.material.dealing import MOST_K, draws_frame, small_deal, widths_frame
+from pages.learn.material.dealing import MOST_K, draws_frame, small_deal, widths
 
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
 
@@ -27,14 +27,14 @@ def test_drawing_again_leaves_earlier_draws_as_they_were():
 
 
 def test_the_width_is_twice_t_times_the_standard_error():
-    rows = widths_frame(np.array([0.2, 0.4, 0.6])).to_dict("records")
+    two, three = widths(np.array([0.2, 0.4, 0.6]))
     # t tables: 12.7062 for 1 degree of freedom, 4.30265 for 2
-    assert rows[0]["t"] == pytest.approx(12.7062, abs=1e-4)
-    assert rows[0]["width"] == pytest.approx(2 * 12.7062 * 0.141421 / 1.414214, abs=1e-4)
-    assert rows[1]["mean"] == pytest.approx(0.4)
-    assert rows[1]["deviation"] == pytest.approx(0.2)
-    assert rows[1]["width"] == pytest.approx(2 * 4.30265 * 0.2 / 1.732051, abs=1e-4)
-    assert rows[1]["high"] - rows[1]["low"] == pytest.approx(rows[1]["width"])
+    assert two.t == pytest.approx(12.7062, abs=1e-4)
+    assert two.width == pytest.approx(2 * 12.7062 * 0.141421 / 1.414214, abs=1e-4)
+    assert three.mean == pytest.approx(0.4)
+    assert three.deviation == pytest.approx(0.2)
+    assert three.width == pytest.approx(2 * 4.30265 * 0.2 / 1.732051, abs=1e-4)
+    assert three.high - three.low == pytest.approx(three.width)
 
 
 @pytest.mark.parametrize("k", range(2, MOST_K + 1))
