@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.rank_swaps import resampled_scores
+from ecv_core.analysis.rank_swaps.bootstrap import resampled_scores
 from ecv_core.analysis.ranking import pair_signs, tau_b
 from ecv_core.fold.computing import run_shared_fold
 from ecv_core.fold.spec import make_spec

@@ -176,7 +176,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ecv_core.fold import computing
-from ecv_core.analysis.comparison import differences
+from ecv_core.analysis.comparison.settings import differences
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import score_sentence

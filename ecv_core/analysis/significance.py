@@ -54,25 +54,28 @@ def over_users(
     Raises: InputError for fewer than two users, or scores that are not finite.
     Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval; Efron (1979).
     """
-    values = _finite(scores, "users")
+    values = _finite_scores(scores, "users")
     means = bootstrap_means(values, resamples=resamples)
-    found = []
+    tests = []
     for first, second in pairs:
-        steps = values[first] - values[second]
+        differences = values[first] - values[second]
         low, high = np.quantile(means[first] - means[second], [0.025, 0.975])
-        found.append(
-            _paired(
-                steps,
-                over="users",
-                error=_deviation(steps) / math.sqrt(len(steps)),
-                interval=(float(low), float(high)),
-            )
+        test = _paired_test(
+            differences,
+            over="users",
+            error=_standard_deviation(differences) / math.sqrt(len(differences)),
+            interval=(float(low), float(high)),
         )
-    return found
+        tests.append(test)
+    return tests
 
 
 def over_folds(
-    first: Sequence[float], second: Sequence[float], *, k: int, confidence: float = 0.95
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    *,
+    k: int,
+    confidence: float = 0.95,
 ) -> PairedTest:
     """Compare two systems by the scores of the same folds: the corrected resampled t test.
 
@@ -87,12 +90,14 @@ def over_folds(
     Raises: InputError for fewer than two folds, or scores that are not finite.
     Source: Nadeau and Bengio (2003), Inference for the generalization error.
     """
-    values = _finite([first, second], "folds")
-    steps = values[0] - values[1]
-    error = _deviation(steps) * math.sqrt(1 / len(steps) + 1 / (k - 1))
-    reach = t_quantile(len(steps) - 1, confidence) * error
-    middle = float(steps.mean())
-    return _paired(steps, over="folds", error=error, interval=(middle - reach, middle + reach))
+    values = _finite_scores(np.array([first, second]), "folds")
+    differences = values[0] - values[1]
+    count = len(differences)
+    error = _standard_deviation(differences) * math.sqrt(1 / count + 1 / (k - 1))
+    reach = t_quantile(count - 1, confidence) * error
+    mean = float(differences.mean())
+    interval = (mean - reach, mean + reach)
+    return _paired_test(differences, over="folds", error=error, interval=interval)
 
 
 def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
@@ -105,59 +110,88 @@ def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES, seed: int = 0
     Returns: shape (systems, resamples).
     """
     rng = np.random.default_rng(seed)
-    users = values.shape[1]
-    means = np.empty((len(values), resamples))
-    block = max(1, BLOCK_CELLS // users)
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        drawn = rng.integers(users, size=(rows, users), dtype=np.int32)
-        weights = np.stack([np.bincount(one, minlength=users) for one in drawn])
-        means[:, start : start + rows] = values @ weights.T.astype(np.float64) / users
+    systems, users = values.shape
+    means = np.empty((systems, resamples))
+    samples_per_block = max(1, BLOCK_CELLS // users)
+    for start in range(0, resamples, samples_per_block):
+        end = min(start + samples_per_block, resamples)
+        drawn = rng.integers(users, size=(end - start, users), dtype=np.int32)
+        # A sample weighs each user by how often the user was drawn.
+        weights = np.stack([np.bincount(sample, minlength=users) for sample in drawn])
+        means[:, start:end] = values @ weights.T.astype(np.float64) / users
     return means
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p values of several comparisons, corrected so that one false alarm in all stays unlikely.
+def holm(p_values: ArrayLike) -> Floats:
+    """Correct p values of several comparisons, so that one false alarm in all stays unlikely.
 
-    Returns: in the order given; each in [0, 1], at least what it was, and in the same ranking.
+    Args:
+        p_values: shape (..., comparisons); each row is a family of comparisons of its own.
+    Returns: the same shape and order; each in [0, 1], at least what it was, and in the same ranking
+        within a row.
     Source: Holm (1979), A simple sequentially rejective multiple test procedure.
     """
-    corrected = [0.0] * len(p_values)
-    highest = 0.0
-    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[at]))
-        corrected[at] = highest
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values, axis=-1)
+    ascending = np.take_along_axis(values, order, axis=-1)
+    comparisons_left = np.arange(values.shape[-1], 0, -1)
+    multiplied = np.minimum(1.0, comparisons_left * ascending)
+    corrected = np.empty_like(values)
+    np.put_along_axis(corrected, order, np.maximum.accumulate(multiplied, axis=-1), axis=-1)
     return corrected
 
 
-def _paired(steps: Floats, *, over: str, error: float, interval: tuple[float, float]) -> PairedTest:
-    middle, deviation = float(steps.mean()), _deviation(steps)
+def _paired_test(
+    differences: Floats, *, over: str, error: float, interval: tuple[float, float]
+) -> PairedTest:
+    """Put a test together.
+
+    Args:
+        differences: of the pairs, first minus second; shape (pairs,).
+        over: what is paired.
+        error: standard error of the mean difference.
+        interval: of the mean difference, its low and high end.
+    """
+    mean = float(differences.mean())
+    deviation = _standard_deviation(differences)
     if error > 0:
-        p = min(1.0, 2 * float(stdtr(len(steps) - 1, -abs(middle) / error)))
+        p = min(1.0, 2 * float(stdtr(len(differences) - 1, -abs(mean) / error)))
+    elif mean:
+        p = 0.0  # every pair has the same difference, which leaves no doubt
     else:
-        p = 0.0 if middle else 1.0  # the same for all pairs: no doubt, or no difference
+        p = 1.0
+    effect = None
+    if over == "users" and deviation > 0:
+        effect = mean / deviation
+    low, high = interval
     return PairedTest(
         over=over,
-        pairs=len(steps),
-        difference=middle,
-        low=interval[0],
-        high=interval[1],
+        pairs=len(differences),
+        difference=mean,
+        low=low,
+        high=high,
         p=p,
-        effect=middle / deviation if over == "users" and deviation > 0 else None,
+        effect=effect,
     )
 
 
-def _deviation(steps: Floats) -> float:
+def _standard_deviation(values: Floats) -> float:
     """Standard deviation, n - 1 in the denominator; exactly 0 for equal values."""
-    return float(steps.std(ddof=1)) if np.ptp(steps) > 0 else 0.0
+    if np.ptp(values) == 0:
+        return 0.0
+    return float(values.std(ddof=1))
 
 
-def _finite(scores: ArrayLike, what: str) -> Floats:
+def _finite_scores(scores: ArrayLike, unit: str) -> Floats:
+    """Check the scores to be paired; `unit` is what they are of, in the plural.
+
+    Raises: InputError for fewer than two in a row, or for one that is not a finite number.
+    """
     values = np.asarray(scores, dtype=np.float64)
     if values.shape[-1] < 2:
         raise InputError(
-            f"a paired test needs at least two {what} in common, but there are {values.shape[-1]}"
+            f"a paired test needs at least two {unit} in common, but there are {values.shape[-1]}"
         )
     if not np.isfinite(values).all():
-        raise InputError(f"a paired test needs a finite score of all {what}, but some are missing")
+        raise InputError(f"a paired test needs a finite score of all {unit}, but some are missing")
     return values

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import stopping
-from ecv_core.analysis.comparison import compare_runs, fair_key
+from ecv_core.analysis.comparison.fairness import fair_key
+from ecv_core.analysis.comparison.paired_runs import compare_runs
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import dataset_title, metric_label, shown_interval, used_words
@@ -187,7 +188,7 @@ def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
         if test.second == best:
             other = test.first
             verdict = "better on their common folds"
-        if not test.found:
+        if not test.shows_difference:
             verdict = "level with it"
         p = f"p = {test.p_holm:.3f}"
         if test.p_holm < 0.001:

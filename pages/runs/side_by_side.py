@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.comparison import (
+from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.paired_runs import (
     Comparison,
     Untested,
     compare_runs,
     comparison_frame,
-    differences,
-    names,
 )
+from ecv_core.analysis.comparison.settings import differences
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
@@ -221,7 +221,7 @@ def verdict(pair: Comparison, *, on_dataset: bool = False, of_several: bool = Tr
     if of_several:
         p = f"{p} after Holm"
     numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
-    if pair.found:
+    if pair.shows_difference:
         by = f"by {test.difference:.4f} {escaped(pair.metric)}"
         return f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}."
     return (
@@ -282,7 +282,7 @@ def answer(runs: Sequence[NamedRun]) -> None:
 def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
     """All pairs; `datasets` is whether there is more than one, which then have a column."""
     frame = comparison_frame(tested)
-    frame["found"] = ["✓" if pair.found else "" for pair in tested]
+    frame["found"] = ["✓" if pair.shows_difference else "" for pair in tested]
     frame["dataset"] = frame["dataset"].map(dataset_title)
     frame["p_holm"] = frame["p_holm"].map(p_words)
     frame["over"] = [f"{pair.test.pairs:,} {pair.test.over}" for pair in tested]

@@ -13,7 +13,7 @@ from streamlit.errors import StreamlitAPIException
 
 from ecv_core import dataset as datasets
 from ecv_core.access.roles import Action
-from ecv_core.analysis.rank_swaps import split_label
+from ecv_core.analysis.rank_swaps.blocks import split_label
 from ecv_core.figures.words import (
     algorithm_title,
     counted,

@@ -10,17 +10,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from ecv_core.analysis.rank_swaps import (
-    Block,
-    Swaps,
-    block_of,
-    common_metrics,
-    headline,
-    ranks_frame,
-    swaps,
-    taus_frame,
-    winners,
-)
+from ecv_core.analysis.rank_swaps.blocks import Block, largest_block
+from ecv_core.analysis.rank_swaps.frames import ranks_frame, taus_frame
+from ecv_core.analysis.rank_swaps.sentences import headline, winners
+from ecv_core.analysis.rank_swaps.swaps import Swaps, common_metrics, rank_block
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.figures.split_ranks import rank_table_figure, rank_table_words, tau_figure, tau_words
 from ecv_core.figures.words import algorithm_title, dataset_title, in_order, titled, titles_of
@@ -150,13 +143,13 @@ def _blocks(runs: Sequence[RunRecord]) -> dict[str, Block]:
     for dataset in in_order(run.spec.dataset for run in runs):
         on_dataset = [run for run in runs if run.spec.dataset == dataset]
         with suppress(InputError):  # nothing on it can be compared
-            blocks[dataset] = block_of(on_dataset, list(ALGORITHMS))
+            blocks[dataset] = largest_block(on_dataset, list(ALGORITHMS))
     return blocks
 
 
 @st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
 def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
-    return swaps(_block, metric, results().user_scores)
+    return rank_block(_block, metric, results().user_scores)
 
 
 def _show(comparison: Comparison) -> None:

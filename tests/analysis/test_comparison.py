@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.analysis.comparison import (
-    ABSENT,
-    compare_runs,
-    comparison_frame,
-    differences,
-    names,
-    unfair,
-    user_means,
-)
+from ecv_core.analysis.comparison.fairness import why_unfair
+from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.paired_runs import compare_runs, comparison_frame, user_means
+from ecv_core.analysis.comparison.settings import ABSENT, differences
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 
@@ -122,8 +117,8 @@ def test_all_pairs_of_a_call_are_corrected_together():
 )
 def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason):
     other = replace(SPEC, **change)
-    assert reason in unfair(SPEC, other)
-    assert unfair(SPEC, other) == unfair(other, SPEC)
+    assert reason in why_unfair(SPEC, other)
+    assert why_unfair(SPEC, other) == why_unfair(other, SPEC)
     tested, (one,) = compare_runs(
         [with_users("a", {0: 0.1, 1: 0.2}), with_users("b", {0: 0.1, 1: 0.2}, spec=other)]
     )
@@ -141,7 +136,7 @@ def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason
     ],
 )
 def test_other_models_and_other_stops_are_a_fair_comparison(change):
-    assert unfair(SPEC, replace(SPEC, **change)) == ""
+    assert why_unfair(SPEC, replace(SPEC, **change)) == ""
 
 
 def test_where_lower_is_better_the_lower_run_is_better_by_a_positive_difference():
@@ -167,13 +162,13 @@ def test_users_for_whom_a_metric_is_not_defined_are_left_out():
 
 def test_sampled_negatives_are_drawn_by_the_seed_also_with_imported_folds():
     one = replace(SPEC, split="imported", folds_sha256="a" * 64, negatives=50)
-    assert "different seeds" in unfair(one, replace(one, seed=1))
-    assert "ways to sample" in unfair(one, replace(one, negative_sampling="popularity"))
+    assert "different seeds" in why_unfair(one, replace(one, seed=1))
+    assert "ways to sample" in why_unfair(one, replace(one, negative_sampling="popularity"))
 
 
 def test_imported_folds_are_the_same_folds_whatever_the_seed():
     one = replace(SPEC, split="imported", folds_sha256="a" * 64)
-    assert unfair(one, replace(one, seed=1)) == ""
+    assert why_unfair(one, replace(one, seed=1)) == ""
 
 
 @pytest.mark.parametrize(

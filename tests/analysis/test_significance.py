@@ -79,13 +79,19 @@ def test_bootstrap_means_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch
 def test_holms_correction_by_hand():
     # Sorted 0.005 * 4, 0.01 * 3, 0.03 * 2, and 0.04 takes over 0.06 from before it.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == [1, 1]
-    assert holm([]) == []
+    assert holm([0.6, 0.7]).tolist() == [1, 1]
+    assert holm([]).tolist() == []
+
+
+def test_holm_corrects_every_row_for_itself():
+    # 0.01 of three counts as 0.03, 0.02 of the two left as 0.04, and 0.04 as it is.
+    corrected = holm([[0.04, 0.01, 0.02], [0.6, 0.7, 0.001]])
+    assert corrected == pytest.approx(np.array([[0.04, 0.03, 0.04], [1, 1, 0.003]]))
 
 
 @given(P_VALUES)
 def test_holm_never_lowers_a_p_value_and_keeps_their_ranking(p_values):
-    corrected = holm(p_values)
+    corrected = holm(p_values).tolist()
     assert all(p <= q <= 1 for p, q in zip(p_values, corrected, strict=True))
     ranked = [corrected[at] for at in sorted(range(len(p_values)), key=p_values.__getitem__)]
     assert ranked == sorted(ranked)
@@ -96,7 +102,7 @@ def test_holm_does_not_depend_on_the_order_of_the_comparisons(p_values, random):
     order = list(range(len(p_values)))
     random.shuffle(order)
     shuffled = holm([p_values[at] for at in order])
-    assert sorted(shuffled) == sorted(holm(p_values))
+    assert sorted(shuffled.tolist()) == sorted(holm(p_values).tolist())
 
 
 @settings(max_examples=30)

@@ -4,7 +4,10 @@ import json
 
 import pytest
 
-from ecv_core.analysis.rank_swaps import block_of, headline, ranks_frame, swaps, taus_frame
+from ecv_core.analysis.rank_swaps.blocks import largest_block
+from ecv_core.analysis.rank_swaps.frames import ranks_frame, taus_frame
+from ecv_core.analysis.rank_swaps.sentences import headline
+from ecv_core.analysis.rank_swaps.swaps import rank_block
 from ecv_core.cli import main
 from ecv_core.records.run import RunState
 from ecv_core.store.recorded import recorded_under_splits, recorded_user_scores
@@ -44,14 +47,14 @@ def test_splits_are_recorded_each_with_its_own_number_of_folds_and_compared(tmp_
     def users_of(run):
         return recorded_user_scores(run, tmp_path)
 
-    found = swaps(block_of(runs), "recall@10", users_of)
+    found = rank_block(largest_block(runs), "recall@10", users_of)
     assert found.without_users == ()
     ranks, taus = ranks_frame(found, "temporal-global"), taus_frame(found)
     assert len(ranks) == 9
     assert ranks[["low", "high"]].notna().all(axis=None)
     assert len(taus) == 3
     assert "temporal-global" in headline(found, "temporal-global")
-    lists = swaps(block_of(runs), "gini@10", users_of)
+    lists = rank_block(largest_block(runs), "gini@10", users_of)
     assert lists.without_users == lists.splits  # one value per fold, none per user
 
 

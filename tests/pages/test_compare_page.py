@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ecv_core.analysis.comparison import Comparison
+from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
 from ecv_core.records.run import FoldResult, RunState, UserScores
 from ecv_core.store.document import run_document

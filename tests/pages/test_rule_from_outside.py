@@ -15,7 +15,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ecv_core as ecv
-from ecv_core.analysis.comparison import differences, names
+from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.settings import differences
 from ecv_core.analysis.replay import replay
 from ecv_core.analysis.tradeoff.rules import Line, compared_curves, registered_curves
 from ecv_core.cli import parse

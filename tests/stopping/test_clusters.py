@@ -11,7 +11,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 import ecv_core as ecv
-from ecv_core.analysis.comparison import compare_runs
+from ecv_core.analysis.comparison.paired_runs import compare_runs
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.interactions import Interactions

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecv_core import models
+from ecv_core.analysis.significance import holm
 from ecv_core.evaluation import column_title
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
@@ -25,7 +26,6 @@ from ecv_core.selection.tuning.power import (
     draw,
     drawn_curve,
     expected_curve,
-    holm_corrected,
     paired_p_values,
 )
 from ecv_core.store.recorded import (
@@ -66,7 +66,7 @@ class MetricsStudy:
     @cached_property
     def corrected(self) -> Mapping[str, Floats]:
         """`p_values` with those of a fold corrected for the number of pairs."""
-        return {name: holm_corrected(p_values) for name, p_values in self.p_values.items()}
+        return {name: holm(p_values) for name, p_values in self.p_values.items()}
 
     def told_apart(self, metric: str, *, corrected: bool = False) -> float:
         """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""

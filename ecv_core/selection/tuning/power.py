@@ -102,23 +102,6 @@ def _two_sided(steps: Floats, sums: Floats, users: int) -> Floats:
     return np.asarray(p, dtype=np.float64)
 
 
-def holm_corrected(p_values: Floats) -> Floats:
-    """p values of each fold, corrected for there being so many pairs.
-
-    Args: p_values: shape (folds, pairs).
-    Returns: likewise; below 0.05 for a pair in a fold only if all such pairs of the fold are told
-        apart with one false alarm in 20 folds at most.
-    Source: Holm (1979); `analysis.significance.holm` of many folds at once.
-    """
-    order = np.argsort(p_values, axis=1)
-    left = np.arange(p_values.shape[1], 0, -1)
-    ascending = np.take_along_axis(p_values, order, axis=1)
-    corrected = np.maximum.accumulate(np.minimum(1.0, left * ascending), axis=1)
-    found = np.empty_like(corrected)
-    np.put_along_axis(found, order, corrected, axis=1)
-    return found
-
-
 def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
     """Places of the pairs of one draw without replacement; all of them where there are fewer."""
     rng = np.random.default_rng(seed)

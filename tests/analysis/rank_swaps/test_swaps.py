@@ -3,17 +3,11 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.rank_swaps import (
-    block_of,
-    common_metrics,
-    headline,
-    ranks_frame,
-    swapped_frame,
-    swaps,
-    taus_frame,
-    winners,
-)
-from ecv_core.figures.splits import arrow
+from ecv_core.analysis.rank_swaps.blocks import largest_block
+from ecv_core.analysis.rank_swaps.frames import ranks_frame, swapped_frame, taus_frame
+from ecv_core.analysis.rank_swaps.sentences import headline, winners
+from ecv_core.analysis.rank_swaps.swaps import common_metrics, rank_block
+from ecv_core.figures.split_ranks import arrow
 from ecv_core.records.errors import InputError
 
 # Table 3 of Meng et al. (2020), Ta-Feng, nDCG@10; our algorithms stand in for theirs.
@@ -63,7 +57,7 @@ def test_the_largest_block_is_found_wherever_it_is(a_run):
         for split, names in known.items()
         for name in names
     ]
-    block = block_of(runs)
+    block = largest_block(runs)
     assert {split.partition(",")[0] for split in block.splits} == {
         "random-holdout",
         "leave-last-item",
@@ -72,7 +66,7 @@ def test_the_largest_block_is_found_wherever_it_is(a_run):
 
 
 def test_table_3_has_the_papers_arrows(table_3):
-    found = swaps(block_of(table_3), "ndcg@10", nobody)
+    found = rank_block(largest_block(table_3), "ndcg@10", nobody)
     ranks = ranks_frame(found, "leave-last-item")
     moved = {(row.split, row.algorithm): arrow(row.up) for row in ranks.itertuples() if row.up != 0}
     assert moved == {
@@ -87,7 +81,7 @@ def test_table_3_has_the_papers_arrows(table_3):
 
 
 def test_tau_counts_the_pairs_of_table_3(table_3):
-    taus = taus_frame(swaps(block_of(table_3), "ndcg@10", nobody))
+    taus = taus_frame(rank_block(largest_block(table_3), "ndcg@10", nobody))
     known = {(row.split, row.other): (row.tau, row.swaps) for row in taus.itertuples()}
     assert known == {
         ("leave-last-item", "temporal-user"): (pytest.approx(19 / 21), 1),
@@ -99,7 +93,7 @@ def test_tau_counts_the_pairs_of_table_3(table_3):
 
 
 def test_without_users_the_headline_does_not_judge(table_3):
-    found = swaps(block_of(table_3), "ndcg@10", nobody)
+    found = rank_block(largest_block(table_3), "ndcg@10", nobody)
     assert found.without_users == SPLITS
     assert headline(found, "leave-last-item") == (
         "Under 'temporal-user', user-knn beats implicit-mf; under 'leave-last-item' it is the "
@@ -116,7 +110,7 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
         {"popular": 0.3, "ease": 0.2, "item-knn": 0.1},
     )
     users = {run.run_id: users_like(run, seed=index) for index, run in enumerate(runs)}
-    found = swaps(block_of(runs), "ndcg@10", lambda run: users[run.run_id])
+    found = rank_block(largest_block(runs), "ndcg@10", lambda run: users[run.run_id])
     pairs = swapped_frame(found, "random-holdout")
     assert pairs["both_percent"].tolist() == [100.0] * 3
     (tau,) = taus_frame(found).itertuples()
@@ -128,7 +122,7 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
 
     narrow = two_splits(a_run, {"popular": 0.2, "ease": 0.2001}, {"popular": 0.2001, "ease": 0.2})
     users = {run.run_id: users_like(run, seed=index) for index, run in enumerate(narrow)}
-    found = swaps(block_of(narrow), "ndcg@10", lambda run: users[run.run_id])
+    found = rank_block(largest_block(narrow), "ndcg@10", lambda run: users[run.run_id])
     (share,) = swapped_frame(found, "random-holdout")["both_percent"]
     assert 5 < share < 60  # two coins, each a little loaded
     assert headline(found, "random-holdout").endswith(
@@ -138,24 +132,24 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
 
 
 def test_the_winners_are_named_with_their_splits(a_run, table_3):
-    found = swaps(block_of(table_3), "ndcg@10", nobody)
+    found = rank_block(largest_block(table_3), "ndcg@10", nobody)
     # Table 3: Triple2Vec, then NGCF twice.
     assert (
         winners(found) == "user-knn wins under 2 of 3 splits; implicit-mf under 'leave-last-item'."
     )
     low, high = {"popular": 0.1, "ease": 0.2}, {"popular": 0.1, "ease": 0.3}
-    same = swaps(block_of(two_splits(a_run, low, high)), "ndcg@10", nobody)
+    same = rank_block(largest_block(two_splits(a_run, low, high)), "ndcg@10", nobody)
     assert winners(same) == "ease wins under both splits."
-    fewer = swaps(block_of(two_splits(a_run, low, high, "rmse")), "rmse", nobody)
+    fewer = rank_block(largest_block(two_splits(a_run, low, high, "rmse")), "rmse", nobody)
     assert winners(fewer) == "popular wins under both splits."  # an error: the least is the best
     level = {"popular": 0.2, "ease": 0.2, "item-knn": 0.1}
-    level_twice = swaps(block_of(two_splits(a_run, level, level)), "ndcg@10", nobody)
+    level_twice = rank_block(largest_block(two_splits(a_run, level, level)), "ndcg@10", nobody)
     assert winners(level_twice) == "ease and popular share the first rank under both splits."
 
 
 def test_intervals_hold_the_scores(a_run, users_like):
     runs = two_splits(a_run, {"popular": 0.1, "ease": 0.2}, {"popular": 0.15, "ease": 0.3})
-    found = swaps(block_of(runs), "ndcg@10", users_like)
+    found = rank_block(largest_block(runs), "ndcg@10", users_like)
     ranks = ranks_frame(found, "random-holdout")
     assert ((ranks["low"] < ranks["score"]) & (ranks["score"] < ranks["high"])).all()
     assert headline(found, "random-holdout") == (
@@ -171,7 +165,7 @@ def test_where_lower_is_better_the_lowest_is_first(a_run, metric):
         {"popular": 0.5, "ease": 0.6, "item-knn": 0.7},
         metric,
     )
-    found = swaps(block_of(runs), metric, nobody)
+    found = rank_block(largest_block(runs), metric, nobody)
     ranks = ranks_frame(found, "random-holdout")
     assert ranks["algorithm"].tolist()[:3] == ["ease", "item-knn", "popular"]
     last = ranks[ranks["split"] == "leave-last-item"].set_index("algorithm")["up"]
@@ -181,7 +175,7 @@ def test_where_lower_is_better_the_lowest_is_first(a_run, metric):
 
 def test_equal_scores_have_no_order_to_lose(a_run):
     runs = two_splits(a_run, {"popular": 0.1, "ease": 0.1}, {"popular": 0.1, "ease": 0.2})
-    found = swaps(block_of(runs), "ndcg@10", nobody)
+    found = rank_block(largest_block(runs), "ndcg@10", nobody)
     assert swapped_frame(found, "random-holdout").empty
     assert np.isnan(taus_frame(found)["tau"]).all()
     assert headline(found, "random-holdout").startswith("No pair of algorithms swaps")
@@ -196,12 +190,12 @@ def test_the_largest_block_without_a_gap_is_compared(a_run):
         if (split, algorithm) != ("temporal-global", "item-knn")
     ]
     # 3 splits x 2 algorithms are as many cells as 2 x 3: then more splits.
-    block = block_of(runs, ["popular", "item-knn", "ease"])
+    block = largest_block(runs, ["popular", "item-knn", "ease"])
     assert block.splits == ("user-k-fold", "random-holdout", "temporal-global")
     assert block.algorithms == ("popular", "ease")
     assert block.left_out == ("item-knn",)
     more = [*runs, *(a_run(s, "bpr-mf", scores) for s in ("user-k-fold", "random-holdout"))]
-    block = block_of(more, ["popular", "item-knn", "ease"])
+    block = largest_block(more, ["popular", "item-knn", "ease"])
     assert block.algorithms == ("popular", "item-knn", "ease", "bpr-mf")
     assert block.left_out == ("temporal-global",)
 
@@ -217,7 +211,7 @@ def test_the_same_split_with_other_settings_is_another_one(a_run):
         a_run("random-holdout", algorithm, scores, split_params={"test": 0.5})
         for algorithm in ("ease", "popular")
     ]
-    assert block_of(runs).splits == (
+    assert largest_block(runs).splits == (
         "random-holdout, test = 0.5",
         "temporal-windows",
         "temporal-windows, k = 3",
@@ -231,23 +225,23 @@ def test_only_metrics_of_every_run_can_be_compared(a_run):
         a_run("leave-one-out", "ease", {"recall@10": 0.1, "ndcg@10": 0.2, "gini@10": 0.5}),
         a_run("leave-one-out", "popular", {"recall@10": 0.1, "ndcg@10": 0.2, "gini@10": 0.5}),
     ]
-    block = block_of(runs)
+    block = largest_block(runs)
     assert common_metrics(block) == ["ndcg@10", "recall@10"]
     with pytest.raises(InputError, match="not every run has gini@10; choose one of: ndcg@10"):
-        swaps(block, "gini@10", nobody)
+        rank_block(block, "gini@10", nobody)
 
 
 def test_too_little_to_compare_is_one_sentence(a_run):
     scores = {"ndcg@10": 0.1}
     lonely = [a_run("random-holdout", "ease", scores), a_run("leave-one-out", "ease", scores)]
     with pytest.raises(InputError, match="at least two algorithms"):
-        block_of(lonely)
+        largest_block(lonely)
     other = a_run("leave-one-out", "popular", scores, dataset="ml-100k")
     with pytest.raises(InputError, match="2 different ones"):
-        block_of([*lonely, other])
+        largest_block([*lonely, other])
 
 
 def test_an_unknown_reference_is_one_sentence(table_3):
-    found = swaps(block_of(table_3), "ndcg@10", nobody)
+    found = rank_block(largest_block(table_3), "ndcg@10", nobody)
     with pytest.raises(InputError, match="'leave-one-out' is not compared; choose one of: leave"):
         ranks_frame(found, "leave-one-out")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.rank_swaps import resampled_scores, user_cube
+from ecv_core.analysis.rank_swaps.bootstrap import resampled_scores, user_cube
 from ecv_core.records.run import UserScores
 
 NAN = np.nan

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from ecv_core.analysis.significance import holm
 from ecv_core.records.errors import InputError
 from ecv_core.selection.tuning.power import (
     dominance,
@@ -15,7 +14,6 @@ from ecv_core.selection.tuning.power import (
     draw,
     drawn_curve,
     expected_curve,
-    holm_corrected,
     paired_p_values,
 )
 
@@ -109,11 +107,3 @@ def test_what_cannot_be_compared_is_said() -> None:
     values[1, 0, 2] = np.nan
     with pytest.raises(InputError, match="in fold 0 some configurations have scores of users"):
         paired_p_values(values)
-
-
-def test_holm_is_that_of_one_list_in_every_fold() -> None:
-    p_values = np.random.default_rng(4).random((3, 12)) ** 4
-    p_values[0, :2] = p_values[0, 3]
-    assert holm_corrected(p_values) == pytest.approx(np.array([holm(row) for row in p_values]))
-    # 0.01 of three pairs counts as 0.03, 0.02 of the two left as 0.04, and 0.04 as it is.
-    assert holm_corrected(np.array([[0.04, 0.01, 0.02]])).tolist() == [[0.04, 0.03, 0.04]]

@@ -1,0 +1,77 @@
+"""Runs -> a short name for each, made of what tells it from the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from ecv_core.analysis.comparison.fairness import dataset_and_metric
+from ecv_core.analysis.comparison.settings import differences, rule_parameter_fields
+from ecv_core.records.run import RunRecord
+from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.stopping import RULES
+
+_IN_NO_NAME = {SETTINGS[name].words for name in ("full", "country", "rule", "min_folds")}
+"""Rules are named in words of their own; the others decide no score."""
+
+
+def names(runs: Sequence[RunRecord], title: Callable[[str], str] = str) -> list[str]:
+    """Give each run a short name, different from any other's on the same dataset and metric.
+
+    The name says what differs: the algorithm; where several runs have the same, the settings in
+    which those differ; where these are the same too, the run's id. The algorithm is left out where
+    all runs on the dataset and metric have the same and something else tells them apart.
+
+    Args:
+        runs: any runs.
+        title: of an algorithm's id; by default the id itself.
+    """
+    groups: defaultdict[tuple[str, str], defaultdict[str, list[int]]]
+    groups = defaultdict(lambda: defaultdict(list))
+    for place, run in enumerate(runs):
+        groups[dataset_and_metric(run.spec)][run.spec.algorithm].append(place)
+    names = [""] * len(runs)
+    for places_by_algorithm in groups.values():
+        for algorithm, places in places_by_algorithm.items():
+            same_algorithm = [runs[place] for place in places]
+            descriptions = _descriptions([run.spec for run in same_algorithm])
+            prefix = title(algorithm)
+            if len(places_by_algorithm) == 1 and all(descriptions):
+                prefix = ""
+            for place, description in zip(places, descriptions, strict=True):
+                name = ", ".join(filter(None, (prefix, description)))
+                if descriptions.count(description) > 1:
+                    name += f" ({runs[place].run_id[:6]})"
+                names[place] = name
+    return names
+
+
+def _descriptions(specs: Sequence[RunSpec]) -> list[str]:
+    """For each spec what tells it from the others, in a few words; empty where nothing does."""
+    rules = [_rule_in_short(spec) for spec in specs]
+    settings_of_rules = set[str]()
+    for spec in specs:
+        settings_of_rules |= rule_parameter_fields(spec).keys()
+    unnamed = settings_of_rules | _IN_NO_NAME
+    fields = []
+    for field in differences(specs):
+        if field.differs and field.name not in unnamed:
+            fields.append(field)
+    descriptions = []
+    for number, rule in enumerate(rules):
+        parts = []
+        if len(set(rules)) > 1:
+            parts.append(rule)
+        for field in fields:
+            setting = field.name.split(": ")[-1]
+            parts.append(f"{setting} {field.values[number]}")
+        descriptions.append(", ".join(parts))
+    return descriptions
+
+
+def _rule_in_short(spec: RunSpec) -> str:
+    """'alpha 1e-4', 'precision 3 %', 'fixed 5', 'never'."""
+    rule = RULES.get(spec.rule)
+    if rule is None:
+        return spec.rule
+    return rule.words(spec, alone=True)

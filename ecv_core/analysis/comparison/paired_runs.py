@@ -1,0 +1,311 @@
+"""Runs on the same folds -> a paired test of every fair pair, and why others are not tested."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecv_core.analysis.comparison.fairness import dataset_and_metric, fair_key, why_unfair
+from ecv_core.analysis.significance import Floats, PairedTest, holm, over_folds, over_users
+from ecv_core.evaluation import metric_of
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import RunRecord, UserScores, user_table
+from ecv_core.records.tasks import Task
+from ecv_core.splits import IMPORTED
+
+SIGNIFICANCE = 0.05
+"""A test shows a difference where the corrected p is at most this."""
+K_FOLD = (*(task.usual_split for task in Task), IMPORTED)
+"""Splits of which each fold tests on 1/k and trains on the rest, as `over_folds` assumes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs on the same folds, the one with the better mean first.
+
+    Where lower is better, differences are turned round, so that better is always above 0.
+    """
+
+    first: str
+    """A run's id, or what it is called."""
+    second: str
+    dataset: str
+    metric: str
+    """As in RunSpec.metric_name, or as shown."""
+    folds: tuple[int, ...]
+    """The folds that both have."""
+    test: PairedTest
+    p_holm: float
+    """Corrected for all comparisons that were made together."""
+
+    @property
+    def shows_difference(self) -> bool:
+        """Whether the runs differ by more than chance explains."""
+        return self.p_holm <= SIGNIFICANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untested:
+    """Two runs of which no test would be fair, and why."""
+
+    first: str
+    second: str
+    reason: str
+    apart: bool
+    """Whether it goes without saying: another dataset or another metric."""
+
+
+class UserMeans(NamedTuple):
+    """Users, or clusters of users, ascending, and the mean score of each; shape (users,)."""
+
+    users: NDArray[np.int32]
+    means: Floats
+
+
+def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: str) -> UserMeans:
+    """Work out each user's, or cluster's, mean over those of the folds in which there is a score.
+
+    A user has no mean where nothing is held out, or where the metric is not defined (NaN).
+    """
+    users, values = user_table([scores[fold] for fold in folds], metric)
+    has_score = np.isfinite(values)
+    counts = has_score.sum(axis=0)
+    sums = np.where(has_score, values, 0).sum(axis=0, dtype=np.float64)
+    seen = counts > 0
+    return UserMeans(users[seen], sums[seen] / counts[seen])
+
+
+class _ScoredRun:
+    """A run's scores, turned round where lower is better, so that higher is always better."""
+
+    def __init__(self, run: RunRecord) -> None:
+        self.run_id = run.run_id
+        self.spec = run.spec
+        self._sign = 1.0 if metric_of(run.spec).higher_is_better else -1.0
+        self._score_by_fold: dict[int, float] = {}
+        self.users_by_fold: dict[int, UserScores] = {}
+        for fold in run.folds:
+            self._score_by_fold[fold.fold] = fold.score
+            if fold.user_scores is not None:
+                self.users_by_fold[fold.fold] = fold.user_scores
+        self._means_by_folds: dict[tuple[int, ...], UserMeans] = {}
+
+    @property
+    def folds(self) -> set[int]:
+        """The folds that ran."""
+        return set(self._score_by_fold)
+
+    def fold_scores(self, folds: Sequence[int]) -> Floats:
+        """The scores of these folds; shape (folds,)."""
+        return self._sign * np.array([self._score_by_fold[fold] for fold in folds])
+
+    def has_users(self, folds: Sequence[int]) -> bool:
+        """Whether every user's score is there for all these folds."""
+        for fold in folds:
+            scores = self.users_by_fold.get(fold)
+            if scores is None or self.spec.metric_name not in scores.metrics:
+                return False
+        return True
+
+    def user_means(self, folds: tuple[int, ...]) -> UserMeans:
+        """Each user's mean over these folds, kept for the other pairs that the run is in."""
+        if folds not in self._means_by_folds:
+            users, means = user_means(self.users_by_fold, folds, self.spec.metric_name)
+            self._means_by_folds[folds] = UserMeans(users, self._sign * means)
+        return self._means_by_folds[folds]
+
+
+class _Pair(NamedTuple):
+    """Two runs and the folds that both have, ascending."""
+
+    first: _ScoredRun
+    second: _ScoredRun
+    folds: tuple[int, ...]
+
+    @property
+    def has_users(self) -> bool:
+        return self.first.has_users(self.folds) and self.second.has_users(self.folds)
+
+    def reversed(self) -> _Pair:
+        """The same with the second run first."""
+        return _Pair(self.second, self.first, self.folds)
+
+
+class _TestedPair(NamedTuple):
+    """Two runs, the better first, and what the test of them says."""
+
+    runs: _Pair
+    test: PairedTest
+
+
+def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Untested]]:
+    """Test every pair that can be tested fairly, and say of the others why not.
+
+    Where every user's score is known for both, users are paired: each one's mean over the folds
+    that both runs have. Otherwise folds are paired, with a correction for their dependence.
+
+    Args:
+        runs: at least two, each with an id of its own; their folds carry users' scores, as far as
+            they were kept.
+    Returns: the tested pairs, in the order of the runs; and the others.
+    """
+    untested: list[Untested] = []
+    tested: list[_TestedPair] = []
+    with_users: defaultdict[Hashable, list[_Pair]] = defaultdict(list)
+    for first, second in combinations([_ScoredRun(run) for run in runs], 2):
+        pair = _Pair(first, second, tuple(sorted(first.folds & second.folds)))
+        reason = why_unfair(first.spec, second.spec) or _why_too_little(pair)
+        if reason:
+            untested.append(
+                Untested(
+                    first=first.run_id,
+                    second=second.run_id,
+                    reason=reason,
+                    apart=dataset_and_metric(first.spec) != dataset_and_metric(second.spec),
+                )
+            )
+        elif pair.has_users:
+            with_users[fair_key(first.spec), pair.folds].append(pair)
+        else:
+            tested.append(_test_over_folds(pair))
+    for pairs in with_users.values():
+        tested += _test_over_users(pairs)
+    places = {run.run_id: place for place, run in enumerate(runs)}
+
+    def order(tested_pair: _TestedPair) -> list[int]:
+        pair = tested_pair.runs
+        return sorted((places[pair.first.run_id], places[pair.second.run_id]))
+
+    return _corrected(sorted(tested, key=order)), untested
+
+
+def _why_too_little(pair: _Pair) -> str:
+    """Say why two runs have too little in common for a test; empty where they have enough."""
+    unit = pair.first.spec.task.unit
+    folds = pair.folds
+    if not folds:
+        return "no fold in common"
+    if pair.has_users:
+        for fold in folds:
+            users = pair.first.users_by_fold[fold].users
+            other_users = pair.second.users_by_fold[fold].users
+            if not np.array_equal(np.sort(users), np.sort(other_users)):
+                return f"different {unit}s held out: the dataset was not the same for both"
+        means = pair.first.user_means(folds)
+        other_means = pair.second.user_means(folds)
+        if len(np.intersect1d(means.users, other_means.users)) < 2:
+            return f"fewer than two {unit}s in common"
+        return ""
+    if len(folds) < 2:
+        return f"only one fold in common, and no scores of single {unit}s"
+    if pair.first.spec.split not in K_FOLD:
+        return f"no scores of single {unit}s, and the folds are not those of k-fold"
+    return ""
+
+
+def _test_over_folds(pair: _Pair) -> _TestedPair:
+    """Test a pair by the scores of its folds."""
+    if pair.first.fold_scores(pair.folds).mean() < pair.second.fold_scores(pair.folds).mean():
+        pair = pair.reversed()
+    scores = pair.first.fold_scores(pair.folds)
+    other_scores = pair.second.fold_scores(pair.folds)
+    return _TestedPair(pair, over_folds(scores, other_scores, k=pair.first.spec.k))
+
+
+def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
+    """Test pairs by the means of their users.
+
+    Args:
+        pairs: all with the same folds and the same held out, so that one set of bootstrap samples
+            serves all. Users count who have a mean in every run.
+    """
+    folds = pairs[0].folds
+    rows: dict[_ScoredRun, int] = {}
+    for pair in pairs:
+        rows.setdefault(pair.first, len(rows))
+        rows.setdefault(pair.second, len(rows))
+    means = [run.user_means(folds) for run in rows]
+    common = means[0].users
+    for of_run in means[1:]:
+        common = np.intersect1d(common, of_run.users, assume_unique=True)
+    scores = np.stack([of_run.means[np.searchsorted(of_run.users, common)] for of_run in means])
+    levels = scores.mean(axis=1)
+    better_first = []
+    for pair in pairs:
+        if levels[rows[pair.first]] < levels[rows[pair.second]]:
+            pair = pair.reversed()
+        better_first.append(pair)
+    tests = over_users(scores, [(rows[pair.first], rows[pair.second]) for pair in better_first])
+    tested = []
+    clustered = all(_has_clusters(run) for run in rows)
+    for pair, test in zip(better_first, tests, strict=True):
+        if clustered:
+            test = replace(test, over="clusters of users")
+        tested.append(_TestedPair(pair, test))
+    return tested
+
+
+def _has_clusters(run: _ScoredRun) -> bool:
+    """Whether the data name clusters of users in every fold: these take the place of users."""
+    return all(scores.clusters is not None for scores in run.users_by_fold.values())
+
+
+def _corrected(tested: Sequence[_TestedPair]) -> list[Comparison]:
+    """Correct the tests for being several."""
+    p_values = holm([test.p for _, test in tested]).tolist()
+    comparisons = []
+    for (pair, test), p_holm in zip(tested, p_values, strict=True):
+        dataset, metric = dataset_and_metric(pair.first.spec)
+        comparison = Comparison(
+            first=pair.first.run_id,
+            second=pair.second.run_id,
+            dataset=dataset,
+            metric=metric,
+            folds=pair.folds,
+            test=test,
+            p_holm=p_holm,
+        )
+        comparisons.append(comparison)
+    return comparisons
+
+
+FRAME_COLUMNS = {
+    "dataset": "what both ran on",
+    "metric": "their metric",
+    "better": "the run with the better mean",
+    "worse": "the run that it is compared with",
+    "difference": "by how much it is better, mean over the pairs",
+    "low": "lower end of the difference's interval, for this comparison alone",
+    "high": "upper end",
+    "p": "two-sided p of the t test, not corrected",
+    "p_holm": "corrected for all comparisons of the table",
+    "effect": "Cohen's d of the differences: mean / standard deviation",
+    "over": "what is paired: users or folds",
+    "pairs": "how many",
+    "folds": "the folds that both have",
+}
+"""The frame's columns and what they mean."""
+
+
+@with_columns(FRAME_COLUMNS)
+def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """One row for each comparison with the FRAME_COLUMNS."""
+    rows = []
+    for comparison in comparisons:
+        row = asdict(comparison.test)
+        row["dataset"] = comparison.dataset
+        row["metric"] = comparison.metric
+        row["better"] = comparison.first
+        row["worse"] = comparison.second
+        row["p_holm"] = comparison.p_holm
+        row["folds"] = " ".join(map(str, comparison.folds))
+        rows.append(row)
+    frame = pd.DataFrame(rows, columns=list(FRAME_COLUMNS))
+    return frame.astype({"effect": "float64"})

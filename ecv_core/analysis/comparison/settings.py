@@ -1,0 +1,109 @@
+"""Specs of several runs -> their settings as text, field by field, those that differ first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ecv_core.records.parameters import Params
+from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.stopping import RULES
+
+ABSENT = "-"
+"""What a field shows for a run that has no such setting."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One setting of all runs."""
+
+    name: str
+    values: tuple[str, ...]
+    """One for each run, in their order."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs that have this setting do not all have the same."""
+        return len(set(self.values) - {ABSENT}) > 1
+
+    @property
+    def partial(self) -> bool:
+        """Whether only some runs have it, such as a parameter of another algorithm."""
+        return ABSENT in self.values and len(set(self.values)) > 1
+
+
+def differences(specs: Sequence[RunSpec]) -> list[Field]:
+    """Every setting of any of the specs: first those that differ, then those only some have."""
+    tables = [spec_fields(spec) for spec in specs]
+    # A dict, not a set: the settings stay in their order.
+    names: dict[str, None] = {}
+    for table in tables:
+        names |= dict.fromkeys(table)
+    fields = []
+    for name in names:
+        values = [table.get(name, ABSENT) for table in tables]
+        fields.append(Field(name=name, values=tuple(values)))
+    return sorted(fields, key=lambda field: (not field.differs, not field.partial))
+
+
+def spec_fields(spec: RunSpec) -> dict[str, str]:
+    """Every setting that means something for a run, as text, in the order of the stages."""
+    rule = RULES.get(spec.rule)
+    used_by_rule = rule.told if rule else ()
+    fields: dict[str, str] = {}
+    for name, setting in SETTINGS.items():
+        if name == "params":
+            fields |= _parameter_fields(spec.algorithm, spec.params)
+        elif name == "split_params":
+            fields |= _parameter_fields(spec.split, spec.split_params)
+        elif name == "rule_params":
+            fields |= rule_parameter_fields(spec)
+        elif setting.row != "-" and (not setting.of_rule or name in used_by_rule):
+            fields[setting.words] = _setting_text(spec, name)
+    return fields
+
+
+def rule_parameter_fields(spec: RunSpec) -> dict[str, str]:
+    """The parameters of a run's rule, as text.
+
+    Returns: a parameter with an option of its own, such as alpha, stands under its own name; any
+        other under the rule's and its name.
+    """
+    names = {}
+    rule = RULES.get(spec.rule)
+    if rule is not None:
+        for parameter in rule.parameters:
+            if parameter.flag:
+                names[parameter.name] = parameter.words
+    fields = {}
+    for name, value in spec.rule_params:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        fields[names.get(name, f"{spec.rule}: {name}")] = text or "none"
+    return fields
+
+
+def _parameter_fields(owner: str, params: Params) -> dict[str, str]:
+    """Parameters of an algorithm or a split, as text, under its id and their names."""
+    return {f"{owner}: {name}": str(value) for name, value in params}
+
+
+def _setting_text(spec: RunSpec, name: str) -> str:
+    if name == "split" and spec.folds_sha256:
+        return f"file {spec.folds_sha256[:8]}"
+    if name == "metric":
+        return spec.metric_name
+    if name == "negatives" and spec.negatives is not None:
+        return f"{spec.negatives}, {spec.negative_sampling}"
+    return _value_text(getattr(spec, name))
+
+
+def _value_text(value: object) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "all"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)

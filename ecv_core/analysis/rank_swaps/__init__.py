@@ -1,0 +1,1 @@
+"""Runs under several splits -> how the ranks of the algorithms change from split to split."""

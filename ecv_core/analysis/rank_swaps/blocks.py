@@ -1,0 +1,151 @@
+"""Complete runs on one dataset -> the largest block of splits and algorithms without a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunRecord
+from ecv_core.records.spec import Role, RunSpec
+from ecv_core.splits import IMPORTED, SPLITS
+
+FEWEST = 2
+"""A comparison needs at least so many splits, and so many algorithms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Every algorithm under every split, on one dataset."""
+
+    dataset: str
+    splits: tuple[str, ...]
+    """As `split_label` names them, in the order of the registry."""
+    algorithms: tuple[str, ...]
+    runs: Mapping[tuple[str, str], RunRecord]
+    """(split, algorithm) -> its run."""
+    left_out: tuple[str, ...] = ()
+    """Splits and algorithms that lack runs which the others have."""
+
+    def runs_under(self, split: str) -> list[RunRecord]:
+        """The runs under one of the splits, in the order of the algorithms."""
+        return [self.runs[split, algorithm] for algorithm in self.algorithms]
+
+
+def split_label(spec: RunSpec) -> str:
+    """Name a run's split by its id and by every setting that is not the split's default.
+
+    Returns: for instance 'temporal-windows, k = 3'.
+    """
+    if spec.split == IMPORTED:
+        digest = spec.folds_sha256 or ""
+        return f"{IMPORTED} {digest[:8]}".rstrip()
+    strategy = SPLITS.get(spec.split)
+    if strategy is None:
+        # The split is that of a plug-in which is not installed here.
+        return spec.split
+    words = [spec.split]
+    if spec.k != strategy.default_k:
+        words.append(f"k = {spec.k}")
+    defaults = dict(strategy.resolve({}))
+    for name, value in spec.split_params:
+        if defaults.get(name) != value:
+            words.append(f"{name} = {value}")
+    return ", ".join(words)
+
+
+def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> Block:
+    """Choose from the runs the largest block in which every algorithm ran under every split.
+
+    Args:
+        runs: complete runs on one dataset; of several with the same split and algorithm the last
+            one counts.
+        algorithms: the order of the algorithms; those that are not named come after them.
+    Raises: InputError if fewer than two splits share at least two algorithms, or if the runs
+        differ in dataset or protocol.
+    """
+    runs = list(runs)
+    _refuse_mixed_protocols(runs)
+    run_by_cell: dict[tuple[str, str], RunRecord] = {}
+    algorithms_by_split: dict[str, set[str]] = {}
+    for run in runs:
+        split = split_label(run.spec)
+        run_by_cell[split, run.spec.algorithm] = run
+        algorithms_by_split.setdefault(split, set()).add(run.spec.algorithm)
+    kept = _largest_cells(algorithms_by_split)
+    order = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
+    kept_runs = {}
+    for (split, algorithm), run in run_by_cell.items():
+        if split in kept.splits and algorithm in kept.algorithms:
+            kept_runs[split, algorithm] = run
+    missing_splits = algorithms_by_split.keys() - set(kept.splits)
+    every_algorithm = set[str]().union(*algorithms_by_split.values())
+    return Block(
+        dataset=runs[0].spec.dataset,
+        splits=tuple(sorted(kept.splits, key=_place_in_registry)),
+        algorithms=tuple(name for name in order if name in kept.algorithms),
+        runs=kept_runs,
+        left_out=(
+            *sorted(missing_splits, key=_place_in_registry),
+            *sorted(every_algorithm - kept.algorithms),
+        ),
+    )
+
+
+def _refuse_mixed_protocols(runs: Sequence[RunRecord]) -> None:
+    """Refuse runs whose scores differ for another reason than split and algorithm."""
+    protocols = set()
+    for run in runs:
+        measured = run.spec.part(Role.MEASURE)
+        # The block is compared by any of its metrics, so that the run's own one does not matter.
+        measured.pop("metric", None)
+        protocols.add((run.spec.dataset, *measured.values()))
+    if len(protocols) > 1:
+        raise InputError(
+            "splits are compared on one dataset, with one list length and one way to rank, but "
+            f"the runs have {len(protocols)} different ones; pick runs that differ in split only"
+        )
+
+
+class _Cells(NamedTuple):
+    """Splits, and the algorithms that ran under all of them."""
+
+    splits: list[str]
+    algorithms: frozenset[str]
+
+
+def _largest_cells(algorithms_by_split: Mapping[str, set[str]]) -> _Cells:
+    """Choose splits and the algorithms they share, so that the block has the most cells."""
+    # The algorithms of a largest block are those of one split, or what several splits share.
+    shared: set[frozenset[str]] = set()
+    for names in algorithms_by_split.values():
+        algorithms = frozenset(names)
+        shared |= {algorithms & others for others in shared}
+        shared.add(algorithms)
+    candidates = []
+    for algorithms in shared:
+        splits = [split for split, names in algorithms_by_split.items() if algorithms <= names]
+        if len(splits) >= FEWEST and len(algorithms) >= FEWEST:
+            candidates.append(_Cells(splits, algorithms))
+    if not candidates:
+        raise InputError(
+            "ranks can swap where at least two algorithms have complete runs under at least two "
+            "splits; run more of them"
+        )
+    return max(candidates, key=_preference)
+
+
+def _preference(cells: _Cells) -> tuple[int, int, list[str]]:
+    """More cells are better, then more splits; the names settle what is still equal."""
+    splits = len(cells.splits)
+    return splits * len(cells.algorithms), splits, sorted(cells.algorithms)
+
+
+def _place_in_registry(label: str) -> tuple[int, str]:
+    """Sort splits, by their labels, in the order of the registry; unknown ones come last."""
+    registered = list(SPLITS)
+    split = label.partition(",")[0]
+    if split in registered:
+        return registered.index(split), label
+    return len(registered), label

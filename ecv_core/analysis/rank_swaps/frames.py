@@ -1,0 +1,131 @@
+"""Ranks of algorithms under several splits -> tidy frames of ranks, of tau and of swapped pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecv_core.analysis.rank_swaps.bootstrap import percentile_interval
+from ecv_core.analysis.rank_swaps.swaps import Swaps
+from ecv_core.analysis.ranking import pair_numbers
+from ecv_core.records.frames import with_columns
+
+RANKS_COLUMNS = {
+    "dataset": "evaluated on",
+    "metric": "what the score is",
+    "split": "the strategy",
+    "algorithm": "what is ranked",
+    "score": "mean over folds",
+    "low": "lower end of its bootstrap interval over users; empty where users are not known",
+    "high": "upper end",
+    "rank": "1 is best, equals share the mean of their ranks",
+    "reference_rank": "under the reference split",
+    "up": "ranks gained against the reference; negative where lost",
+}
+TAUS_COLUMNS = {
+    "dataset": "evaluated on",
+    "metric": "what the score is",
+    "split": "one strategy",
+    "other": "another one",
+    "tau": "Kendall's tau-b between their rankings of the algorithms",
+    "low": "lower end of its bootstrap interval over users",
+    "high": "upper end",
+    "swaps": "pairs of algorithms that are the other way round",
+    "pairs": "pairs of algorithms",
+}
+"""The frames' columns and what they mean."""
+
+
+@with_columns(RANKS_COLUMNS)
+def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
+    """One row for each split and algorithm, with the RANKS_COLUMNS.
+
+    Args:
+        swaps: what was ranked.
+        reference: one of its splits, whose rows come first; its best algorithm is first under
+            every split.
+    Raises: InputError for a reference that is not among the splits.
+    """
+    reference_row = swaps.row_of(reference)
+    ranks = swaps.ranks
+    low, high = percentile_interval(swaps.samples)
+    order = np.argsort(ranks[reference_row], kind="stable")
+    reference_ranks = ranks[reference_row, order]
+    splits = list(range(len(swaps.splits)))
+    splits.remove(reference_row)
+    parts = []
+    for split in [reference_row, *splits]:
+        parts.append(
+            pd.DataFrame(
+                {
+                    "dataset": swaps.dataset,
+                    "metric": swaps.metric,
+                    "split": swaps.splits[split],
+                    "algorithm": np.array(swaps.algorithms)[order],
+                    "score": swaps.scores[split, order],
+                    "low": low[split, order],
+                    "high": high[split, order],
+                    "rank": ranks[split, order],
+                    "reference_rank": reference_ranks,
+                    "up": reference_ranks - ranks[split, order],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+@with_columns(TAUS_COLUMNS)
+def taus_frame(swaps: Swaps) -> pd.DataFrame:
+    """One row for every two splits, each pair once, with the TAUS_COLUMNS."""
+    names = np.array(swaps.splits)
+    first, second = pair_numbers(len(names))
+    low, high = percentile_interval(swaps.sample_taus())
+    signs = swaps.signs
+    swapped = signs[first] * signs[second] < 0
+    return pd.DataFrame(
+        {
+            "dataset": swaps.dataset,
+            "metric": swaps.metric,
+            "split": names[first],
+            "other": names[second],
+            "tau": swaps.taus()[first, second],
+            "low": low[first, second],
+            "high": high[first, second],
+            "swaps": swapped.sum(axis=1),
+            "pairs": len(swaps.pairs),
+        }
+    )
+
+
+def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
+    """One row for each split and pair of algorithms whose order differs from the reference.
+
+    Returns: split; ahead and behind: the pair as the reference orders it; both_percent: the share
+        of bootstrap samples in which the two splits order the pair as they do with all users,
+        missing where users are not known.
+    Raises: InputError for a reference that is not among the splits.
+    """
+    reference_row = swaps.row_of(reference)
+    signs = swaps.signs
+    sample_signs = swaps.sample_signs
+    keeps_order: NDArray[np.bool_] = np.equal(
+        sample_signs, signs[:, None]
+    )  # (splits, resamples, pairs)
+    sampled = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)  # (splits, resamples)
+    rows = []
+    for split, pair in np.argwhere(signs * signs[reference_row] < 0).tolist():
+        ahead, behind = swaps.pairs[pair]
+        if signs[reference_row, pair] < 0:
+            ahead, behind = behind, ahead
+        both = keeps_order[reference_row, :, pair] & keeps_order[split, :, pair]
+        percent = _percent_of_samples(both, sampled[reference_row] & sampled[split])
+        rows.append((swaps.splits[split], ahead, behind, percent))
+    return pd.DataFrame(rows, columns=["split", "ahead", "behind", "both_percent"])
+
+
+def _percent_of_samples(holds: NDArray[np.bool_], sampled: NDArray[np.bool_]) -> float:
+    """In how many percent of the samples that count something holds; NaN where none counts."""
+    if not sampled.any():
+        return float("nan")
+    return 100.0 * float(holds[sampled].mean())

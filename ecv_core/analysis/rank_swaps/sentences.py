@@ -1,0 +1,71 @@
+"""Pairs of algorithms under several splits -> what the ranking does, in plain sentences."""
+
+from __future__ import annotations
+
+from ecv_core.analysis.rank_swaps.frames import swapped_frame
+from ecv_core.analysis.rank_swaps.swaps import Swaps
+from ecv_core.records.parameters import listed
+
+SURE_PERCENT = 95.0
+"""Share of bootstrap samples from which on a swap is not put down to the choice of users."""
+
+
+def winners(swaps: Swaps) -> str:
+    """Say which algorithm is first under which splits.
+
+    Returns: 'ease wins under 8 of 10 splits; neu-mf under 'temporal-global' and ...': the algorithm
+        that wins most often comes first, with a count; the others with their splits.
+    """
+    splits_by_winner: dict[str, list[str]] = {}
+    for split, ranks in zip(swaps.splits, swaps.ranks, strict=True):
+        best_rank = ranks.min()
+        best = []
+        for algorithm, rank in zip(swaps.algorithms, ranks, strict=True):
+            if rank == best_rank:
+                best.append(algorithm)
+        splits_by_winner.setdefault(listed(best), []).append(f"'{split}'")
+    most_frequent = max(splits_by_winner, key=lambda winner: len(splits_by_winner[winner]))
+    won = splits_by_winner.pop(most_frequent)
+    count = len(swaps.splits)
+    if len(won) == count:
+        where = "both splits" if count == 2 else f"all {count} splits"
+    elif len(won) == 1:
+        where = won[0]
+    else:
+        where = f"{len(won)} of {count} splits"
+    verb = "share the first rank" if " and " in most_frequent else "wins"
+    parts = [f"{most_frequent} {verb} under {where}"]
+    by_frequency = sorted(splits_by_winner.items(), key=lambda item: len(item[1]), reverse=True)
+    for winner, splits in by_frequency:
+        parts.append(f"{winner} under {listed(splits)}")
+    return f"{'; '.join(parts)}."
+
+
+def headline(swaps: Swaps, reference: str) -> str:
+    """Name the surest swap, and say how many pairs swap.
+
+    Raises: InputError for a reference that is not among the splits.
+    """
+    swapped = swapped_frame(swaps, reference)
+    others = len(swaps.splits) - 1
+    other_splits = "the other split" if others == 1 else f"{others} others"
+    between = f"between '{reference}' and {other_splits}"
+    if swapped.empty:
+        return f"No pair of algorithms swaps {between}."
+    surest = swapped.sort_values("both_percent", ascending=False, kind="stable").iloc[0]
+    percent_by_pair = swapped.groupby(["ahead", "behind"], sort=False)["both_percent"].max()
+    pairs = len(percent_by_pair)
+    text = (
+        f"Under '{surest['split']}', {surest['behind']} beats {surest['ahead']}; under "
+        f"'{reference}' it is the other way round. Pairs of algorithms that swap {between}: "
+        f"{pairs} of {len(swaps.pairs)}"
+    )
+    if percent_by_pair.isna().all():
+        return f"{text}; without the users' scores nobody knows which of them are chance."
+    sure = int((percent_by_pair >= SURE_PERCENT).sum())
+    text += f", {sure or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
+    if sure == pairs:
+        return f"{text}."
+    if sure:
+        return f"{text}; the others may be chance."
+    return f"{text}; it may be chance."
