@@ -2,7 +2,7 @@
 # make setup     set everything up for it, and start nothing
 # make test      set everything up and run the tests, in a real browser too; ARGS=... for pytest
 # make test-all  also the tests that take long and guard what is rare
-# make check     format, lint, types, import rules
+# make check     format, lint, types, import rules, how plain the code is, what documents name
 # make docs      the documents as a site, in build/docs
 # make bench     side-by-side speed and memory
 # make torture   kills, disks, databases, hostile files and sessions; ARGS="--seed 1 --kills 20"
@@ -42,6 +42,8 @@ check: $(VENV)/.dev-ready
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/plainness.py
+	$(BIN)/python -m pytest --quiet checks
 
 format: $(VENV)/.dev-ready
 	$(BIN)/ruff format

@@ -37,7 +37,7 @@ _COLUMN = 92
 """Pixels of the rows' names, and of a column that can still be read."""
 
 
-class Comparison(NamedTuple):
+class SplitComparison(NamedTuple):
     """What is compared."""
 
     block: Block
@@ -102,7 +102,7 @@ def recorded_split_runs() -> list[RunRecord]:
     return []
 
 
-def _choose(runs: Sequence[RunRecord]) -> Comparison:
+def _choose(runs: Sequence[RunRecord]) -> SplitComparison:
     """What is compared, by which metric, against which split; with their widgets.
 
     Raises:
@@ -134,7 +134,7 @@ def _choose(runs: Sequence[RunRecord]) -> Comparison:
             words=titled,
             help="Arrows and swaps are against its ranking.",
         )
-    return Comparison(block, metric, reference)
+    return SplitComparison(block, metric, reference)
 
 
 def _blocks(runs: Sequence[RunRecord]) -> dict[str, Block]:
@@ -152,7 +152,7 @@ def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
     return rank_block(_block, metric, results().user_scores)
 
 
-def _show(comparison: Comparison) -> None:
+def _show(comparison: SplitComparison) -> None:
     """The answer, what it leaves out, the ranks and how alike they are."""
     block, metric, reference = comparison
     content = tuple(run.run_id for run in block.runs.values())

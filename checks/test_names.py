@@ -117,6 +117,6 @@ def test_colours_are_written_in_the_palette_alone() -> None:
     found = {
         name
         for name, path in MODULES.items()
-        if re.search(r"#[0-9a-fA-F]{6}\b|rgba?\(", path.read_text("utf-8"))
+        if re.search(r"#[0-9a-fA-F]{6}\b|\brgba?\(", path.read_text("utf-8"))
     }
     assert found == {"ecv_core/figures/palette.py"}

@@ -6,11 +6,15 @@ import re
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 TESTS = set(
     re.findall(
         r"^def (test_\w+)",
-        "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")),
+        "\n".join(
+            path.read_text("utf-8")
+            for folder in ("tests", "checks")
+            for path in (ROOT / folder).rglob("test_*.py")
+        ),
         re.MULTILINE,
     )
 )
