@@ -93,7 +93,8 @@ def sentence(error: ValueError) -> str:
     if kind == "timezone_aware":
         return f"{what} has no time zone"
     if kind == "too_long":
-        return f"{what} has more than {details['ctx']['max_length']:,} values"
+        most = details["ctx"]["max_length"]
+        return f"{what} has {len(details['input']):,} values, and at most {most:,} are read"
     value = shown(details["input"])
     if kind == "less_than_equal":
         return f"{what} must be at most {details['ctx']['le']:g}, but is {value}"

@@ -125,5 +125,5 @@ def test_many_contenders_folds_and_users_are_too_many(tmp_path):
 def test_a_run_of_thirty_thousand_folds_is_refused():
     document = run_document(recorded_runs()[0])
     document["folds"] = [{"fold": at} for at in range(30_000)]
-    with pytest.raises(InputError, match="it has 30,000 folds, and at most 1,000 are read"):
+    with pytest.raises(InputError, match="30,000 values, and at most 1,000 are read"):
         read_run(json.dumps(document).encode(), "run.json")
