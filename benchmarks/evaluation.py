@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core import evaluation, fold, splits
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.evaluation import Protocol
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import algorithm

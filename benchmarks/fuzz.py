@@ -232,7 +232,7 @@ def own(random: Random, folder: Path) -> None:
 
 def folds(random: Random, folder: Path) -> None:
     """A fold file or split archive of the synthetic dataset."""
-    from ecv_core.dataset.ready import prepared
+    from ecv_core.dataset.preparation import prepared
     from ecv_core.fold import import_folds
 
     data = prepared("synthetic")

@@ -10,8 +10,9 @@ from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
-from ecv_core.dataset._load import read
-from ecv_core.dataset.ready import ratings, scale_of
+from ecv_core.dataset.loading import read_file
+from ecv_core.dataset.preparation import for_task, scale_of
+from ecv_core.dataset.sources import FileSource
 from ecv_core.fold import spec
 from ecv_core.fold.computing import run_fold
 from ecv_core.models import algorithm, serving
@@ -67,7 +68,7 @@ def test_the_command_of_a_run_says_it_again_and_leaves_out_what_is_usual():
 
 @pytest.mark.skipif(not HAVE_ML_100K, reason="needs ml-100k")
 def test_ratings_of_movielens_are_all_there_as_given():
-    data = ratings("ml-100k")
+    data = for_task(datasets.entry("ml-100k"), Task.RATINGS)
     assert (len(data), data.n_users, data.n_items) == (100_000, 943, 1682)
     # README of the dataset: 6,110 11,370 27,145 34,174 21,201 ratings of 1 to 5
     assert np.bincount(data.ratings.astype(int))[1:].tolist() == [6110, 11370, 27145, 34174, 21201]
@@ -79,7 +80,8 @@ def test_movielens_10m_is_read_in_its_own_format(tmp_path):
     rows = "1::122::5::838985046\n1::185::4.5::838983525\n2::122::0.5::868244562\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ml-10M100K/ratings.dat", rows)
-    data = read(known, path, replace(known.files[0], rows=None))
+    file = replace(known.files[0], rows=None)
+    data = read_file(known, FileSource(path=path, file=file))
     assert data.ratings.tolist() == [5, 4.5, 0.5]
     assert data.timestamps.tolist() == [838985046, 838983525, 868244562]
     assert scale_of(data, known.scale) == (0.5, 5)
@@ -89,7 +91,7 @@ def test_movielens_10m_is_read_in_its_own_format(tmp_path):
 
 def test_rmse_of_damped_means_agrees_with_the_formula_written_out():
     known = rating_spec()
-    data = ratings("synthetic")
+    data = for_task(datasets.entry("synthetic"), Task.RATINGS)
     held = fold.folds_of(known).assignment == 0
     users, items, given = data.users, data.items, data.ratings.astype(float)
     mean = given[~held].mean()
@@ -227,7 +229,7 @@ def test_bayesian_mf_is_as_good_as_myfm_called_directly():
     from scipy.sparse import csr_matrix
 
     known = rating_spec("bayesian-mf", "ml-100k", params={"dimension": 4, "steps": 25})
-    data = ratings("ml-100k")
+    data = for_task(datasets.entry("ml-100k"), Task.RATINGS)
     held = fold.folds_of(known).parts(0) == Part.TEST
     rows = np.repeat(np.arange(len(data)), 2)
     columns = np.stack([data.users, data.n_users + data.items], axis=1).ravel()

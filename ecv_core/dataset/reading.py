@@ -326,7 +326,7 @@ def reading_of(pieces: Iterable[Batch], layout: Layout, name: str) -> FileConten
     return FileContent(interactions=interactions, rows=rows, unused=unused, examples=examples)
 
 
-def strictly(pieces: Iterable[Batch], layout: Layout, name: str) -> FileContent:
+def read_strictly(pieces: Iterable[Batch], layout: Layout, name: str) -> FileContent:
     """As `reading_of`, where every row must be one that can be used. Raises: Unreadable."""
     reading = reading_of(pieces, layout, name)
     for reason, example in reading.examples.items():

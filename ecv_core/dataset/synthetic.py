@@ -91,6 +91,17 @@ def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> In
     )
 
 
+def generate_by_id(dataset_id: str) -> Interactions:
+    """The made-up dataset with this id: `synthetic`, or a large one of the size in its id.
+
+    Raises: InputError as `size_of`.
+    """
+    size = size_of(dataset_id)
+    if size is None:
+        return generate()
+    return generate_large(size)
+
+
 def fingerprint() -> str:
     """What decides the default dataset: generator, seed, parameters and numpy's version."""
     text = f"1:{generate.__defaults__}:{asdict(Parameters())}:{np.__version__}"

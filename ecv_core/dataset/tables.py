@@ -1,12 +1,14 @@
-"""Dataset id -> a table of samples: one that comes with scikit-learn, or one's own file."""
+"""A dataset entry or a frame -> a table of samples, and what is to be told of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ecv_core.dataset._catalogue import DatasetEntry, find
+from ecv_core.dataset.entries import DatasetEntry
+from ecv_core.dataset.sources import find_file
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Table
 from ecv_core.records.tasks import Task
@@ -20,20 +22,30 @@ FEW_NUMBERS = 20
 """A column of at most so many whole numbers are classes, of more they are numbers to predict."""
 
 
-def read_table(known: DatasetEntry) -> Table:
+def read_table(dataset: DatasetEntry) -> Table:
     """The samples of a dataset. Raises: DatasetError if it is not on disk, or cannot serve."""
-    if known.generated:
-        import sklearn.datasets
-
-        made: Any = getattr(sklearn.datasets, known.loader)(**dict(known.loader_options))
-        features, targets = made if isinstance(made, tuple) else (made.data, made.target)
-        classes = None
-        if known.classes is not None:
-            classes = np.array([str(name) for name in made.target_names])
-        return Table.of(known.id, np.asarray(features, np.float64), targets, classes, known.target)
+    if not dataset.needs_file:
+        return _scikit_learn_table(dataset)
     import pandas as pd
 
-    return table_of(known.id, pd.read_parquet(find(known)[0]), known.target)
+    return table_of(dataset.id, pd.read_parquet(find_file(dataset).path), dataset.target)
+
+
+def _scikit_learn_table(dataset: DatasetEntry) -> Table:
+    """A table that comes with scikit-learn, or is made by it."""
+    import sklearn.datasets
+
+    bunch: Any = getattr(sklearn.datasets, dataset.loader)(**dict(dataset.loader_options))
+    if isinstance(bunch, tuple):
+        features, targets = bunch
+    else:
+        features = bunch.data
+        targets = bunch.target
+    classes = None
+    if dataset.classes is not None:
+        classes = np.array([str(name) for name in bunch.target_names])
+    numbers = np.asarray(features, np.float64)
+    return Table.of(dataset.id, numbers, targets, classes, dataset.target)
 
 
 def task_of(frame: pd.DataFrame, target: str) -> Task:
@@ -41,44 +53,59 @@ def task_of(frame: pd.DataFrame, target: str) -> Task:
 
     Raises: DatasetError where it can be neither.
     """
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
     values = frame[target]
-    if missing := int(values.isna().sum()):
+    missing = int(values.isna().sum())
+    if missing:
         row = int(np.flatnonzero(values.isna())[0]) + 1
         raise DatasetError(
             f"the target '{target}' has no value in {missing:,} of {len(frame):,} rows (row {row} "
             "is the first); 'none' and 'na' are no values: write such a class in another word, "
             "leave these rows out, or choose another target"
         )
-    kinds = values.nunique()
-    if kinds < 2:
+    if values.nunique() < 2:
         raise DatasetError(
             f"the target '{target}' has the same value in every row, so there is nothing to learn; "
             "choose another column"
         )
-    number = is_numeric_dtype(values) and not is_bool_dtype(values)
-    if number and not (kinds <= FEW_NUMBERS and (values % 1 == 0).all()):
+    if _is_number_to_predict(values):
         if not np.isfinite(values).all():
             raise DatasetError(f"the target '{target}' has a value that is no finite number")
         return Task.NUMBERS
-    rarest = values.value_counts()
-    if rarest.iloc[-1] < 2 or kinds > len(frame) / 2:
-        raise DatasetError(
-            f"the target '{target}' has {kinds:,} classes in {len(frame):,} rows, and "
-            f"'{rarest.index[-1]}' only once, so that it cannot be learnt and held out; choose "
-            "another column, or leave such rows out"
-        )
+    _check_classes(values, target)
     return Task.CLASSES
 
 
-def table_of(dataset: str, frame: pd.DataFrame, target: str) -> Table:
+def _is_number_to_predict(values: pd.Series) -> bool:
+    """Whether a column is of numbers, and not of a few whole ones, which are classes."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if not is_numeric_dtype(values) or is_bool_dtype(values):
+        return False
+    return values.nunique() > FEW_NUMBERS or bool((values % 1 != 0).any())
+
+
+def _check_classes(values: pd.Series, target: str) -> None:
+    """Refuse classes that cannot be learnt and held out. Raises: DatasetError."""
+    counts = values.value_counts()
+    if counts.iloc[-1] < 2 or len(counts) > len(values) / 2:
+        raise DatasetError(
+            f"the target '{target}' has {len(counts):,} classes in {len(values):,} rows, and "
+            f"'{counts.index[-1]}' only once, so that it cannot be learnt and held out; choose "
+            "another column, or leave such rows out"
+        )
+
+
+def table_of(name: str, frame: pd.DataFrame, target: str) -> Table:
     """A frame as samples: numbers as they are, each text of a column as a feature of its own.
 
+    Args:
+        name: of the dataset.
+        frame: a column for each feature, and the target.
+        target: the name of the column that is to be told.
     Raises: DatasetError where nothing is left to learn from, or the target cannot serve.
     """
     task = task_of(frame, target)
-    features = features_of(frame.drop(columns=target))
+    features = _features(frame.drop(columns=target))
     if not features.shape[1]:
         raise DatasetError(
             f"beside the target '{target}' no column can be learnt from: they hold texts of more "
@@ -86,12 +113,13 @@ def table_of(dataset: str, frame: pd.DataFrame, target: str) -> Table:
         )
     if task is Task.NUMBERS:
         numbers = frame[target].to_numpy(np.float64)
-        return Table.of(dataset, features, numbers, None, target)
-    classes, codes = np.unique(frame[target].astype(str).to_numpy(np.str_), return_inverse=True)
-    return Table.of(dataset, features, codes, classes, target)
+        return Table.of(name, features, numbers, None, target)
+    texts = frame[target].astype(str).to_numpy(np.str_)
+    classes, codes = np.unique(texts, return_inverse=True)
+    return Table.of(name, features, codes, classes, target)
 
 
-def features_of(frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _features(frame: pd.DataFrame) -> NDArray[np.float64]:
     """The columns that can be learnt from, as numbers; shape (rows, features), NaN where missing.
 
     Texts become a column of 0 and 1 for each; left out are texts of more than MOST_CATEGORIES
@@ -100,13 +128,15 @@ def features_of(frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
-    parts = []
+    features = [np.empty((len(frame), 0))]
     for _, column in frame.items():
-        if column.nunique() < 2:
+        values = column.nunique()
+        if values < 2:
             continue
         if is_numeric_dtype(column):
-            numbers = column.to_numpy(np.float64, na_value=np.nan)
-            parts.append(np.where(np.isfinite(numbers), numbers, np.nan)[:, None])
-        elif column.nunique() <= MOST_CATEGORIES:
-            parts.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
-    return np.hstack(parts) if parts else np.empty((len(frame), 0))
+            numbers = column.to_numpy(np.float64, copy=True, na_value=np.nan)
+            numbers[~np.isfinite(numbers)] = np.nan
+            features.append(numbers[:, None])
+        elif values <= MOST_CATEGORIES:
+            features.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
+    return np.hstack(features)

@@ -15,7 +15,7 @@ import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import splits, stopping
 from ecv_core.dataset import DatasetEntry
-from ecv_core.dataset.ready import filtering, for_task
+from ecv_core.dataset.preparation import filtering, for_task
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need
 from ecv_core.records.parameters import Params

@@ -9,7 +9,8 @@ from typing import Any
 
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, models, splits, stopping
-from ecv_core.dataset import DatasetEntry, ready
+from ecv_core.dataset import DatasetEntry
+from ecv_core.dataset.preparation import for_task
 from ecv_core.energy import meter
 from ecv_core.evaluation import Metric
 from ecv_core.models.base import Algorithm
@@ -217,7 +218,7 @@ def _items(entry: DatasetEntry, task: Task) -> int | None:
     if not task.ranks:
         return None
     if entry.items is None and entry.domain == datasets.OWN_DOMAIN:
-        return ready.prepared(entry.id).n_items
+        return for_task(entry, task).n_items
     return entry.items
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, stopping
-from ecv_core.dataset import ready as rated
+from ecv_core.dataset.preparation import scale_of
 from ecv_core.evaluation import Evaluation, check_computed_here, metric_of
 from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.formulas import errors_by_user
@@ -422,7 +422,7 @@ def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured
             ratings_of(handed, table),
             handed.data.ratings[held],
             handed.data.users[held],
-            rated.scale_of(handed.data, datasets.entry(spec.dataset).scale),
+            scale_of(handed.data, datasets.entry(spec.dataset).scale),
             metric,
         ),
     )

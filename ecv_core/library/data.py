@@ -151,7 +151,7 @@ def dataset_id(data: object) -> str:
     """
     if isinstance(data, str):
         return data
-    from ecv_core.dataset._catalogue import hold
+    from ecv_core.dataset.entries import hold
 
     columns, interactions = _checked(as_data(data))
     digest = hashlib.sha256()
@@ -221,7 +221,7 @@ def _checked(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
     import pyarrow as pa
 
     from ecv_core.dataset.layout import Form, Layout, Unreadable
-    from ecv_core.dataset.reading import strictly
+    from ecv_core.dataset.reading import read_strictly
     from ecv_core.dataset.rows import Batch
 
     if not len(data.frame):
@@ -236,7 +236,7 @@ def _checked(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
             columns[role] = pa.array(numbers, type=pa.float64(), from_pandas=True)
     try:
         layout = Layout(form=Form.PARQUET, names=tuple(columns))
-        return columns, strictly([Batch(columns=columns)], layout, "data in memory").interactions
+        return columns, read_strictly([Batch(columns=columns)], layout, "data in memory").interactions
     except Unreadable as error:
         raise DatasetError(f"the data cannot be used: {error}; drop or mend such rows") from error
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import ecv_core.dataset as on_disk
 from ecv_core import evaluation, splits
-from ecv_core.dataset.ready import for_task
+from ecv_core.dataset.preparation import for_task
 from ecv_core.evaluation import Scorer
 from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.library.data import dataset_id

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ecv_core import dataset as datasets
-from ecv_core.dataset._load import Unreadable, read
+from ecv_core.dataset.layout import Unreadable
+from ecv_core.dataset.loading import read_file
+from ecv_core.dataset.sources import FileSource
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -47,13 +49,14 @@ def test_reads_the_layout_of_the_official_archive(tmp_path: Path, dataset_id: st
     official = replace(entry.files[0], sha256=None)
     assert official.member
     path = write_zip(tmp_path / official.names[0], official.member, text)
-    assert rows(read(entry, path, official)) == expected
+    assert rows(read_file(entry, FileSource(path=path, file=official))) == expected
 
 
 def test_a_repack_without_the_top_folder_is_read(tmp_path: Path):
     entry = datasets.entry("ml-100k")
     path = write_zip(tmp_path / "flat.zip", "u.data", LAYOUTS["ml-100k"][0])
-    assert len(read(entry, path, replace(entry.files[0], sha256=None))) == 1
+    file = replace(entry.files[0], sha256=None)
+    assert len(read_file(entry, FileSource(path=path, file=file))) == 1
 
 
 REVIEW = {
@@ -71,7 +74,8 @@ def test_reads_the_official_amazon_reviews(tmp_path: Path):
     path = tmp_path / "reviews.json.gz"
     lines = [REVIEW, {"asin": "B01", **{k: v for k, v in REVIEW.items() if k != "asin"}}]
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
-    assert rows(read(entry, path, replace(entry.files[0], rows=2))) == [
+    file = replace(entry.files[0], rows=2)
+    assert rows(read_file(entry, FileSource(path=path, file=file))) == [
         ("A1", "B00", 5.0, 1_400_630_400),
         ("A1", "B01", 5.0, 1_400_630_400),
     ]
@@ -99,8 +103,9 @@ def test_reviews_that_lack_something_are_refused(tmp_path: Path, line: str):
     entry = datasets.entry("amazon-apps")
     path = tmp_path / "reviews.json"
     path.write_text(line + "\n")
+    file = replace(entry.files[0], rows=None)
     with pytest.raises(Unreadable):
-        read(entry, path, replace(entry.files[0], rows=None))
+        read_file(entry, FileSource(path=path, file=file))
 
 
 def test_a_changed_member_fails_its_checksum(data_folder: Path):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ecv_core import dataset as datasets
-from ecv_core.dataset import _catalogue
-from ecv_core.dataset.ready import prepare
+from ecv_core.dataset import entries
+from ecv_core.dataset.preparation import prepare
 from ecv_core.records.tasks import Task
 
 
@@ -42,8 +42,8 @@ def known_order(data_folder: Path, monkeypatch: pytest.MonkeyPatch):
     apps = datasets.entry("amazon-apps")
     fields = {name: getattr(apps, name) for name in apps.__slots__}
     fields["in_order_sha256"] = hashlib.sha256(text).hexdigest()
-    changed = {"amazon-apps": _catalogue.DatasetEntry(**fields)}
-    monkeypatch.setattr(_catalogue, "_official", lambda: changed)
+    changed = {"amazon-apps": entries.DatasetEntry(**fields)}
+    monkeypatch.setattr(entries, "_official", lambda: changed)
     return text
 
 

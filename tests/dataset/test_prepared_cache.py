@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.dataset.ready import cached
+from ecv_core.dataset.array_file import cached
 from ecv_core.records.interactions import Interactions
 
 NAMES = ("users", "items", "user_ids", "item_ids")

@@ -3,6 +3,7 @@
 import pytest
 
 from ecv_core import dataset as datasets
+from ecv_core.records.errors import DatasetError
 
 
 def button(app, label):
@@ -166,7 +167,7 @@ def test_a_dataset_that_is_not_on_disk_shows_licence_citation_and_a_download(app
 def test_a_failed_download_is_one_sentence(app, monkeypatch):
     def fail(entry, progress):
         progress(10, 100)
-        raise datasets._catalogue.DatasetError("the download of 'ml-1m' was cut off; try again")
+        raise DatasetError("the download of 'ml-1m' was cut off; try again")
 
     monkeypatch.setattr(datasets, "available", lambda entry: entry.generated)
     monkeypatch.setattr(datasets, "download", fail)

@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.figures.words import uncertainty_after_stop
 from ecv_core.fold import split_archive
 from ecv_core.fold.spec import make_spec

@@ -17,7 +17,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.cli import plan_commands
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.papers.cells_text import markdown
 from ecv_core.papers.our_tables import OUR_TABLES, power_tables, split_tables
 from ecv_core.papers.reproduction import NOT_HERE, papers, reproduced, tables

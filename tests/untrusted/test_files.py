@@ -8,7 +8,7 @@ import pytest
 from ecv_core.dataset import own
 from ecv_core.dataset.own.recognise import recognise
 from ecv_core.dataset.plain import no_report
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.splits.exchange import store_folds
 from ecv_core.store.rescue import back_up
 from ecv_core.store.store import open_store

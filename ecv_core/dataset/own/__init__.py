@@ -27,22 +27,16 @@ import pyarrow.parquet as pq
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._catalogue import (
-    ABOUT,
-    ADDED,
-    INTERACTIONS,
-    catalogue,
-    data_dir,
-    file_sha256,
-    now,
-    read_about,
-)
-from ecv_core.dataset._catalogue import About as About  # also for those who take it from here
+from ecv_core.dataset.about import ABOUT, ADDED, INTERACTIONS, now, read_about
+from ecv_core.dataset.about import About as About  # also for those who take it from here
+from ecv_core.dataset.entries import catalogue
+from ecv_core.dataset.folders import data_dir
 from ecv_core.dataset.layout import NONE, Layout, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, recognise, with_unit
 from ecv_core.dataset.plain import Plain, Report, plain_file
+from ecv_core.dataset.preparation import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, loss, read_rows, read_samples
-from ecv_core.dataset.ready import CORE, core_rows
+from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName

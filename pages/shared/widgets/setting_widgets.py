@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import streamlit as st
 
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.figures.words import titled
 from ecv_core.fold import split_archive
 from ecv_core.records.errors import EcvError

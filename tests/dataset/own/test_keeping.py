@@ -11,7 +11,7 @@ from ecv_core import dataset as datasets
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.plain import no_report
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.fold import data_of
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec

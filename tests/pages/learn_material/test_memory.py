@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ecv_core import evaluation, models, splits
-from ecv_core.dataset.ready import prepared
+from ecv_core.dataset.preparation import prepared
 from ecv_core.fold import fold_seed, folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError

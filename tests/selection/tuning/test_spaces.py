@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ecv_core import dataset as datasets
-from ecv_core.dataset import ready
+from ecv_core.dataset.preparation import prepare
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.selection.tuning.spaces import budget_of, sampled, size_of, space_of, within
@@ -69,7 +69,7 @@ def test_an_unknown_parameter_is_named() -> None:
 
 
 def test_values_that_a_dataset_does_not_allow_are_left_out() -> None:
-    data = ready.prepare(datasets.load("synthetic"), core=5)
+    data = prepare(datasets.load("synthetic"), core=5)
     model = ALGORITHMS["user-knn"]  # 943 users
     kept, left_out = within(model.spaces["paper"], model, data)
     assert left_out == {"neighbours": (1809,)}

@@ -1,0 +1,98 @@
+"""Interactions -> a file of arrays that is mapped into memory, and back.
+
+A file holds arrays as numpy saves them, one after the other, each from a multiple of `_ALIGNED`
+bytes: the name of the dataset, the names of the other arrays, and these. At its end stands the sum
+of all words of 8 bytes before, modulo 2^64: damage to any word changes it, and it is worked out as
+fast as a file is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.records.interactions import SOMETIMES, Interactions
+from ecv_core.untrusted.files import replacing
+
+_FORMAT = 3
+"""Raised when `preparation` or the layout of the file changes, so that old files are not read."""
+_ALIGNED = 64
+_ALWAYS = ("users", "items", "user_ids", "item_ids")
+
+
+def cached(key: str, folder: Path, make: Callable[[], Interactions]) -> Interactions:
+    """What `make` returns, mapped from a file in `folder` that was made under this key before.
+
+    Arrays that are mapped are in memory once, for however many processes, and as they are wanted.
+    A damaged cache file is made anew, and where nothing can be written (full or read-only disk)
+    the result is simply not kept: the cache never fails a run. Safe to use from several processes.
+
+    Args:
+        key: names everything that the result depends on; fit for a file name.
+        folder: created if need be.
+        make: called when there is nothing to read; what it raises passes through.
+    """
+    path = folder / f"{key}.v{_FORMAT}.arrays"
+    mapped = _map(path)
+    if mapped is not None:
+        return mapped
+    interactions = make()
+    try:
+        _write(path, interactions)
+    except OSError:
+        return interactions
+    return _map(path) or interactions
+
+
+def _write(path: Path, interactions: Interactions) -> None:
+    """Write the file in one step. Raises: OSError."""
+    arrays = {}
+    for name in (*_ALWAYS, *SOMETIMES):
+        array = getattr(interactions, name)
+        if array is not None:
+            arrays[name] = array
+    with replacing(path) as part:
+        with part.open("wb") as stream:
+            for array in (interactions.dataset, list(arrays), *arrays.values()):
+                np.save(stream, np.asarray(array), allow_pickle=False)
+                stream.write(bytes(-stream.tell() % _ALIGNED))
+        total = np.memmap(part, np.uint64, "r").sum()
+        with part.open("ab") as stream:
+            stream.write(total.tobytes())
+
+
+def _map(path: Path) -> Interactions | None:
+    """The interactions of a file; None where there is none, or it is damaged."""
+    try:
+        with path.open("rb") as stream:
+            words = np.asarray(np.memmap(stream, np.uint64, "c"))
+            if words[:-1].sum() != words[-1]:
+                return None
+            stream.seek(0)
+            dataset = _next_array(stream, words)
+            names = _next_array(stream, words)
+            arrays: dict[str, Any] = {str(name): _next_array(stream, words) for name in names}
+        return Interactions(dataset=str(dataset), **arrays)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _next_array(stream: BinaryIO, words: NDArray[np.uint64]) -> NDArray[Any]:
+    """The array that begins where the stream is, in the memory of the file.
+
+    Args:
+        stream: the file; it is moved to the next array.
+        words: the whole file, mapped.
+    Raises: ValueError if no array begins here.
+    """
+    np.lib.format.read_magic(stream)
+    shape, _, kind = np.lib.format.read_array_header_1_0(stream)
+    start = stream.tell()
+    end = start + kind.itemsize * math.prod(shape)
+    stream.seek(end + -end % _ALIGNED)
+    return words.view(np.uint8)[start:end].view(kind).reshape(shape)

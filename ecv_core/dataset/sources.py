@@ -1,0 +1,199 @@
+"""Dataset entry -> the file on this machine that holds it, and the key of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import os.path
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ecv_core.dataset import synthetic
+from ecv_core.dataset.entries import OWN_DOMAIN, DatasetEntry, SourceFile, catalogue, entry
+from ecv_core.dataset.folders import cache_dir, data_dir, search_dirs
+from ecv_core.records.errors import DatasetError, UnknownName
+from ecv_core.untrusted.files import replacing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSource:
+    """A file on this machine and how to read it."""
+
+    path: Path
+    file: SourceFile
+
+
+def find_file(dataset: DatasetEntry) -> FileSource:
+    """The file to read and how; official forms before plain ones within each folder.
+
+    Raises: DatasetError if there is none, saying how to get one.
+    """
+    source = _search(dataset)
+    if source is not None:
+        return source
+    way_out = how_to_supply(dataset)
+    if dataset.url:
+        command = f"python -m ecv_core download {dataset.id}"
+        way_out = f"get it on the Run page or with '{command}'; or {way_out}"
+    raise DatasetError(f"dataset '{dataset.id}' is not on this machine; {way_out}")
+
+
+def _search(dataset: DatasetEntry) -> FileSource | None:
+    for folder in search_dirs():
+        for file in dataset.files:
+            for name in file.names:
+                if os.path.isfile(folder / name):  # unlike Path.is_file, it never raises
+                    return FileSource(path=folder / name, file=file)
+    return None
+
+
+def locate(dataset: DatasetEntry) -> Path | None:
+    """The file that `load` would read; None if there is none, or none is needed."""
+    source = _search(dataset)
+    if source is None:
+        return None
+    return source.path
+
+
+def available(dataset: DatasetEntry) -> bool:
+    """True if the dataset can be loaded without a download."""
+    return not dataset.needs_file or _search(dataset) is not None
+
+
+def listing() -> list[dict[str, Any]]:
+    """Every dataset as a row: id, title, counts after preparation, whether it is on disk, source.
+
+    Counts are None where they are not known before the file is read.
+    """
+    return [
+        {
+            "id": dataset.id,
+            "title": dataset.title,
+            "users": dataset.users,
+            "items": dataset.items,
+            "interactions": dataset.interactions,
+            "samples": dataset.samples,
+            "features": dataset.features,
+            "on_disk": available(dataset),
+            "source": dataset.homepage,
+            "licence": dataset.licence,
+        }
+        for dataset in catalogue().values()
+    ]
+
+
+def how_to_supply(dataset: DatasetEntry) -> str:
+    """The way out when the file is missing or bad: where to get it, under which name to put it."""
+    names = dataset.file_names
+    if dataset.url:
+        names = (names[0], f"{dataset.id}.csv")
+    way_out = f"put your own copy into {data_dir()} as {' or '.join(names)}"
+    if dataset.url:
+        way_out = f"download it from {dataset.url}, or {way_out}"
+    return way_out
+
+
+# The key of a dataset's content changes whenever the content does.
+
+
+_LOADER_VERSION = 2
+"""Raised when the same file comes out of `load` differently, so that old caches are not used."""
+
+
+def source_key(dataset: DatasetEntry) -> str:
+    """What names the content of a dataset: 64 hex digits, fit for a file name.
+
+    Hashes the file that `load` would read; the hash is remembered by path, size and time of change,
+    here and in `cache_dir()`, so that a large file is hashed once.
+
+    Raises: DatasetError if the file is missing or cannot be read.
+    """
+    content = content_sha256(dataset)
+    return hashlib.sha256(f"{_LOADER_VERSION}:{dataset.id}:{content}".encode()).hexdigest()
+
+
+def content_sha256(dataset: DatasetEntry) -> str:
+    """The SHA-256 of what a dataset holds, whatever its name.
+
+    Raises: DatasetError as `source_key`.
+    """
+    if dataset.held is not None:
+        return dataset.held.sha256
+    if not dataset.needs_file:
+        return synthetic.fingerprint()
+    path = find_file(dataset).path
+    try:
+        return file_sha256(path)
+    except OSError as error:
+        raise DatasetError(
+            f"{path} cannot be read: {error.strerror or error}; "
+            f"make it readable, or {how_to_supply(dataset)}"
+        ) from error
+
+
+def own_sha256(dataset: DatasetEntry) -> str | None:
+    """What a dataset of one's own holds, whatever its name; None for one of the catalogue.
+
+    Raises: DatasetError as `source_key`.
+    """
+    if dataset.domain != OWN_DOMAIN:
+        return None
+    return content_sha256(dataset)
+
+
+def check_content(dataset_id: str, sha256: str | None) -> None:
+    """Refuse a dataset of one's own that is not what it was when a run was made.
+
+    Args:
+        dataset_id: of the run.
+        sha256: what `own_sha256` returned then; None where nothing is known.
+    Raises: DatasetError if it is gone or holds something else.
+    """
+    reason = changed(dataset_id, sha256)
+    if reason:
+        raise DatasetError(reason)
+
+
+def changed(dataset_id: str, sha256: str | None) -> str:
+    """In a sentence, why a run's dataset is not what it was; empty where it is."""
+    if sha256 is None:
+        return ""
+    change = "has changed since"
+    try:
+        if content_sha256(entry(dataset_id)) == sha256:
+            return ""
+    except (UnknownName, DatasetError):
+        change = "is not here any more"
+    return (
+        f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {change}; add the same "
+        "file again under this name to go on, or start a new run"
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's content, remembered by its path, size and time of change. Raises: OSError."""
+    status = path.stat()
+    return _remembered_sha256(path, f"{path}:{status.st_size}:{status.st_mtime_ns}")
+
+
+@cache
+def _remembered_sha256(path: Path, version: str) -> str:
+    """The hash of a file, in memory and in `cache_dir()` under its path, size and time of change.
+
+    Raises: OSError if the file cannot be read.
+    """
+    name = hashlib.sha256(version.encode(errors="replace")).hexdigest()
+    memory = cache_dir() / f"{name}.sha256"
+    with suppress(OSError, UnicodeError):
+        remembered = memory.read_text()
+        if re.fullmatch("[0-9a-f]{64}", remembered):
+            return remembered
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    # A folder that cannot be written to costs a hash per process, nothing else.
+    with suppress(OSError), replacing(memory) as part:
+        part.write_text(digest)
+    return digest
