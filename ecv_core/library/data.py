@@ -236,9 +236,10 @@ def _checked(data: Data) -> tuple[dict[str, pa.Array], Interactions]:
             columns[role] = pa.array(numbers, type=pa.float64(), from_pandas=True)
     try:
         layout = Layout(form=Form.PARQUET, names=tuple(columns))
-        return columns, read_strictly([Batch(columns=columns)], layout, "data in memory").interactions
+        content = read_strictly([Batch(columns=columns)], layout, "data in memory")
     except Unreadable as error:
         raise DatasetError(f"the data cannot be used: {error}; drop or mend such rows") from error
+    return columns, content.interactions
 
 
 def _text(ids: pd.Series[Any]) -> NDArray[np.object_]:
