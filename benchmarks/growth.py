@@ -45,7 +45,8 @@ import numpy as np
 
 from ecv_core import evaluation, models, splits
 from ecv_core.dataset import available, entry, synthetic
-from ecv_core.dataset.preparation import prepare, prepared
+from ecv_core.dataset.preparation import prepared
+from ecv_core.dataset.pruning import prepare
 from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec

@@ -11,7 +11,8 @@ from ecv_core import fold, stopping
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.dataset.loading import read_file
-from ecv_core.dataset.preparation import for_task, scale_of
+from ecv_core.dataset.preparation import for_task
+from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.dataset.sources import FileSource
 from ecv_core.fold import spec
 from ecv_core.fold.computing import run_fold
@@ -81,7 +82,7 @@ def test_movielens_10m_is_read_in_its_own_format(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ml-10M100K/ratings.dat", rows)
     file = replace(known.files[0], rows=None)
-    data = read_file(known, FileSource(path=path, file=file))
+    data = read_file(FileSource(path=path, form=file), known.id)
     assert data.ratings.tolist() == [5, 4.5, 0.5]
     assert data.timestamps.tolist() == [838985046, 838983525, 868244562]
     assert scale_of(data, known.scale) == (0.5, 5)

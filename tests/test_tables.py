@@ -7,6 +7,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from ecv_core import evaluation, models
 from ecv_core.dataset import catalogue, entry, own, tables
+from ecv_core.dataset.sources import source_of
 from ecv_core.figures.estimators import estimators_frame
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.computing import run_fold
@@ -85,7 +86,7 @@ def test_every_metric_is_scikit_learns_and_the_mean_of_what_samples_tell(metric)
 def test_the_embedded_tables_are_what_the_catalogue_promises():
     for known in catalogue().values():
         if known.task is not None:
-            table = tables.read_table(known)
+            table = tables.read_table(source_of(known))
             assert table.features.shape == (known.samples, known.features), known.id
             assert (table.classes is None) == (known.task is Task.NUMBERS), known.id
             assert table.classes is None or len(table.classes) == known.classes, known.id

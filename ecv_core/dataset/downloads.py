@@ -35,15 +35,15 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
     Raises: DatasetError if the server cannot be reached, sends something else, or the disk is full
         or read-only.
     """
-    file = _downloadable_file(dataset)
-    if file is None or file.url is None:
+    form = _downloadable_form(dataset)
+    if form is None or form.url is None:
         raise DatasetError(f"dataset '{dataset.id}' has no download; {how_to_supply(dataset)}")
-    target = data_dir() / file.names[0]
+    target = data_dir() / form.names[0]
     try:
         _remove_stale_parts(target)
         with replacing(target, for_others=True) as part:
-            _fetch(file.url, part, progress)
-            read_file(dataset, FileSource(path=part, file=file))
+            _fetch(form.url, part, progress)
+            read_file(FileSource(path=part, form=form), dataset.id)
     except Unreadable as error:
         reason = f"what arrived is not the dataset ({error})"
         raise _download_error(dataset, reason) from error
@@ -52,10 +52,10 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
     return target
 
 
-def _downloadable_file(dataset: DatasetEntry) -> SourceFile | None:
-    for file in dataset.files:
-        if file.url:
-            return file
+def _downloadable_form(dataset: DatasetEntry) -> SourceFile | None:
+    for form in dataset.files:
+        if form.url:
+            return form
     return None
 
 

@@ -17,50 +17,90 @@ from ecv_core.dataset.folders import cache_dir, data_dir, search_dirs
 from ecv_core.records.errors import DatasetError, UnknownName
 from ecv_core.untrusted.files import replacing
 
+_LOADER_VERSION = 2
+"""Raised when the same file comes out of `load` differently, so that old caches are not used."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource:
     """A file on this machine and how to read it."""
 
     path: Path
-    file: SourceFile
+    form: SourceFile
 
 
-def find_file(dataset: DatasetEntry) -> FileSource:
-    """The file to read and how; official forms before plain ones within each folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where the data of a dataset come from."""
 
-    Raises: DatasetError if there is none, saying how to get one.
+    dataset: DatasetEntry
+    file: FileSource | None
+    """None where it needs none: it is in memory, or made by code."""
+
+    @property
+    def sha256(self) -> str:
+        """Of what the dataset holds, whatever its name. Raises: DatasetError as `key`."""
+        if self.dataset.held is not None:
+            return self.dataset.held.sha256
+        if self.file is None:
+            return synthetic.fingerprint()
+        path = self.file.path
+        try:
+            return file_sha256(path)
+        except OSError as error:
+            raise DatasetError(
+                f"{path} cannot be read: {error.strerror or error}; "
+                f"make it readable, or {how_to_supply(self.dataset)}"
+            ) from error
+
+    @property
+    def key(self) -> str:
+        """What names the content of the dataset: 64 hex digits, fit for a file name.
+
+        It changes whenever the content does. A file is hashed; the hash is remembered by path,
+        size and time of change, here and in `cache_dir()`, so that a large file is hashed once.
+
+        Raises: DatasetError if the file cannot be read.
+        """
+        content = f"{_LOADER_VERSION}:{self.dataset.id}:{self.sha256}"
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def source_of(dataset: DatasetEntry) -> Source:
+    """Where the data are; of files the official forms before plain ones within each folder.
+
+    Raises: DatasetError if there is no file, saying how to get one.
     """
-    source = _search(dataset)
-    if source is not None:
-        return source
-    way_out = how_to_supply(dataset)
-    if dataset.url:
-        command = f"python -m ecv_core download {dataset.id}"
-        way_out = f"get it on the Run page or with '{command}'; or {way_out}"
-    raise DatasetError(f"dataset '{dataset.id}' is not on this machine; {way_out}")
+    file = _find_file(dataset)
+    if file is None and dataset.needs_file:
+        way_out = how_to_supply(dataset)
+        if dataset.url:
+            command = f"python -m ecv_core download {dataset.id}"
+            way_out = f"get it on the Run page or with '{command}'; or {way_out}"
+        raise DatasetError(f"dataset '{dataset.id}' is not on this machine; {way_out}")
+    return Source(dataset=dataset, file=file)
 
 
-def _search(dataset: DatasetEntry) -> FileSource | None:
+def _find_file(dataset: DatasetEntry) -> FileSource | None:
     for folder in search_dirs():
-        for file in dataset.files:
-            for name in file.names:
+        for form in dataset.files:
+            for name in form.names:
                 if os.path.isfile(folder / name):  # unlike Path.is_file, it never raises
-                    return FileSource(path=folder / name, file=file)
+                    return FileSource(path=folder / name, form=form)
     return None
 
 
 def locate(dataset: DatasetEntry) -> Path | None:
     """The file that `load` would read; None if there is none, or none is needed."""
-    source = _search(dataset)
-    if source is None:
+    file = _find_file(dataset)
+    if file is None:
         return None
-    return source.path
+    return file.path
 
 
 def available(dataset: DatasetEntry) -> bool:
     """True if the dataset can be loaded without a download."""
-    return not dataset.needs_file or _search(dataset) is not None
+    return not dataset.needs_file or _find_file(dataset) is not None
 
 
 def listing() -> list[dict[str, Any]]:
@@ -96,42 +136,15 @@ def how_to_supply(dataset: DatasetEntry) -> str:
     return way_out
 
 
-# The key of a dataset's content changes whenever the content does.
-
-
-_LOADER_VERSION = 2
-"""Raised when the same file comes out of `load` differently, so that old caches are not used."""
+# What a dataset holds, and whether that is still the same.
 
 
 def source_key(dataset: DatasetEntry) -> str:
-    """What names the content of a dataset: 64 hex digits, fit for a file name.
-
-    Hashes the file that `load` would read; the hash is remembered by path, size and time of change,
-    here and in `cache_dir()`, so that a large file is hashed once.
+    """What names the content of a dataset, see `Source.key`.
 
     Raises: DatasetError if the file is missing or cannot be read.
     """
-    content = content_sha256(dataset)
-    return hashlib.sha256(f"{_LOADER_VERSION}:{dataset.id}:{content}".encode()).hexdigest()
-
-
-def content_sha256(dataset: DatasetEntry) -> str:
-    """The SHA-256 of what a dataset holds, whatever its name.
-
-    Raises: DatasetError as `source_key`.
-    """
-    if dataset.held is not None:
-        return dataset.held.sha256
-    if not dataset.needs_file:
-        return synthetic.fingerprint()
-    path = find_file(dataset).path
-    try:
-        return file_sha256(path)
-    except OSError as error:
-        raise DatasetError(
-            f"{path} cannot be read: {error.strerror or error}; "
-            f"make it readable, or {how_to_supply(dataset)}"
-        ) from error
+    return source_of(dataset).key
 
 
 def own_sha256(dataset: DatasetEntry) -> str | None:
@@ -141,7 +154,7 @@ def own_sha256(dataset: DatasetEntry) -> str | None:
     """
     if dataset.domain != OWN_DOMAIN:
         return None
-    return content_sha256(dataset)
+    return source_of(dataset).sha256
 
 
 def check_content(dataset_id: str, sha256: str | None) -> None:
@@ -163,7 +176,7 @@ def changed(dataset_id: str, sha256: str | None) -> str:
         return ""
     change = "has changed since"
     try:
-        if content_sha256(entry(dataset_id)) == sha256:
+        if source_of(entry(dataset_id)).sha256 == sha256:
             return ""
     except (UnknownName, DatasetError):
         change = "is not here any more"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.dataset.entries import DatasetEntry
-from ecv_core.dataset.sources import find_file
+from ecv_core.dataset.sources import Source
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Table
 from ecv_core.records.tasks import Task
@@ -22,13 +22,14 @@ FEW_NUMBERS = 20
 """A column of at most so many whole numbers are classes, of more they are numbers to predict."""
 
 
-def read_table(dataset: DatasetEntry) -> Table:
-    """The samples of a dataset. Raises: DatasetError if it is not on disk, or cannot serve."""
-    if not dataset.needs_file:
+def read_table(source: Source) -> Table:
+    """The samples of a dataset. Raises: DatasetError if they cannot serve."""
+    dataset = source.dataset
+    if source.file is None:
         return _scikit_learn_table(dataset)
     import pandas as pd
 
-    return table_of(dataset.id, pd.read_parquet(find_file(dataset).path), dataset.target)
+    return table_of(dataset.id, pd.read_parquet(source.file.path), dataset.target)
 
 
 def _scikit_learn_table(dataset: DatasetEntry) -> Table:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ecv_core import evaluation, models, splits
 from ecv_core.dataset import DatasetEntry
-from ecv_core.dataset.preparation import for_task, scale_of
+from ecv_core.dataset.preparation import for_task
+from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import dealt, entry_of, fold_seed

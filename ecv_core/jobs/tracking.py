@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecv_core import dataset as datasets
 from ecv_core import evaluation, stopping
-from ecv_core.dataset.preparation import scale_of
+from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.evaluation import Evaluation, check_computed_here, metric_of
 from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.formulas import errors_by_user

@@ -49,14 +49,14 @@ def test_reads_the_layout_of_the_official_archive(tmp_path: Path, dataset_id: st
     official = replace(entry.files[0], sha256=None)
     assert official.member
     path = write_zip(tmp_path / official.names[0], official.member, text)
-    assert rows(read_file(entry, FileSource(path=path, file=official))) == expected
+    assert rows(read_file(FileSource(path=path, form=official), entry.id)) == expected
 
 
 def test_a_repack_without_the_top_folder_is_read(tmp_path: Path):
     entry = datasets.entry("ml-100k")
     path = write_zip(tmp_path / "flat.zip", "u.data", LAYOUTS["ml-100k"][0])
     file = replace(entry.files[0], sha256=None)
-    assert len(read_file(entry, FileSource(path=path, file=file))) == 1
+    assert len(read_file(FileSource(path=path, form=file), entry.id)) == 1
 
 
 REVIEW = {
@@ -75,7 +75,7 @@ def test_reads_the_official_amazon_reviews(tmp_path: Path):
     lines = [REVIEW, {"asin": "B01", **{k: v for k, v in REVIEW.items() if k != "asin"}}]
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
     file = replace(entry.files[0], rows=2)
-    assert rows(read_file(entry, FileSource(path=path, file=file))) == [
+    assert rows(read_file(FileSource(path=path, form=file), entry.id)) == [
         ("A1", "B00", 5.0, 1_400_630_400),
         ("A1", "B01", 5.0, 1_400_630_400),
     ]
@@ -105,7 +105,7 @@ def test_reviews_that_lack_something_are_refused(tmp_path: Path, line: str):
     path.write_text(line + "\n")
     file = replace(entry.files[0], rows=None)
     with pytest.raises(Unreadable):
-        read_file(entry, FileSource(path=path, file=file))
+        read_file(FileSource(path=path, form=file), entry.id)
 
 
 def test_a_changed_member_fails_its_checksum(data_folder: Path):

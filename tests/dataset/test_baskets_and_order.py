@@ -9,7 +9,7 @@ import pytest
 
 from ecv_core import dataset as datasets
 from ecv_core.dataset import entries
-from ecv_core.dataset.preparation import prepare
+from ecv_core.dataset.pruning import prepare
 from ecv_core.records.tasks import Task
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core import dataset as datasets
-from ecv_core.dataset.preparation import prepare
+from ecv_core.dataset.pruning import prepare
 from ecv_core.records.tasks import Task
 
 # Table 1 of the e-fold paper: users, items, interactions after 5-core pruning.

@@ -3,7 +3,7 @@ import pytest
 
 from ecv_core import dataset as datasets
 from ecv_core.dataset import synthetic
-from ecv_core.dataset.preparation import prepare
+from ecv_core.dataset.pruning import prepare
 from ecv_core.dataset.synthetic import generate_large as generate
 from ecv_core.dataset.synthetic import size_of
 from ecv_core.records.errors import InputError, UnknownName

@@ -10,7 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from ecv_core import dataset as datasets
-from ecv_core.dataset.preparation import prepare
+from ecv_core.dataset.pruning import prepare
 from ecv_core.evaluation import evaluate
 from ecv_core.models import algorithm
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ecv_core import dataset as datasets
-from ecv_core.dataset.preparation import prepare
+from ecv_core.dataset.pruning import prepare
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.selection.tuning.spaces import budget_of, sampled, size_of, space_of, within

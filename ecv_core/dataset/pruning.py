@@ -1,0 +1,79 @@
+"""Interactions -> their k-core, with dense codes, sorted by user and item."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import SOMETIMES, Interactions
+
+CORE = 5
+"""Users and items with fewer interactions are pruned, as in the paper."""
+
+
+def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
+    """The k-core: users and items with at least `core` interactions each, pruned until stable.
+
+    Args:
+        interactions: at most one per (user, item).
+        core: at least 0; 0 and 1 only drop ids without any interaction.
+    Returns: codes are dense and follow the text order of the ids, interactions are sorted by user
+        and then item, so the result does not depend on the order of rows in the source.
+    Raises: DatasetError if nothing is left.
+    """
+    kept = core_rows(interactions, core)
+    if not len(kept):
+        raise DatasetError(
+            f"nothing of dataset '{interactions.dataset}' survives {core}-core pruning: no part of "
+            f"its {len(interactions):,} interactions ({interactions.n_users:,} users, "
+            f"{interactions.n_items:,} items) gives every user and item {core} of them; "
+            "use a denser or larger dataset"
+        )
+    users, user_ids = _recode(interactions.users[kept], interactions.user_ids)
+    items, item_ids = _recode(interactions.items[kept], interactions.item_ids)
+    order = np.argsort(users.astype(np.int64) * len(item_ids) + items, kind="stable")
+    rows = kept[order]
+    attributes = {}
+    for name in SOMETIMES:
+        values = getattr(interactions, name)
+        if values is not None:
+            attributes[name] = values[rows]
+    return replace(
+        interactions,
+        users=users[order],
+        items=items[order],
+        user_ids=user_ids,
+        item_ids=item_ids,
+        **attributes,
+    )
+
+
+def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
+    """Which interactions are left by pruning to the k-core; their places, ascending."""
+    rows = np.arange(len(interactions))
+    users = interactions.users
+    items = interactions.items
+    while True:
+        users_have_enough = np.bincount(users, minlength=1) >= core
+        items_have_enough = np.bincount(items, minlength=1) >= core
+        kept = users_have_enough[users] & items_have_enough[items]
+        if kept.all():
+            return rows
+        # What goes takes interactions from others, who may then have too few.
+        rows = rows[kept]
+        users = users[kept]
+        items = items[kept]
+
+
+def _recode(
+    codes: NDArray[np.int32], ids: NDArray[np.str_]
+) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    """Dense codes in the text order of the ids that occur, and those ids."""
+    occurring = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
+    by_text = occurring[np.argsort(ids[occurring], kind="stable")]
+    new_code = np.full(len(ids), -1, dtype=np.int32)
+    new_code[by_text] = np.arange(len(by_text), dtype=np.int32)
+    return new_code[codes], ids[by_text]
