@@ -375,7 +375,7 @@ def _handed_in() -> tuple[str, str]:
     """A run of the synthetic dataset as JSON, and the hash of its folds."""
     from ecv_core.fold.computing import run_fold
     from ecv_core.fold.spec import make_spec
-    from ecv_core.jobs.fold_tables import Handed
+    from ecv_core.jobs.tracked_fold import TrackedFold
     from ecv_core.papers.board import folds_sha256
     from ecv_core.records.run import RunState
     from ecv_core.store.document import run_document
@@ -390,7 +390,7 @@ def _handed_in() -> tuple[str, str]:
     store.finish(run_id, RunState.FINISHED)
     text = json.dumps(run_document(store.run(run_id)))
     store.delete(run_id)
-    return text, folds_sha256(Handed(spec, fold) for fold in range(2))
+    return text, folds_sha256(TrackedFold(spec, fold) for fold in range(2))
 
 
 def board(random: Random, folder: Path) -> None:

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = {"ECV_PLUGINS", "ECV_RULES"}
 _LIBRARIES = (
     *("ecv_core.cli", "ecv_core.fold", "ecv_core.library.track", "ecv_core.jobs"),
-    *("ecv_core.store", "ecv_core.jobs.tracking", "pandas"),
+    *("ecv_core.store", "ecv_core.jobs.reported_scores", "pandas"),
 )
 _CLIENT = """
 import json, os, socket, sys

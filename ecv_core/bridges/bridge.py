@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from filelock import FileLock
 
-from ecv_core.jobs.fold_tables import Handed
+from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import ParamValue
@@ -104,7 +104,7 @@ def _run_quietly(command: list[str]) -> None:
 
 
 def fit(
-    name: str, python: Path, model: str, spec: RunSpec, fold: Handed, *, check: bool
+    name: str, python: Path, model: str, spec: RunSpec, fold: TrackedFold, *, check: bool
 ) -> tuple[pd.DataFrame, float]:
     """Fit a model on a fold in its environment; the process is a child, so that meters cover it.
 
@@ -141,7 +141,7 @@ def fit(
 
 
 def _write_job(
-    folder: Path, name: str, model: str, spec: RunSpec, fold: Handed, *, check: bool
+    folder: Path, name: str, model: str, spec: RunSpec, fold: TrackedFold, *, check: bool
 ) -> None:
     """Write what `script.py` reads: the job as JSON, and the interactions of each part."""
     params = {}

@@ -171,16 +171,16 @@ def _reported(options: argparse.Namespace) -> object:
     """What the fold gave: its score, or a table of scores, recommendations or predictions."""
     if options.score is not None:
         return options.score
-    from ecv_core.jobs.tracking import known_columns
+    from ecv_core.jobs.reported_tables import check_columns
 
     if options.scores:
         table = track.read_table(options.scores)
         columns = ["user_id", "score"]
-        known_columns(table, columns, f"{options.scores.name} is a CSV file with a header")
+        check_columns(table, columns, f"{options.scores.name} is a CSV file with a header")
         return table[columns]
     path = options.recommendations or options.predictions
     table = track.read_table(path)
-    known_columns(table, ["user_id", "item_id"], f"{path.name} is a CSV file with a header")
+    check_columns(table, ["user_id", "item_id"], f"{path.name} is a CSV file with a header")
     return table
 
 

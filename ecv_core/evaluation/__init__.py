@@ -167,7 +167,7 @@ def evaluate_lists(
     cutoffs: Sequence[int],
     *,
     train: csr_array,
-    candidates: str = "all",
+    protocol: Protocol = FULL,
     also: Sequence[str] = (),
 ) -> Evaluation:
     """The metrics of lists that some other program has made, as `evaluate` has them.
@@ -176,7 +176,7 @@ def evaluate_lists(
         lists: item codes, best first, candidates of the user and none twice, -1 where a list is
             shorter; shape (users, at least the longest cut-off).
         seen, held_out, cutoffs, train: as of `evaluate`.
-        candidates: a choice of `RunSpec.candidates`.
+        protocol: candidates; that of full ranking.
         also: metrics of one's own.
     Raises: InputError for bad cut-offs, or nothing held out.
     """
@@ -186,7 +186,7 @@ def evaluate_lists(
         held_out,
         _checked(cutoffs),
         train,
-        Protocol(candidates=candidates),
+        protocol,
         model=None,
         metrics=tuple(
             name
@@ -214,7 +214,6 @@ def _fold(
     if not len(users):
         raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
     popularity = Popularity.of(seen if train is None else train)
-    everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
     return EvaluatedFold(
         model=model,
@@ -222,7 +221,7 @@ def _fold(
         held_out=held_out,
         users=users,
         cutoffs=cutoffs,
-        candidates=popularity.counts > 0 if protocol.candidates == "train" else everything,
+        candidates=protocol.candidates_by(popularity.counts),
         popularity=popularity,
         protocol=protocol,
         metrics=metrics,

@@ -43,6 +43,16 @@ class Protocol:
         """Whether held-out items are ranked against sampled negatives only."""
         return self.negatives is not None
 
+    def candidates_by(self, counts: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which items may be recommended; shape (items,).
+
+        Args:
+            counts: how often each item is in training; shape (items,).
+        """
+        if self.candidates == "train":
+            return counts > 0
+        return np.ones(len(counts), dtype=np.bool_)
+
 
 Floats = NDArray[np.float64]
 Columns = dict[str, Floats]

@@ -14,7 +14,7 @@ from ecv_core.records.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ecv_core.jobs.fold_tables import Handed
+    from ecv_core.jobs.tracked_fold import TrackedFold
     from ecv_core.records.spec import RunSpec
 
 _MODELS = (
@@ -22,7 +22,7 @@ _MODELS = (
     "or with fit(matrix) and recommend(users, matrix, N=...) as implicit's, a scorer or pipeline "
     "of LensKit, or a function of the training matrix that returns users x items"
 )
-ComputesFold = Callable[["RunSpec", "Handed"], object]
+ComputesFold = Callable[["RunSpec", "TrackedFold"], object]
 """Computes a fold: gives what `Tracked.report` takes."""
 
 
@@ -58,7 +58,7 @@ def _arguments(model: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  a
     return signature(getattr(model, method)).parameters
 
 
-def _fitted(model: Any, fold: Handed) -> Any:  # noqa: ANN401  any object
+def _fitted(model: Any, fold: TrackedFold) -> Any:  # noqa: ANN401  any object
     """The model, fitted on the training part; quietly, and with the fold's seed, if it can."""
     arguments = _arguments(model, "fit")
     options: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def _fitted(model: Any, fold: Handed) -> Any:  # noqa: ANN401  any object
     return model
 
 
-def _recommended(model: Any, spec: RunSpec, fold: Handed) -> pd.DataFrame:  # noqa: ANN401
+def _recommended(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Lists of a model with `recommend(users, matrix, N=...)`, which gives items and scores."""
     import pandas as pd
 
@@ -89,7 +89,7 @@ def _recommended(model: Any, spec: RunSpec, fold: Handed) -> pd.DataFrame:  # no
     )
 
 
-def _lenskit_lists(model: Any, spec: RunSpec, fold: Handed) -> pd.DataFrame:  # noqa: ANN401
+def _lenskit_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Lists of a scorer or a pipeline of LensKit."""
     from lenskit.batch import recommend
     from lenskit.data import from_interactions_df

@@ -17,12 +17,12 @@ from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter
 from ecv_core.energy.real_meters import meter_for
 from ecv_core.jobs.book import Book, Says, refuse
-from ecv_core.jobs.fold_tables import Handed
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
-from ecv_core.jobs.tracking import measure
+from ecv_core.jobs.reported_scores import measure
+from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.arguments import kinds_checked
@@ -89,7 +89,7 @@ def _no_loop() -> None:
 class _Open:
     """The fold whose body runs now."""
 
-    fold: Handed
+    fold: TrackedFold
     meter: EnergyMeter
     begun: float
     used: float
@@ -117,8 +117,8 @@ class Tracked:
         self._store: Store = open_store(address)
         self._run_id: str | None = None
         self._open: _Open | None = None
-        self._loop: Callable[[], Generator[Handed] | None] = _no_loop
-        Handed(spec, spec.fold_order[0])  # what cannot be split is said here
+        self._loop: Callable[[], Generator[TrackedFold] | None] = _no_loop
+        TrackedFold(spec, spec.fold_order[0])  # what cannot be split is said here
 
     @property
     def run(self) -> Run:
@@ -130,7 +130,7 @@ class Tracked:
             raise InputError("no fold has been asked for yet; loop over it: for fold in cv: ...")
         return Run(self._store.run(self._run_id))
 
-    def __iter__(self) -> Iterator[Handed]:
+    def __iter__(self) -> Iterator[TrackedFold]:
         if self._loop() is not None:
             raise InputError(
                 f"'{self.spec.algorithm}' is being looped over already; one loop at a time"
@@ -160,7 +160,7 @@ class Tracked:
         if current.reported:
             raise InputError(f"fold {index} has been reported already; report once a fold")
         fitted = time.perf_counter()
-        measured = measure(self.spec, current.fold, reported, rule=self._rule, said=self._said)
+        measured = measure(current.fold, reported, rule=self._rule, metric_named=self._said)
         end = time.perf_counter()
         processor_seconds = own_seconds_since(current.used)
         energy = current.meter.stop()
@@ -210,7 +210,7 @@ class Tracked:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return f"sqlite:///{folder}/run.sqlite"
 
-    def _folds(self) -> Generator[Handed]:
+    def _folds(self) -> Generator[TrackedFold]:
         try:
             run_id = self._begin()
             with beating(self._store):
@@ -259,8 +259,8 @@ class Tracked:
         return True
 
     @contextmanager
-    def _metered(self, run_id: str, index: int) -> Iterator[Handed]:
-        fold = Handed(self.spec, index)
+    def _metered(self, run_id: str, index: int) -> Iterator[TrackedFold]:
+        fold = TrackedFold(self.spec, index)
         meter = meter_for(self.spec)
 
         def say(phase: str, step: int, steps: int, /) -> None:

@@ -19,8 +19,9 @@ from ecv_core.analysis.comparison.paired_runs import compare_runs
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import dataset_title, metric_label, shown_interval, used_words
-from ecv_core.jobs.fold_tables import Handed
-from ecv_core.jobs.tracking import Measured, finite, known_columns, measure, reported_table
+from ecv_core.jobs.reported_scores import Measured, measure
+from ecv_core.jobs.reported_tables import check_columns, finite_column, reported_table
+from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed
@@ -69,7 +70,7 @@ def check_result(path: Path) -> Checked:
             "a stop, so they may have been chosen by their scores; hand in a run that went on "
             "until its rule stopped, or one of all folds"
         )
-    folds_here = {fold.fold: Handed(spec, fold.fold) for fold in run.folds}
+    folds_here = {fold.fold: TrackedFold(spec, fold.fold) for fold in run.folds}
     hash_here = folds_sha256(folds_here.values())
     if result.folds_sha256 != hash_here:
         raise InputError(
@@ -80,7 +81,7 @@ def check_result(path: Path) -> Checked:
     rows = _rows_by_fold(result.table, list(folds_here))
     folds = []
     for fold in run.folds:
-        folds.append(_agreeing(fold, measure(spec, folds_here[fold.fold], rows[fold.fold])))
+        folds.append(_agreeing(fold, measure(folds_here[fold.fold], rows[fold.fold])))
     moments = stopping.moments(stopping.rule_for(spec), folds, spec.confidence)
     stop = stopping.stop_of(moments, run.k)
     if stop != run.stopped_at:
@@ -91,8 +92,8 @@ def check_result(path: Path) -> Checked:
 
 def _rows_by_fold(table: pd.DataFrame, folds: Sequence[int]) -> dict[int, pd.DataFrame]:
     """The rows of each fold. Raises: InputError for a table of other folds than the run's."""
-    known_columns(table, ("fold", "user_id"), f"{TABLE} has fold, user_id, and item_id or score")
-    fold_of_row = finite(table, "fold")
+    check_columns(table, ("fold", "user_id"), f"{TABLE} has fold, user_id, and item_id or score")
+    fold_of_row = finite_column(table, "fold")
     in_table = sorted(set(fold_of_row.tolist()))
     if in_table != sorted(folds):
         raise InputError(
@@ -226,7 +227,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
     ]
 
 
-def folds_sha256(folds: Iterable[Handed]) -> str:
+def folds_sha256(folds: Iterable[TrackedFold]) -> str:
     """SHA-256 of what is held out: of the sorted lines `fold,user_id,item_id` with their ends."""
     lines = []
     for fold in folds:

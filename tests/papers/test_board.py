@@ -14,7 +14,7 @@ from scipy.stats import ttest_rel
 
 import ecv_core as ecv
 from ecv_core import cli, stopping
-from ecv_core.jobs.fold_tables import Handed
+from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.papers.board import FOLDS, RUN, TABLE, check_result, folds_sha256
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Part
@@ -97,7 +97,7 @@ def written(path, document, table, sha256):
 
 
 def hash_of(run):
-    return folds_sha256(Handed(run.spec, fold) for fold in range(len(run.folds)))
+    return folds_sha256(TrackedFold(run.spec, fold) for fold in range(len(run.folds)))
 
 
 def with_scores(run, deltas):
@@ -129,7 +129,7 @@ def forgeries(run, table):
     yield document, table.assign(fold=(table["fold"] + 1) % K), sha256
     yield document, pd.concat([table, table.head(1)]), sha256
     yield document, table.assign(user_id=table["user_id"].replace("u3", "nobody")), sha256
-    fold = Handed(run.spec, 0)
+    fold = TrackedFold(run.spec, 0)
     known = fold.train.head(1)[["user_id", "item_id"]].assign(fold=0)
     yield (
         document,
@@ -156,7 +156,7 @@ def forgeries(run, table):
     )
     short["moments"][1]["stop"], short["mean"] = True, short["moments"][1]["mean"]
     lines = table[table["fold"] < 2]
-    yield short, lines, folds_sha256(Handed(run.spec, fold) for fold in range(2))
+    yield short, lines, folds_sha256(TrackedFold(run.spec, fold) for fold in range(2))
     yield document, "fold,user_id\n0,u1\n", sha256
 
 
@@ -187,7 +187,7 @@ def test_the_hash_of_folds_is_that_of_sorted_lines():
     run, _ = made(USERS, 0)
     lines = []
     for index in range(K):
-        fold = Handed(run.spec, index)
+        fold = TrackedFold(run.spec, index)
         assert len(fold.columns(Part.TEST)["user_id"]) == len(fold.test)
         lines += [f"{index},{row.user_id},{row.item_id}\n" for row in fold.test.itertuples()]
     assert hash_of(run) == hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
@@ -229,7 +229,7 @@ def test_folds_that_may_have_been_chosen_are_refused(only, tmp_path):
     folds = tuple(fold for fold in run.folds if fold.fold in only)
     spec = replace(run.spec, only_folds=only if only == (2,) else ())
     part = with_scores(replace(run, spec=spec, folds=folds), [0.0] * len(only))
-    sha256 = folds_sha256(Handed(spec, fold) for fold in only)
+    sha256 = folds_sha256(TrackedFold(spec, fold) for fold in only)
     path = tmp_path / "r.zip"
     written(path, run_document(part), table[table["fold"].isin(only)], sha256)
     with pytest.raises(

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
-from ecv_core.jobs.fold_tables import Handed
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import FoldTask, next_fold
+from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, RunRecord, RunState
@@ -44,7 +44,7 @@ from ecv_core.untrusted.files import DAMAGED, replacing
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ecv_core.jobs.tracking import Measured
+    from ecv_core.jobs.reported_scores import Measured
 
 LEFT = "the loop was left before its fold was reported"
 CANCELLED = "cancelled; finished folds are kept, and the same track goes on there"
@@ -167,7 +167,7 @@ def ask(
     if index is None:
         return _all_asked(store, run_id)
     where = folder or folder_of(run_id)
-    handed = Handed(run.spec, index)
+    handed = TrackedFold(run.spec, index)
     parts = {"train": Part.TRAIN, "test": Part.TEST}
     if (handed.parts == Part.VALIDATION).any():
         parts["validation"] = Part.VALIDATION
@@ -231,7 +231,7 @@ def tell(
     from ecv_core.energy.meter import country
     from ecv_core.energy.savings import JOULES_PER_KWH
     from ecv_core.jobs.book import Book, Says, refuse
-    from ecv_core.jobs.tracking import measure
+    from ecv_core.jobs.reported_scores import measure
 
     for what, given in (("seconds", seconds), ("joules", joules)):
         if given is not None and not 0 <= given <= AMOUNT:
@@ -241,7 +241,7 @@ def tell(
     run = _tracked(store, run_id)
     since = _asked_at(store, run_id, index)
     begun = datetime.now(UTC)
-    found = measure(run.spec, Handed(run.spec, index), reported)
+    found = measure(TrackedFold(run.spec, index), reported)
     spent = (begun - since).total_seconds() if seconds is None else seconds
     evaluated = (datetime.now(UTC) - begun).total_seconds()
     energy = Energy.none()
@@ -286,7 +286,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_table(path: Path) -> pd.DataFrame:
-    from ecv_core.jobs.tracking import reported_table
+    from ecv_core.jobs.reported_tables import reported_table
 
     try:
         return reported_table(path)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import ecv_core as ecv
-from ecv_core.jobs.tracking import finite, reported_table
+from ecv_core.jobs.reported_tables import finite_column, reported_table
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
 from tests.jobs.tracking.loops import SECOND, all_of, lists, loop, rated, tracked
@@ -166,4 +166,4 @@ def test_ids_that_pandas_takes_for_nothing_are_texts(tmp_path):
     path.write_text("user_id,item_id,score\nNA,None,0.5\nnull,007,1\n")
     table = reported_table(path)
     assert table[["user_id", "item_id"]].to_numpy().tolist() == [["NA", "None"], ["null", "007"]]
-    assert finite(table, "score").tolist() == [0.5, 1.0]
+    assert finite_column(table, "score").tolist() == [0.5, 1.0]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ecv_core import splits
 from ecv_core.fold import data_of, fold_seed, folds_of
-from ecv_core.records.interactions import Interactions, Part
+from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Handed:
+class TrackedFold:
     """One fold of a tracked run. Its tables are made when they are first looked at."""
 
     def __init__(self, spec: RunSpec, index: int) -> None:
@@ -25,18 +25,24 @@ class Handed:
 
         Raises: FoldsError where it has nothing to learn from, or nothing held out; DatasetError.
         """
+        self.spec = spec
         self.index = index
         """Which fold it is, 0 .. k-1."""
         self.seed = fold_seed(spec.seed, index)
         """Of this fold's random choices, from the run's seed."""
-        self.data: Interactions = data_of(spec)
-        self.parts: NDArray[np.int8] = splits.usable_parts(self.data, folds_of(spec), index)
-        self._spec = spec
+        self.data = data_of(spec)
+        self.parts = splits.usable_parts(self.data, folds_of(spec), index)
+        """The Part of each interaction; shape (interactions,)."""
 
     @cached_property
     def matrices(self) -> splits.FoldMatrices:
         """The same as sparse matrices, users and items as codes."""
-        return splits.fold_matrices(self.data, folds_of(self._spec), self.index)
+        return splits.fold_matrices(self.data, folds_of(self.spec), self.index)
+
+    @cached_property
+    def held_out_counts(self) -> NDArray[np.intp]:
+        """How many interactions of each user are held out; shape (users,)."""
+        return np.bincount(self.data.users[self.parts == Part.TEST], minlength=self.data.n_users)
 
     @cached_property
     def train(self) -> pd.DataFrame:
@@ -68,21 +74,26 @@ class Handed:
 
     def columns(self, part: Part) -> dict[str, NDArray[Any]]:
         """The columns of a part by name, as `train` has them; each of shape (interactions,)."""
-        data, chosen = self.data, self.parts == part
+        data = self.data
+        rows = self.parts == part
         columns: dict[str, NDArray[Any]] = {
-            "user_id": as_given(data.user_ids)[data.users[chosen]],
-            "item_id": as_given(data.item_ids)[data.items[chosen]],
+            "user_id": _ids_as_written(data.user_ids)[data.users[rows]],
+            "item_id": _ids_as_written(data.item_ids)[data.items[rows]],
         }
-        for name, values in (("rating", data.ratings), ("timestamp", data.timestamps)):
-            if values is not None:
-                columns[name] = values[chosen]
+        if data.ratings is not None:
+            columns["rating"] = data.ratings[rows]
+        if data.timestamps is not None:
+            columns["timestamp"] = data.timestamps[rows]
         return columns
 
 
-def as_given(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:
+def _ids_as_written(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:
     """Ids as whole numbers where every one of them is written as one, else as text."""
+    texts = ids.astype(object)
     try:
         numbers = ids.astype(np.int64)
     except (ValueError, OverflowError):
-        return ids.astype(object)
-    return numbers if (numbers.astype(ids.dtype) == ids).all() else ids.astype(object)
+        return texts
+    if (numbers.astype(ids.dtype) == ids).all():
+        return numbers
+    return texts  # such as '007', which no whole number is written as

@@ -1,0 +1,289 @@
+"""What other code reports of a fold -> the fold's scores, every value checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core import dataset as datasets
+from ecv_core import evaluation, stopping
+from ecv_core.dataset.rating_scale import scale_of
+from ecv_core.evaluation import Evaluation, Metric, check_computed_here, metric_of
+from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.evaluation.formulas import errors_by_user
+from ecv_core.fold.computing import protocol_of, ranked
+from ecv_core.jobs.reported_tables import (
+    check_columns,
+    check_lengths,
+    codes_of,
+    first_and_count,
+    lists_of,
+    ratings_of,
+)
+from ecv_core.jobs.tracked_fold import TrackedFold
+from ecv_core.records.errors import InputError
+from ecv_core.records.interactions import Part
+from ecv_core.records.run import AMOUNT, UserScores
+from ecv_core.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WAYS = (
+    "report user -> score (a dict or a Series), one number, a table of recommendations with the "
+    "columns user_id and item_id, or an array of scores, users x items"
+)
+_ROUNDING = 1e-6
+"""How far beyond its range a score may be that was rounded elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A fold's scores."""
+
+    score: float
+    metrics: Mapping[str, float]
+    """As FoldResult.metrics."""
+    users: int
+    """How many have something held out."""
+    user_scores: UserScores | None = None
+    """None where one number was reported."""
+    note: str = ""
+    """What should be known of how it came about; mostly empty."""
+
+
+def measure(
+    fold: TrackedFold,
+    reported: Any,  # noqa: ANN401  what it is decides how it is read
+    *,
+    rule: StoppingRule | None = None,
+    metric_named: bool = True,
+) -> Measured:
+    """The scores of a fold from what was reported of it.
+
+    Args:
+        fold: as other code got it.
+        reported: user -> score, for every user with something held out; or the score of the fold;
+            or a table: lists of recommended items, which are evaluated here under full ranking,
+            predicted ratings, or users' scores; or scores of users x items, in the order of the
+            matrices, or a fitted model with `score(users)`.
+        rule: that stops the run, where the spec does not say it.
+        metric_named: whether somebody has named the metric by which the run is scored.
+    Raises: InputError with what is wrong and the way out.
+    """
+    if not metric_named and _has_scores(reported):
+        raise InputError(
+            f"what these scores of fold {fold.index} are is not known; say it where the run "
+            f"begins: metric='{fold.spec.metric_name}', or one of your own, "
+            "metric=ecv.Metric('clicks')"
+        )
+    if reported is None or isinstance(reported, bool | str | bytes):
+        raise InputError(f"fold {fold.index} was reported as {reported!r}; {_WAYS}")
+    if isinstance(reported, Real | np.number):
+        return _measure_number(fold, float(reported), rule)
+    if hasattr(reported, "columns"):
+        return _measure_table(fold, reported)
+    if callable(getattr(reported, "items", None)):
+        return _measure_user_scores(fold, reported.items())
+    if len(getattr(reported, "shape", ())) == 2 or callable(getattr(reported, "score", None)):
+        return _measure_item_scores(fold, reported)
+    raise InputError(f"fold {fold.index} was reported as a {type(reported).__name__}; {_WAYS}")
+
+
+def _has_scores(reported: Any) -> bool:  # noqa: ANN401  as of `measure`
+    """Whether the scores themselves are reported, and not what is evaluated here."""
+    if hasattr(reported, "columns"):
+        return "item_id" not in reported.columns
+    is_number = isinstance(reported, Real | np.number)
+    return is_number or callable(getattr(reported, "items", None))
+
+
+# What was reported, by its kind.
+
+
+def _measure_number(fold: TrackedFold, score: float, rule: StoppingRule | None) -> Measured:
+    spec = fold.spec
+    if rule is None:
+        rule = stopping.rule(spec.rule)
+    if getattr(rule, "needs_user_scores", False):
+        raise InputError(
+            f"the rule '{spec.rule}' compares every user's score, so one number for fold "
+            f"{fold.index} is not enough; report user -> score or recommendations, or use "
+            "another rule, such as e-fold"
+        )
+    _check_score(metric_of(spec), score, f"the score of fold {fold.index}")
+    return Measured(
+        score=score,
+        metrics={spec.metric_name: score},
+        users=int(np.count_nonzero(fold.held_out_counts)),
+    )
+
+
+def _measure_table(fold: TrackedFold, table: pd.DataFrame) -> Measured:
+    spec = fold.spec
+    if "item_id" not in table.columns:
+        check_columns(table, ("user_id", "score"), _WAYS)
+        return _measure_user_scores(fold, zip(table["user_id"], table["score"], strict=True))
+    if not spec.task.ranks:
+        return _measure_ratings(fold, table)
+    if "prediction" in table.columns:
+        raise InputError(
+            f"ratings are predicted, but {spec.metric_name} is of ranked items; report lists"
+        )
+    return _measure_lists(fold, table)
+
+
+def _measure_item_scores(
+    fold: TrackedFold,
+    scores: Any,  # noqa: ANN401  an array, or an object with a method `score`
+) -> Measured:
+    spec = fold.spec
+    if not spec.task.ranks:
+        raise InputError(
+            f"scores of users x items are ranked, and this run is scored by {spec.task.of}; "
+            "report a table of user_id, item_id and prediction, or use a metric of ranking"
+        )
+    check_computed_here(metric_of(spec))
+    model = AnyScores(scores, fold.matrices.train.shape)
+    return _measured(fold, ranked(spec, fold.index, model, fold.matrices))
+
+
+def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
+    spec = fold.spec
+    metric = metric_of(spec)
+    if metric.kind not in evaluation.OF_LISTS:
+        raise InputError(
+            f"{metric.title} does not follow from lists of recommendations; report user -> score"
+        )
+    check_computed_here(metric)
+    lists = lists_of(fold, table)
+    note = check_lengths(fold, lists)
+    scores = evaluation.evaluate_lists(
+        lists,
+        fold.matrices.seen,
+        fold.matrices.held_out,
+        [n for n in spec.cutoffs if n <= spec.n],  # what stood below place n is not known
+        train=fold.matrices.train,
+        protocol=protocol_of(spec, fold.index),
+        also=(spec.metric,),
+    )
+    return _measured(fold, scores, note)
+
+
+def _measure_ratings(fold: TrackedFold, table: pd.DataFrame) -> Measured:
+    metric = metric_of(fold.spec)
+    check_computed_here(metric)
+    data = fold.data
+    held_out = fold.parts == Part.TEST
+    assert data.ratings is not None  # a run of RMSE or MAE is refused without
+    scores = evaluation.evaluate_ratings(
+        ratings_of(fold, table),
+        data.ratings[held_out],
+        data.users[held_out],
+        scale_of(data, datasets.entry(fold.spec.dataset).scale),
+        metric,
+    )
+    return _measured(fold, scores)
+
+
+def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]]) -> Measured:
+    """The scores of a fold from each user's.
+
+    Args:
+        fold: as other code got it.
+        reported: user id and score.
+    """
+    spec = fold.spec
+    metric = metric_of(spec)
+    if not metric.per_user and spec.task.ranks:
+        raise InputError(
+            f"{metric.title} has one value per fold and none per user; report that number, or "
+            "recommendations"
+        )
+    pairs = list(reported)
+    codes = codes_of([user for user, _ in pairs], fold.data.user_ids, "user", fold.data.dataset)
+    _check_every_user_once(fold, codes)
+    of_all_users = np.empty(fold.data.n_users)
+    for code, (user, score) in zip(codes, pairs, strict=True):
+        _check_score(metric, score, f"the score of user {user}")
+        of_all_users[code] = score
+    users = np.flatnonzero(fold.held_out_counts)
+    scores = of_all_users[users]
+    mean = float(scores.mean())
+    if not spec.task.ranks:
+        # Errors of users are pooled over all ratings of the fold, so that a user counts by the
+        # number of ratings: as if each rating of a user were off by the user's error.
+        counts = fold.held_out_counts[users]
+        errors = np.repeat(scores, counts)
+        _, user_parts, pooled = errors_by_user(
+            errors, np.zeros(len(errors)), np.repeat(users, counts)
+        )
+        scores = user_parts[spec.metric_name]
+        mean = pooled[spec.metric_name]
+    return _measured(
+        fold,
+        Evaluation(
+            users=users.astype(np.int32),
+            metrics=(spec.metric_name,),
+            values=scores[:, None],
+            means={spec.metric_name: mean},
+        ),
+    )
+
+
+def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured:
+    user_scores = None
+    if scores.metrics:
+        user_scores = scores.kept_per_user(fold.spec.n, fold.data.cluster_of)
+    return Measured(
+        score=scores.means[fold.spec.metric_name],
+        metrics=scores.means,
+        users=len(scores.users),
+        user_scores=user_scores,
+        note=note,
+    )
+
+
+# What no score can be.
+
+
+def _check_every_user_once(fold: TrackedFold, codes: NDArray[np.intp]) -> None:
+    """Refuse scores of other users than those with something held out. Raises: InputError."""
+    reported = np.bincount(codes, minlength=fold.data.n_users)
+    held_out = fold.held_out_counts > 0
+    _refuse_users(fold, reported > 1, f"two scores in fold {fold.index}")
+    _refuse_users(
+        fold, (reported > 0) & ~held_out, f"nothing held out in fold {fold.index}, but a score"
+    )
+    _refuse_users(
+        fold, (reported == 0) & held_out, f"held-out items in fold {fold.index} but no score"
+    )
+
+
+def _refuse_users(fold: TrackedFold, wrong: NDArray[np.bool_], what: str) -> None:
+    """Raises: InputError where somebody is wrong, with what that user has."""
+    if wrong.any():
+        raise InputError(
+            f"user {first_and_count(fold.data.user_ids, np.flatnonzero(wrong))} has {what}; report "
+            f"one for each of the {np.count_nonzero(fold.held_out_counts):,} users in fold.test "
+            "(0 for whom nothing was recommended)"
+        )
+
+
+def _check_score(metric: Metric, score: object, whose: str) -> None:
+    """Refuse what no value of the metric can be. Raises: InputError."""
+    if not isinstance(score, Real | np.number) or isinstance(score, bool):
+        raise InputError(f"{whose} must be a number, but is {score!r}")
+    value = float(score)
+    if not math.isfinite(value) or abs(value) > AMOUNT:
+        raise InputError(f"{whose} must be a finite number, but is {value}")
+    if value < metric.low - _ROUNDING:
+        raise InputError(f"{whose} is {value:g}, but {metric.title} is at least {metric.low:g}")
+    if value > metric.high + _ROUNDING:
+        raise InputError(f"{whose} is {value:g}, but {metric.title} is at most {metric.high:g}")

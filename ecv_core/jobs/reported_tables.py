@@ -1,0 +1,269 @@
+"""Tables that other code reports of a fold -> recommended lists or predicted ratings, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.fold.computing import protocol_of
+from ecv_core.jobs.tracked_fold import TrackedFold
+from ecv_core.records.errors import InputError
+from ecv_core.records.interactions import Part
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Columns and ids, checked against the dataset.
+
+
+def reported_table(source: Path | IO[bytes]) -> pd.DataFrame:
+    """A CSV table as `tell` takes it; ids stay texts, also where one is 'NA' or 'null'."""
+    import pandas as pd
+
+    ids = {"user_id": str, "item_id": str}
+    return pd.read_csv(source, dtype=ids, keep_default_na=False, encoding="utf-8-sig")
+
+
+def check_columns(table: pd.DataFrame, needed: Sequence[str], way_out: str) -> None:
+    """Refuse a table that lacks a column. Raises: InputError."""
+    for name in needed:
+        if name not in table.columns:
+            has = ", ".join(map(str, table.columns))[:200] or "none"
+            raise InputError(f"the table has no column '{name}' (it has: {has}); {way_out}")
+
+
+def codes_of(
+    ids: Collection[Any], dataset_ids: NDArray[np.str_], kind: str, dataset: str
+) -> NDArray[np.intp]:
+    """Ids as codes of the dataset; numbers and texts that read the same are the same.
+
+    Args:
+        ids: as other code has them.
+        dataset_ids: code -> id.
+        kind: 'user' or 'item', for the error.
+        dataset: its name, for the error.
+    Raises: InputError for an id that the dataset does not have.
+    """
+    import pandas as pd
+
+    values = pd.Series(list(ids))
+    # pandas turns whole numbers into decimal ones in a column in which one is missing.
+    is_decimal = values.dtype.kind == "f"
+    if is_decimal and np.isfinite(values).all() and (values % 1 == 0).all():
+        values = values.astype(np.int64)
+    texts = values.astype(str).astype(object)
+    codes = pd.Index(dataset_ids.astype(object)).get_indexer(texts)
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown):
+        raise InputError(
+            f"there is no {kind} {first_and_count(values.to_numpy(), unknown)} in {dataset} as it "
+            f"is prepared; use the {kind} ids of fold.train and fold.test"
+        )
+    return codes.astype(np.intp, copy=False)
+
+
+def finite_column(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """A column's numbers. Raises: InputError for a value that is no finite number."""
+    import pandas as pd
+
+    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise InputError(
+            f"row {wrong[0] + 1} of the table has the {column} '{table[column].iloc[wrong[0]]}', "
+            "which is no finite number"
+        )
+    return values
+
+
+def first_and_count(ids: NDArray[Any], codes: NDArray[np.integer]) -> str:
+    """The id of the first of these codes, with how many more there are: '17' (and 3 more)."""
+    more = ""
+    if len(codes) > 1:
+        more = f" (and {len(codes) - 1:,} more)"
+    return f"'{ids[codes[0]]}'{more}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Pairs:
+    """The user and the item of each row of a table, as codes; each of shape (rows,)."""
+
+    users: NDArray[np.int64]
+    items: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    """One number for each pair, by which pairs are compared."""
+
+
+def _pairs(fold: TrackedFold, table: pd.DataFrame) -> _Pairs:
+    """The pairs of a table. Raises: InputError for no rows, unknown ids, or a pair twice."""
+    data = fold.data
+    if not len(table):
+        raise InputError(f"the table of fold {fold.index} has no rows")
+    users = codes_of(table["user_id"], data.user_ids, "user", data.dataset).astype(np.int64)
+    items = codes_of(table["item_id"], data.item_ids, "item", data.dataset).astype(np.int64)
+    numbers = users * data.n_items + items
+    _, first_rows = np.unique(numbers, return_index=True)
+    if len(first_rows) < len(numbers):
+        twice = np.delete(numbers, first_rows)[0]
+        raise InputError(f"{_pair_words(fold, twice)} is in the table twice; leave one out")
+    return _Pairs(users=users, items=items, numbers=numbers)
+
+
+def _numbers_in(fold: TrackedFold, *parts: Part) -> NDArray[np.int64]:
+    """The number of each pair in these parts of the fold, as `_Pairs.numbers` has it."""
+    rows = np.isin(fold.parts, parts)
+    return fold.data.users[rows].astype(np.int64) * fold.data.n_items + fold.data.items[rows]
+
+
+def _pair_words(fold: TrackedFold, number: np.int64) -> str:
+    user, item = divmod(int(number), fold.data.n_items)
+    return f"item '{fold.data.item_ids[item]}' for user '{fold.data.user_ids[user]}'"
+
+
+# Recommended items.
+
+
+def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
+    """Each user's list, best first.
+
+    Args:
+        fold: of which the table is reported.
+        table: `user_id`, `item_id`, and `rank` (1 is best), or `score` (higher is better); without
+            either the rows of a user are in their order.
+    Returns: item codes, -1 where a list is shorter; shape (users, n).
+    Raises: InputError for what is unknown, there twice, or no candidate.
+    """
+    check_columns(table, ("user_id", "item_id"), "recommendations have user_id and item_id")
+    pairs = _pairs(fold, table)
+    _check_candidates(fold, pairs)
+    order = _best_first(fold, table, pairs)
+    users = pairs.users[order]
+    items = pairs.items[order]
+    # A row's place in its user's list: its number among all rows less that of the user's first.
+    counts = np.bincount(users, minlength=fold.data.n_users)
+    first_rows = np.cumsum(counts) - counts
+    places = np.arange(len(users)) - first_rows[users]
+    n = fold.spec.n
+    lists = np.full((fold.data.n_users, n), -1, dtype=np.int64)
+    is_in_list = places < n
+    lists[users[is_in_list], places[is_in_list]] = items[is_in_list]
+    return lists
+
+
+def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
+    """Refuse lists that are all too short for the metric. Raises: InputError.
+
+    Returns: a note where users with something held out have no list; else empty.
+    """
+    users = np.flatnonzero(fold.held_out_counts)
+    lengths = np.count_nonzero(lists >= 0, axis=1)
+    listed = users[lengths[users] > 0]
+    if not len(listed):
+        raise InputError(
+            f"no user with held-out items in fold {fold.index} has a list; recommend to the "
+            "users of fold.test"
+        )
+    n = fold.spec.n
+    items_left = fold.data.n_items - np.diff(fold.matrices.seen.indptr)
+    if (lengths[listed] < np.minimum(n, items_left[listed])).all():
+        raise InputError(
+            f"the longest list has {lengths[listed].max()} items, but {fold.spec.metric_name} "
+            f"looks at {n}; recommend {n} items to each user, or track with a shorter n"
+        )
+    without = len(users) - len(listed)
+    if not without:
+        return ""
+    return (
+        f"{without:,} of {len(users):,} users with held-out items have no list in fold "
+        f"{fold.index}; they count with no hit"
+    )
+
+
+def _best_first(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> NDArray[np.intp]:
+    """The rows by user, the best first; of equal scores the item with the lower number.
+
+    Raises: InputError for two items of a user with the same rank.
+    """
+    if "rank" in table.columns:
+        ranks = finite_column(table, "rank")
+        order = np.lexsort((ranks, pairs.users))
+        same_user = np.diff(pairs.users[order]) == 0
+        same_rank = np.diff(ranks[order]) == 0
+        tied = np.flatnonzero(same_user & same_rank)
+        if len(tied):
+            user = pairs.users[order][tied[0]]
+            raise InputError(
+                f"two items of user '{fold.data.user_ids[user]}' have the same rank, so their "
+                "order is not known; give each its own, or a score"
+            )
+        return order
+    if "score" in table.columns:
+        return np.lexsort((pairs.items, -finite_column(table, "score"), pairs.users))
+    return np.argsort(pairs.users, kind="stable")
+
+
+def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:
+    """Refuse recommendations of what the protocol does not rank. Raises: InputError."""
+    in_training = np.isin(pairs.numbers, _numbers_in(fold, Part.TRAIN, Part.VALIDATION))
+    if in_training.any():
+        raise InputError(
+            f"{in_training.sum():,} of {len(pairs.numbers):,} recommendations are of items that "
+            f"the user has in training, such as {_pair_words(fold, pairs.numbers[in_training][0])};"
+            " leave out what a user has: it is no candidate"
+        )
+    counts = np.bincount(fold.matrices.train.indices, minlength=fold.data.n_items)
+    candidates = protocol_of(fold.spec, fold.index).candidates_by(counts)
+    no_candidates = pairs.items[~candidates[pairs.items]]
+    if len(no_candidates):
+        raise InputError(
+            f"item '{fold.data.item_ids[no_candidates[0]]}' is recommended, but nobody has it in "
+            f"training, so it is no candidate here (candidates = {fold.spec.candidates})"
+        )
+
+
+# Predicted ratings.
+
+
+def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.float64]:
+    """Predicted ratings in the order of the held-out ones; shape (held-out ratings,).
+
+    Args:
+        fold: of which the table is reported.
+        table: `user_id`, `item_id` and `prediction` (or `score`), for every row of fold.test.
+    Raises: InputError for what is missing, there twice, or not held out.
+    """
+    import pandas as pd
+
+    column = "prediction"
+    if column not in table.columns:
+        column = "score"
+    if column not in table.columns:
+        raise InputError(
+            "the table of predicted ratings has neither a column 'prediction' nor 'score'; give "
+            "user_id, item_id and prediction for every row of fold.test"
+        )
+    predicted = pd.Series(finite_column(table, column), index=_pairs(fold, table).numbers)
+    held_out = _numbers_in(fold, Part.TEST)
+    lacking = np.setdiff1d(held_out, predicted.index)
+    if len(lacking):
+        what = f"held-out ratings of fold {fold.index} have no prediction"
+        raise _wrong_ratings(fold, lacking, len(held_out), what)
+    strange = np.setdiff1d(predicted.index, held_out)
+    if len(strange):
+        what = f"ratings are predicted that fold {fold.index} does not hold out"
+        raise _wrong_ratings(fold, strange, len(held_out), what)
+    return predicted[held_out].to_numpy()
+
+
+def _wrong_ratings(
+    fold: TrackedFold, numbers: NDArray[np.int64], held_out: int, what: str
+) -> InputError:
+    return InputError(
+        f"{len(numbers):,} of {held_out:,} {what}, such as that of "
+        f"{_pair_words(fold, numbers[0])}; predict every row of fold.test, and no others"
+    )
