@@ -7,7 +7,7 @@ keeps them. So a plan can be tested without either, and decides the same whereve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
@@ -44,7 +44,13 @@ def folds_of(tasks: Iterable[FoldTask]) -> set[tuple[RunSpec, int]]:
     return set().union(*(task.folds for task in tasks))
 
 
-class ScoresKnown(Protocol):
+def not_under_way(tasks: Sequence[FoldTask], under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
+    """Those of the tasks whose folds nobody computes yet."""
+    folds = folds_of(under_way)
+    return [task for task in tasks if folds.isdisjoint(task.folds)]
+
+
+class PlanResults(Protocol):
     """What a plan looks at: its own runs, and every fold that has the scores of a spec."""
 
     def run(self, spec: RunSpec) -> RunRecord | None:
@@ -64,7 +70,7 @@ class Plan(Protocol):
     independent: bool
     """Whether cancelling one of its runs ends only that run, and not the plan."""
 
-    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterable[FoldTask]:
+    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterable[FoldTask]:
         """Folds to compute now, the most urgent first; asked again while there is a free place.
 
         A driver with one place takes the first only, so bets come last. A bet under way that the
@@ -86,5 +92,15 @@ def next_fold(run: RunRecord, *, full: bool = False) -> int | None:
     """
     if run.stopped_at is not None and not (run.spec.full or full):
         return None
-    done = {result.fold for result in (*run.folds, *run.ahead)}
-    return next((fold for fold in run.spec.fold_order if fold not in done), None)
+    done = folds_done(run)
+    for fold in run.spec.fold_order:
+        if fold not in done:
+            return fold
+    return None
+
+
+def folds_done(run: RunRecord | None) -> set[int]:
+    """The folds that a run has, those before their turn too; none where there is no run yet."""
+    if run is None:
+        return set()
+    return {result.fold for result in (*run.folds, *run.ahead)}

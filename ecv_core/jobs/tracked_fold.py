@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ecv_core import splits
 from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
+from ecv_core.untrusted.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +75,20 @@ class TrackedFold:
 
         return pd.DataFrame(self.columns(part))
 
+    def write(self, folder: Path) -> dict[str, Path]:
+        """Write 'train' and 'test', and 'validation' where there is such a part, as CSV files.
+
+        Returns: their paths, absolute. Raises: OSError.
+        """
+        parts = {"train": Part.TRAIN, "test": Part.TEST}
+        if (self.parts == Part.VALIDATION).any():
+            parts["validation"] = Part.VALIDATION
+        files = {}
+        for name, part in parts.items():
+            files[name] = folder.absolute() / f"fold-{self.index}-{name}.csv"
+            _write_csv(files[name], self.columns(part))
+        return files
+
     def columns(self, part: Part) -> dict[str, NDArray[Any]]:
         """The columns of a part by name, as `train` has them; each of shape (interactions,)."""
         data = self.data
@@ -85,6 +102,19 @@ class TrackedFold:
         if data.timestamps is not None:
             columns["timestamp"] = data.timestamps[rows]
         return columns
+
+
+def _write_csv(path: Path, columns: dict[str, NDArray[Any]]) -> None:
+    values = []
+    for column in columns.values():
+        if column.dtype.kind == "f":  # csv would write a rating with too many digits
+            numbers, codes = np.unique(column, return_inverse=True)
+            column = numbers.astype(str).astype(object)[codes]
+        values.append(column.tolist())
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(columns)
+        rows.writerows(zip(*values, strict=True))
 
 
 def _ids_as_written(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:

@@ -76,7 +76,7 @@ def _shown(record: PlanRecord, now: Standing, played: Played, scores: Results) -
         place = places[run.spec.score_key]
         computed |= {(place, fold.fold) for fold in run.folds if not fold.reused}
     return Shown(
-        contenders=now.contenders,
+        contenders=now.scores,
         terms=now.terms,
         played=replace(played, joules_of_all_folds=now.joules_expected),
         version=(record.plan_id, len(played.rounds)),

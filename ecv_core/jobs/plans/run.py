@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of, next_fold
+from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, next_fold, not_under_way
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_models, folds_planned
 from ecv_core.store.results import aid_spec
@@ -26,46 +27,50 @@ class RunPlan:
         """
         self.spec = spec
         self._speculate = speculate
-        self._has_aids = False  # to see that they are there takes long, and is done once
+        self._has_cheap_models = False  # to see that they are there takes long, and is done once
 
-    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
+    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
         """The folds before which the rule cannot stop, then so many more as bets."""
-        if known.ended(self.spec):
+        if results.ended(self.spec):
             return []
-        if not self._has_aids:
-            aids = tasks_of_aids(self.spec, known)
-            self._has_aids = not aids
-            if aids and not known.ended(aids[0].specs[0]):
-                return not_yet(aids, under_way)
-        run = known.run(self.spec)
-        if run is not None and next_fold(run, full=self.spec.full) is None:
-            return []
-        spec = self.spec if run is None else replace(run.spec, full=self.spec.full or run.spec.full)
-        done = {result.fold for result in (*run.folds, *run.ahead)} if run else set()
-        turn = next(at for at, fold in enumerate(spec.fold_order) if fold not in done)
+        if not self._has_cheap_models:
+            cheap = tasks_of_cheap_models(self.spec, results)
+            self._has_cheap_models = not cheap
+            if cheap and not results.ended(cheap[0].specs[0]):
+                return not_under_way(cheap, under_way)
+        return not_under_way(self._own_tasks(results.run(self.spec)), under_way)
+
+    def _own_tasks(self, run: RunRecord | None) -> list[FoldTask]:
+        """The run's next folds: none once its rule has stopped it, or it has all of them."""
+        spec = self.spec
+        if run is not None:
+            if next_fold(run, full=spec.full) is None:
+                return []
+            spec = replace(run.spec, full=spec.full or run.spec.full)
+        order = spec.fold_order
+        done = folds_done(run)
+        turn = 0
+        while order[turn] in done:
+            turn += 1
         least, most = folds_planned(spec)
         sure = max(least, turn + 1)
-        tasks = [
-            FoldTask(specs=(self.spec,), fold=fold, bet=at >= sure)
-            for at, fold in enumerate(spec.fold_order[: min(sure + self._speculate, most)])
-            if fold not in done
-        ]
-        return not_yet(tasks, under_way)
+        tasks = []
+        for place, fold in enumerate(order[: min(sure + self._speculate, most)]):
+            if fold not in done:
+                tasks.append(FoldTask(specs=(self.spec,), fold=fold, bet=place >= sure))
+        return tasks
 
 
-def not_yet(tasks: Sequence[FoldTask], under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
-    """Those of the tasks whose folds are not computed yet."""
-    going = folds_of(under_way)
-    return [task for task in tasks if going.isdisjoint(task.folds)] if going else tasks
-
-
-def tasks_of_aids(spec: RunSpec, known: ScoresKnown) -> list[FoldTask]:
-    """The folds that a cheap model lacks, the first that lacks some; none where all are there."""
+def tasks_of_cheap_models(spec: RunSpec, results: PlanResults) -> list[FoldTask]:
+    """The folds that a cheap model misses, the first one that misses some; none where all are
+    there."""
     for name in cheap_models(spec):
-        aid = aid_spec(spec, name)
-        folds = known.folds(aid, user_scores=True).values()
+        cheap = aid_spec(spec, name)
+        folds = results.folds(cheap, user_scores=True).values()
         there = {result.fold for result in folds if result.user_scores}
-        if missing := tuple(fold for fold in aid.fold_order if fold not in there):
-            asked = replace(aid, only_folds=missing) if there else aid
-            return [FoldTask(specs=(asked,), fold=fold) for fold in missing]
+        missing = tuple(fold for fold in cheap.fold_order if fold not in there)
+        if missing:
+            if there:
+                cheap = replace(cheap, only_folds=missing)
+            return [FoldTask(specs=(cheap,), fold=fold) for fold in missing]
     return []

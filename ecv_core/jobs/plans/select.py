@@ -6,12 +6,12 @@ second viewer, a cancel or a crash loses nothing but the fold that was going.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of
+from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, folds_of
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
@@ -48,20 +48,30 @@ from ecv_core.store.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-Named = Sequence[tuple[str, RunSpec]]
-"""Contenders: what each is called, and its spec."""
 _BUDGET = "budget"
 _RECORDED = "recorded"
 """Among the terms that are kept: whether folds of recorded runs count."""
+
+
+class Contender(NamedTuple):
+    """One of the runs of which the best is wanted."""
+
+    name: str
+    spec: RunSpec
+
+
+Named = Sequence[tuple[str, RunSpec]]
+"""Contenders before they are checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Where a selection is now."""
 
-    named: Named
+    contenders: tuple[Contender, ...]
     terms: Terms
-    contenders: tuple[Scores, ...]
+    scores: tuple[Scores, ...]
+    """Of each contender, over the same users."""
     played: Played | None
     """So far; None before the first round is complete."""
     folds: tuple[int, ...]
@@ -78,8 +88,8 @@ class Standing:
         """What is written of it once it is decided; see `selection.document`."""
         assert self.played is not None
         played = replace(self.played, joules_of_all_folds=self.joules_expected)
-        metric = self.named[0][1].metric_name
-        return selection_document(self.contenders, self.terms, metric, played)
+        metric = self.contenders[0].spec.metric_name
+        return selection_document(self.scores, self.terms, metric, played)
 
     @property
     def decided(self) -> bool:
@@ -96,17 +106,18 @@ class Standing:
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
         leader = self.played.rounds[-1].leader
+        energy_share = None
+        if self.joules is not None and self.joules_expected:
+            energy_share = self.joules / self.joules_expected
         return verdict_sentence(
             titles,
             self.terms,
             self.played.verdict,
             self.played.rounds,
             self.folds,
-            mean=winner_mean(self.contenders[leader], self.played.rounds, leader),
+            mean=winner_mean(self.scores[leader], self.played.rounds, leader),
             on=on,
-            energy=self.joules / self.joules_expected
-            if self.joules is not None and self.joules_expected
-            else None,
+            energy=energy_share,
         )
 
 
@@ -128,9 +139,12 @@ class Selected:
     @property
     def tied(self) -> tuple[str, ...]:
         """Those that cannot be told from the winner; with until='order' pairs, 'a = b'."""
-        return tuple(
-            one if isinstance(one, str) else " = ".join(one) for one in self._document["tied"]
-        )
+        names = []
+        for tied in self._document["tied"]:
+            if not isinstance(tied, str):
+                tied = " = ".join(tied)
+            names.append(tied)
+        return tuple(names)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -165,19 +179,16 @@ class Selected:
         was last looked at (contender minus leader), with the ends of its interval."""
         import pandas as pd
 
-        last: dict[str, dict[str, Any]] = {}
-        for one in self._document["rounds"]:
-            last |= one["differences"]
-        rows = {
-            name: (
-                self.folds_used[name],
-                last.get(name, {}).get("difference"),
-                *last.get(name, {}).get("interval", (None, None)),
-            )
-            for name in self.order
-        }
+        newest: dict[str, dict[str, Any]] = {}
+        for look in self._document["rounds"]:
+            newest |= look["differences"]
+        rows = []
+        for name in self.order:
+            difference = newest.get(name, {})
+            low, high = difference.get("interval", (None, None))
+            rows.append((self.folds_used[name], difference.get("difference"), low, high))
         columns = ["folds_used", "difference", "low", "high"]
-        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        return pd.DataFrame(rows, index=list(self.order), columns=columns)
 
     def __repr__(self) -> str:
         return f"<Selected: {self.sentence}>"
@@ -191,157 +202,189 @@ class SelectPlan:
 
     independent = False
 
-    def __init__(self, named: Named, terms: Terms, *, speculate: int = SPECULATE) -> None:
-        """Nothing is known yet.
+    def __init__(self, contenders: Named, terms: Terms, *, speculate: int = SPECULATE) -> None:
+        """Nothing is computed yet.
 
         Args:
-            named: at least two contenders, as of `check_named`.
+            contenders: at least two, as of `check_named`.
+            terms: what is asked.
             speculate: 0 for the current round alone, else what is likely to be needed too.
         """
-        self.named, self.terms, self._speculate = named, terms, speculate
-        self._scores: dict[str, tuple[object, Scores]] = {}
-        """Of each contender, and what they are made of."""
+        self.contenders = tuple(Contender(*contender) for contender in contenders)
+        self.terms = terms
+        self._speculate = speculate
+        self._scores: dict[str, _KnownScores] = {}
         self._paired: PairedScores | None = None
 
     @classmethod
     def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
         """The plan that was kept."""
-        named = [(run.name, run.spec) for run in record.content.runs]
-        return cls(named, _terms(record), speculate=speculate)
+        return cls(_contenders_of(record), _terms(record), speculate=speculate)
 
-    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
+    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """The first is sure, the others are bets; contenders that share work are in one task.
 
         Raises: InputError where the sure one is of a tracked contender, with how it gets there.
         """
-        now = self.standing(known)
-        if now.needed is None:
+        standing = self.standing(results)
+        if standing.needed is None:
             return
-        going = folds_of(under_way)
-        for place, index in self._turns(now, now.needed):
-            if not np.isnan(now.contenders[place].folds[index]):
-                continue
-            sharing = self._sharing(now, place, index)
-            # Not those that failed, were cancelled, or that another program goes on with.
-            places = [each for each in sharing if not known.ended(self.named[each][1])]
-            sure = (place, index) == now.needed
-            if sure and not places:
-                return
-            tracked = [each for each in places if self.named[each][1].tracked]
-            if tracked and sure:
-                name, spec = self.named[tracked[0]]
-                raise missing(name, spec, index, known.folds(spec))
-            asked = tuple(self._asked(each, index, known) for each in places)
-            task = FoldTask(specs=asked, fold=index, bet=not sure)
-            if asked and not tracked and going.isdisjoint(task.folds):
-                going |= task.folds
+        sure = self._task(standing, *standing.needed, results)
+        if not sure.specs:
+            return
+        name, spec = self.contenders[standing.needed[0]]
+        if spec.tracked:
+            raise missing(name, spec, sure.fold, results.folds(spec))
+        folds = folds_of(under_way)
+        for task in chain([sure], self._bets(standing, results)):  # bets only where asked for
+            if folds.isdisjoint(task.folds):
+                folds |= task.folds
                 yield task
 
-    def _turns(self, now: Standing, needed: tuple[int, int]) -> Iterator[tuple[int, int]]:
-        """Contender and fold, the most urgent first."""
-        yield needed
-        if self._speculate and now.played is not None:
-            yield from likely_folds(now.contenders, self.terms)
-        else:
-            yield from ((place, needed[1]) for place in sorted(now.left))
+    def _bets(self, standing: Standing, results: PlanResults) -> Iterator[FoldTask]:
+        """What is likely to be needed after the fold that is sure, the most urgent first."""
+        for place, index in self._likely(standing):
+            if not np.isnan(standing.scores[place].folds[index]):
+                continue
+            task = replace(self._task(standing, place, index, results), bet=True)
+            if task.specs and not any(spec.tracked for spec in task.specs):
+                yield task
 
-    def standing(self, known: ScoresKnown | Results) -> Standing:
+    def _likely(self, standing: Standing) -> Iterable[tuple[int, int]]:
+        """Contender and fold of what may be needed next, the most urgent first."""
+        if self._speculate and standing.played is not None:
+            return likely_folds(standing.scores, self.terms)
+        assert standing.needed is not None
+        _, index = standing.needed
+        return [(place, index) for place in sorted(standing.left)]
+
+    def _task(self, standing: Standing, place: int, index: int, results: PlanResults) -> FoldTask:
+        """A fold of a contender, and of those still in that share work with it and miss it too.
+
+        Those that failed, were cancelled, or that another program goes on with are left out.
+        """
+        shared_work = shares_with(self.contenders[place].spec)
+        places = [place]
+        for other in sorted({*standing.left} - {place}):
+            spec = self.contenders[other].spec
+            is_missing = np.isnan(standing.scores[other].folds[index])
+            if is_missing and shared_work is not None and shares_with(spec) == shared_work:
+                places.append(other)
+        specs = []
+        for together in places:
+            spec = self.contenders[together].spec
+            if not results.ended(spec):
+                # The run goes on with this fold, and no other that it misses.
+                only_folds = folds_done(results.run(spec)) | {index}
+                specs.append(replace(spec, only_folds=tuple(sorted(only_folds))))
+        return FoldTask(specs=tuple(specs), fold=index)
+
+    def standing(self, results: PlanResults | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
 
         Raises: InputError for contenders that cannot be compared, with the reason.
         """
-        contenders = tuple(self._contenders(known))
-        check_contenders(contenders)
-        self._paired = paired = PairedScores(contenders, before=self._paired)
-        followed = follow(contenders, range(self.terms.k), self.terms, paired)
-        spent = joules_of(contenders, followed.ran)
+        scores = tuple(self._scores_of_all(results))
+        check_contenders(scores)
+        self._paired = PairedScores(scores, before=self._paired)
+        followed = follow(scores, range(self.terms.k), self.terms, self._paired)
+        folds_used = tuple(map(len, followed.ran))
+        joules = joules_of(scores, followed.ran)
         played = None
         if followed.verdict is not None:
             played = Played(
                 rounds=followed.rounds,
                 verdict=followed.verdict,
-                folds_used=tuple(map(len, followed.ran)),
-                joules=spent,
+                folds_used=folds_used,
+                joules=joules,
                 joules_of_all_folds=None,
                 spent=followed.spent,
             )
         return Standing(
-            named=self.named,
+            contenders=self.contenders,
             terms=self.terms,
-            contenders=contenders,
+            scores=scores,
             played=played,
-            folds=tuple(map(len, followed.ran)),
+            folds=folds_used,
             left=followed.left,
             needed=followed.needed,
-            joules=spent,
-            joules_expected=_expected(contenders, followed.ran, self.terms.k),
+            joules=joules,
+            joules_expected=_expected_joules(scores, followed.ran, self.terms.k),
         )
 
-    def _contenders(self, known: ScoresKnown | Results) -> list[Scores]:
-        """Each with the folds that there are, over the same users."""
-        found = []
-        for name, spec in self.named:
-            per_user = metric_of(spec).per_user
-            folds = known.folds(spec, user_scores=per_user and spec.metric_name).values()
-            usable = [fold for fold in folds if fold.user_scores is not None or not per_user]
-            key = [(fold.fold, fold.score, id(fold.user_scores)) for fold in usable]
-            if name not in self._scores or self._scores[name][0] != key:
-                self._scores[name] = key, replace(scores_of(spec, usable), name=name)
-            found.append(self._scores[name][1])
-        return aligned(found)
-
-    def _sharing(self, now: Standing, next_one: int, index: int) -> list[int]:
-        """The contender that comes next, and those still in that share work with it in its fold."""
-        common = shares_with(self.named[next_one][1])
-        others = () if common is None else sorted({*now.left} - {next_one})
-        lack = [one for one in others if np.isnan(now.contenders[one].folds[index])]
-        return [next_one, *(one for one in lack if shares_with(self.named[one][1]) == common)]
-
-    def _asked(self, place: int, index: int, known: ScoresKnown) -> RunSpec:
-        """The run of a contender as it is to go on: with this fold, and no other that it lacks."""
-        spec = self.named[place][1]
-        run = known.run(spec)
-        have = tuple(result.fold for result in (*run.folds, *run.ahead)) if run else ()
-        return replace(spec, only_folds=tuple(sorted({*have, index})))
+    def _scores_of_all(self, results: PlanResults | Results) -> list[Scores]:
+        """Each contender's scores of the folds that there are, over the same users."""
+        scores = []
+        for name, spec in self.contenders:
+            metric: str | bool = metric_of(spec).per_user and spec.metric_name
+            folds = results.folds(spec, user_scores=metric).values()
+            usable = [result for result in folds if result.user_scores is not None or not metric]
+            made_from = [(result.fold, result.score, id(result.user_scores)) for result in usable]
+            kept = self._scores.get(name)
+            if kept is None or kept.made_from != made_from:
+                kept = _KnownScores(made_from, replace(scores_of(spec, usable), name=name))
+                self._scores[name] = kept
+            scores.append(kept.scores)
+        return aligned(scores)
 
 
-def check_named(contenders: Named) -> Named:
+class _KnownScores(NamedTuple):
+    """A contender's scores, made once of the same folds."""
+
+    made_from: object
+    scores: Scores
+
+
+def check_named(contenders: Named) -> list[Contender]:
     """The contenders with all their folds and no rule of their own.
 
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
-    names = [name for name, _ in contenders]
-    if len(names) < 2:
+    if len(contenders) < 2:
         raise InputError(
-            f"a selection needs at least two contenders, but has {len(names)}; name another"
+            f"a selection needs at least two contenders, but has {len(contenders)}; name another"
         )
-    specs = [
-        replace(spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=())
-        for _, spec in contenders
-    ]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the contender '{twice}' is there twice; leave one out")
-    first = specs[0]
-    for name, spec in zip(names[1:], specs[1:], strict=True):
-        other = replace(spec, algorithm=first.algorithm, params=first.params, tracked=first.tracked)
-        if not other.same_scores(first):
-            raise InputError(
-                f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "
-                "protocol, so their scores cannot be compared; give both the same"
-            )
-        if spec.same_scores(first):
-            raise InputError(
-                f"'{name}' and '{names[0]}' are the same algorithm with the same parameters; "
-                "change a parameter of one"
-            )
-    if first.k > 1:
+    checked: list[Contender] = []
+    names = set()
+    for name, spec in contenders:
+        if name in names:
+            raise InputError(f"the contender '{name}' is there twice; leave one out")
+        names.add(name)
+        whole = replace(
+            spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=()
+        )
+        checked.append(Contender(name, whole))
+    first = checked[0]
+    for contender in checked[1:]:
+        _check_comparable(first, contender)
+    if first.spec.k > 1:
         check_exchangeable(
-            first.split,
+            first.spec.split,
             "a selection must not drop anybody there: run all of them with the rule "
             f"'{NEVER_STOPS}', or select on a split by chance",
         )
-    return list(zip(names, specs, strict=True))
+    return checked
+
+
+def _check_comparable(first: Contender, other: Contender) -> None:
+    """Refuse two contenders that are the same, or differ in more than the model.
+
+    Raises: InputError.
+    """
+    spec = first.spec
+    as_first = replace(
+        other.spec, algorithm=spec.algorithm, params=spec.params, tracked=spec.tracked
+    )
+    if not as_first.same_scores(spec):
+        raise InputError(
+            f"'{other.name}' and '{first.name}' do not share dataset, split, folds, metric and "
+            "protocol, so their scores cannot be compared; give both the same"
+        )
+    if other.spec.same_scores(spec):
+        raise InputError(
+            f"'{other.name}' and '{first.name}' are the same algorithm with the same parameters; "
+            "change a parameter of one"
+        )
 
 
 def begin(
@@ -363,17 +406,16 @@ def begin(
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
     planned = [PlannedRun(name=name, spec=spec) for name, spec in check_named(contenders)]
-    content = {name: value for name, value in asdict(terms).items() if value is not None}
-    content |= {f"{_BUDGET}_{name}": value for name, value in content.pop(_BUDGET, {}).items()}
-    content[_RECORDED] = recorded
-    selection_id = keep_plan(store, SELECTION, planned, content, started_by=started_by)
+    selection_id = keep_plan(
+        store, SELECTION, planned, _terms_to_keep(terms, recorded), started_by=started_by
+    )
     store.compute_on(selection_id, place)
     return selection_id
 
 
 def results_of(store: Store, record: PlanRecord) -> Results:
     """Where the folds of a selection may come from."""
-    return Results(store, recorded=bool(record.content.terms.get(_RECORDED)))
+    return Results(store, recorded=_uses_recorded(record))
 
 
 def selection_book(
@@ -384,7 +426,7 @@ def selection_book(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
-        recorded=bool(record.content.terms.get(_RECORDED)),
+        recorded=_uses_recorded(record),
         says=says,
         left=left,
     )
@@ -400,13 +442,15 @@ def go_on(store: Store, selection_id: str) -> list[str]:
     if any(run.state.active for run in store.group(selection_id)):
         return []
     book = selection_book(store, record)
-    tasks = SelectPlan.of(record).next(book, ())
-    return [run_id for task in islice(tasks, 1) for run_id in book.queue(task)]
+    task = next(SelectPlan.of(record).next(book, ()), None)
+    if task is None:
+        return []
+    return book.queue(task)
 
 
 def compute(
     store: Store,
-    named: Named,
+    contenders: Named,
     terms: Terms,
     *,
     executor: Executor | None = None,
@@ -417,19 +461,21 @@ def compute(
     """Compute one fold after another until it is decided; those in the store are used.
 
     Args:
-        named: the contenders, as of `named_contenders`.
+        store: where folds go, and come from where they are there.
+        contenders: as of `named_contenders`.
+        terms: what is asked.
+        executor: computes the folds; by default this process.
         speculate: as of `SelectPlan`.
         on_fold: told after every fold that was computed, instead of `says.fold`.
+        says: told what happens.
     Returns: its id, and where it ended.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """
-    record = stored_plan(store, SELECTION, begin(store, named, terms))
-    named = [(run.name, run.spec) for run in record.content.runs]
-    plan = SelectPlan(named, terms, speculate=speculate)
-    says = says or Says()
-    if on_fold is not None:
-        says = replace(says, fold=lambda run: on_fold(plan.standing(book)))
+    record = stored_plan(store, SELECTION, begin(store, contenders, terms))
+    plan = SelectPlan(_contenders_of(record), terms, speculate=speculate)
     book = selection_book(store, record, says)
+    if on_fold is not None:
+        book.says = replace(book.says, fold=lambda run: on_fold(plan.standing(book)))
     drive(plan, book, executor)
     book.check_finished()
     return record.plan_id, plan.standing(book)
@@ -441,10 +487,11 @@ def named_contenders(
     *,
     tracked: Container[str] = (),
     **settings: Any,  # noqa: ANN401  checked by make_spec
-) -> list[tuple[str, RunSpec]]:
+) -> list[Contender]:
     """Contenders and their specs.
 
     Args:
+        dataset: an id of the catalogue.
         words: 'ALGORITHM[:name=value[,name=value]...]' each.
         tracked: names of tracked models, which may be contenders too.
         settings: as of `fold.spec.make_spec`, for all of them.
@@ -452,7 +499,7 @@ def named_contenders(
     """
     if not words:
         raise InputError(f"name at least two contenders, of: {', '.join(models.ALGORITHMS)}")
-    named = []
+    contenders = []
     for word in words:
         algorithm, params = parse_contender(word)
         spec = make_spec(
@@ -465,26 +512,31 @@ def named_contenders(
         )
         if not spec.tracked:
             fold.check_needs(spec)
-        named.append((word, spec))
-    fold.data_of(named[0][1])  # a dataset that cannot be read is bad input
-    return named
+        contenders.append(Contender(word, spec))
+    fold.data_of(contenders[0].spec)  # a dataset that cannot be read is bad input
+    return contenders
 
 
-def terms_for(spec: RunSpec, **asked: Any) -> Terms:  # noqa: ANN401  checked by Terms
+def terms_for(spec: RunSpec, **terms: Any) -> Terms:  # noqa: ANN401  checked by Terms
     """What is asked of contenders that are run with this spec; see `Terms` for the names."""
-    return Terms(k=spec.k, higher_is_better=metric_of(spec).higher_is_better, **asked)
+    return Terms(k=spec.k, higher_is_better=metric_of(spec).higher_is_better, **terms)
 
 
 def tracked_names(store: Store, dataset: str) -> set[str]:
     """What tracked models of a dataset are called."""
-    specs = (spec for spec, _ in store.specs())
-    return {spec.algorithm for spec in specs if spec.tracked and spec.dataset == dataset}
+    names = set()
+    for spec, _ in store.specs():
+        if spec.tracked and spec.dataset == dataset:
+            names.add(spec.algorithm)
+    return names
 
 
 def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult]) -> InputError:
     """Why a selection cannot go on where it needs a fold that only other code can compute.
 
     Args:
+        name: what the contender is called.
+        spec: its run.
         index: the fold that is needed.
         folds: that are there.
     """
@@ -500,19 +552,48 @@ def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult
     )
 
 
+def _contenders_of(record: PlanRecord) -> list[Contender]:
+    return [Contender(run.name, run.spec) for run in record.content.runs]
+
+
+def _terms_to_keep(terms: Terms, recorded: bool) -> dict[str, Any]:
+    """The terms as plain values by name, as `_terms` reads them."""
+    kept: dict[str, Any] = {_RECORDED: recorded}
+    for name, value in asdict(terms).items():
+        if name == _BUDGET:
+            for part, amount_or_unit in (value or {}).items():
+                kept[f"{_BUDGET}_{part}"] = amount_or_unit
+        elif value is not None:
+            kept[name] = value
+    return kept
+
+
 def _terms(record: PlanRecord) -> Terms:
-    given: dict[str, Any] = {
-        name: value for name, value in record.content.terms.items() if name != _RECORDED
-    }
-    amount, unit = (given.pop(f"{_BUDGET}_{name}", None) for name in ("amount", "unit"))
-    return Terms(**given, budget=None if unit is None else Budget(amount=amount, unit=unit))
+    """The terms of a selection that was kept."""
+    kept: dict[str, Any] = dict(record.content.terms)
+    kept.pop(_RECORDED, None)
+    budget = None
+    if f"{_BUDGET}_unit" in kept:
+        budget = Budget(amount=kept.pop(f"{_BUDGET}_amount"), unit=kept.pop(f"{_BUDGET}_unit"))
+    return Terms(**kept, budget=budget)
 
 
-def _expected(contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int) -> float | None:
-    if not all(ran):
+def _uses_recorded(record: PlanRecord) -> bool:
+    return bool(record.content.terms.get(_RECORDED))
+
+
+def _expected_joules(
+    contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int
+) -> float | None:
+    """The energy of all folds of all contenders, by the mean of the folds that each has run.
+
+    Returns: None where a contender has run no fold, or the energy of one is not known.
+    """
+    total = 0.0
+    for scores, folds in zip(contenders, ran, strict=True):
+        if not folds:
+            return None
+        total += k * float(scores.fold_joules[list(folds)].mean())
+    if np.isnan(total):
         return None
-    total = sum(
-        k * float(one.fold_joules[list(folds)].mean())
-        for one, folds in zip(contenders, ran, strict=True)
-    )
-    return None if np.isnan(total) else total
+    return total

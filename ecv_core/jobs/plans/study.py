@@ -5,8 +5,10 @@ A run with all k folds answers for every rule and alpha, whichever it was stoppe
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +21,7 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of, next_fold
+from ecv_core.jobs.plan import FoldTask, PlanResults, folds_of, next_fold
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -88,22 +90,23 @@ class StudyPlan:
         """Of runs with these specs; `speculate` as of RunPlan."""
         self._runs = [RunPlan(spec, speculate=speculate) for spec in specs]
 
-    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
+    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
         """What the first run is sure to need, then the second, and so on; then what are bets."""
-        going: dict[RunSpec, list[FoldTask]] = {}
+        under_way_of: dict[RunSpec, list[FoldTask]] = defaultdict(list)
         for task in under_way:
-            going.setdefault(task.specs[0], []).append(task)
-        given = folds_of(under_way)  # two may ask for a fold of the same cheap model
+            under_way_of[task.specs[0]].append(task)
+        folds = folds_of(under_way)  # two runs may need a fold of the same cheap model
         bets: list[FoldTask] = []
         for run in list(self._runs):
-            tasks = run.next(known, going.get(run.spec, ()))
-            if not (tasks or run.spec in going or known.ended(run.spec)):
+            own = under_way_of[run.spec]
+            tasks = run.next(results, own)
+            if not tasks and not own and not results.ended(run.spec):
                 self._runs.remove(run)
             for task in tasks:
                 if task.bet:
                     bets.append(task)
-                elif given.isdisjoint(task.folds):
-                    given |= task.folds
+                elif folds.isdisjoint(task.folds):
+                    folds |= task.folds
                     yield task
         yield from bets
 
@@ -127,17 +130,17 @@ def planned(
     Raises: InputError for an unknown name, or a setting that cannot be.
     """
     algorithms = list(algorithms)
-    ways: list[str | None] = list(splits_of) or [None]
+    split_ids: list[str | None] = list(splits_of) or [None]
     cells = []
-    for dataset in datasets_of:
-        for split in ways:
-            for algorithm in algorithms:
-                spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
-                stops = split is None and spec.rule != NEVER_STOPS and not spec.full
-                path = folder and recorded_path(folder, dataset, algorithm, split)
-                if folder and path and stops and not path.exists():
-                    path = recorded_path(folder, dataset, algorithm, stops=True)
-                cells.append(Cell(spec=spec, path=path))
+    for dataset, split, algorithm in product(datasets_of, split_ids, algorithms):
+        spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
+        path = None
+        if folder is not None:
+            path = recorded_path(folder, dataset, algorithm, split)
+            stops_early = split is None and spec.rule != NEVER_STOPS and not spec.full
+            if stops_early and not path.exists():
+                path = recorded_path(folder, dataset, algorithm, stops=True)
+        cells.append(Cell(spec=spec, path=path))
     return cells
 
 
@@ -151,27 +154,31 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
 
     Reads and splits a dataset once, and only where that can tell.
     """
-    known: dict[object, str | None] = {}
+    split_obstacles: dict[object, str | None] = {}
     for cell in cells:
         spec = cell.spec
-        why, way = None, (spec.dataset, spec.split, spec.k, spec.task)
+        obstacle = None
         if not datasets.available(datasets.entry(spec.dataset)):
-            why = f"{spec.dataset} is not on disk"
+            obstacle = f"{spec.dataset} is not on disk"
         elif spec.split != spec.task.usual_split:
-            if way not in known:
-                known[way] = splits.obstacle(data_of(spec), spec.split, spec.k)
-            why = known[way]
-        try:
-            if why is None:
+            key = (spec.dataset, spec.split, spec.k, spec.task)
+            if key not in split_obstacles:
+                split_obstacles[key] = splits.obstacle(data_of(spec), spec.split, spec.k)
+            obstacle = split_obstacles[key]
+        if obstacle is None:
+            try:
                 check_needs(spec)
-        except DatasetError as error:
-            why = str(error)
-        yield cell, why
+            except DatasetError as error:
+                obstacle = str(error)
+        yield cell, obstacle
 
 
 def reusable(spec: RunSpec, runs: Iterable[RunRecord]) -> RunRecord | None:
     """The first of these runs that answers for this spec; None if there is none."""
-    return next((run for run in runs if answers(run, spec)), None)
+    for run in runs:
+        if answers(run, spec):
+            return run
+    return None
 
 
 def filled(
@@ -180,19 +187,25 @@ def filled(
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
+        cells: without runs.
         store: where to look; recorded runs may fill a cell as well.
         may_go_on: which runs of the database may be gone on with; others answer where they can.
     """
-    found = []
     results = Results(store)
+    filled_cells = []
     for cell in cells:
-        runs = results.runs(cell.spec)
-        run = reusable(cell.spec, runs)
+        run = reusable(cell.spec, results.runs(cell.spec))
         if run is None:
-            begun = [one for one in begun_runs(store, cell.spec) if may_go_on(one)]
-            run = max(begun, key=lambda one: len(one.folds), default=None)
-        found.append(cell if run is None else replace(cell, run=run, borrowed=True))
-    return found
+            run = most_folds(filter(may_go_on, begun_runs(store, cell.spec)))
+        if run is not None:
+            cell = replace(cell, run=run, borrowed=True)
+        filled_cells.append(cell)
+    return filled_cells
+
+
+def most_folds(runs: Iterable[RunRecord]) -> RunRecord | None:
+    """The first of the runs with the most folds; None without a run."""
+    return max(runs, key=lambda run: len(run.folds), default=None)
 
 
 def begun_runs(store: Store, spec: RunSpec) -> list[RunRecord]:
@@ -248,11 +261,11 @@ def begin(
     study_id = keep_plan(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
-    found = filled(cells, store, may_go_on)
     store.compute_on(study_id, place)
-    _queue(queue, study_id, found)
-    for cell in found:
-        if cell.run and not (cell.active or cell.answered):
+    with_runs = filled(cells, store, may_go_on)
+    _queue(queue, study_id, with_runs)
+    for cell in with_runs:
+        if cell.run is not None and not cell.active and not cell.answered:
             queue.resume(cell.run.run_id, full=cell.spec.full)
     return study_id
 
@@ -262,12 +275,15 @@ def look(store: Store, study_id: str) -> list[Cell]:
 
     Raises: InputError if there is no such study.
     """
-    own = store.group(study_id)
+    runs_of_study = store.group(study_id)
     cells = []
-    for one in stored_plan(store, STUDY, study_id).content.runs:
-        mine = [run for run in own if run.spec.same_run(one.spec)]
-        cell = Cell(spec=one.spec, run=mine[-1] if mine else None)
-        cells += [cell] if mine else filled([cell], store)
+    for planned_run in stored_plan(store, STUDY, study_id).content.runs:
+        spec = planned_run.spec
+        own = [run for run in runs_of_study if run.spec.same_run(spec)]
+        if own:
+            cells.append(Cell(spec=spec, run=own[-1]))
+        else:
+            cells += filled([Cell(spec=spec)], store)
     return cells
 
 
@@ -286,20 +302,28 @@ def go_on(store: Store, queue: RunQueue, study_id: str, *, full: bool = False) -
 def cancel(queue: RunQueue, cells: Sequence[Cell]) -> None:
     """Cancel every cell that is still to be computed: the queue first, or the next would start."""
     for cell in reversed(cells):
-        if cell.run and cell.active:
+        if cell.run is not None and cell.active:
             queue.cancel(cell.run.run_id)
 
 
 def n_splits(study: PlanRecord) -> int:
     """How many ways to split a study compares; most have one."""
-    specs = [one.spec for one in study.content.runs]
-    return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
+    ways = set()
+    for run in study.content.runs:
+        spec = run.spec
+        ways.add((spec.split, spec.split_params, spec.folds_sha256, spec.k))
+    return len(ways)
 
 
 def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell]) -> None:
     """Queue the cells without a run."""
-    if missing := list(dict.fromkeys(cell.spec for cell in cells if cell.run is None)):
-        queue.start(missing, plan_id=study_id)
+    without_run = [cell.spec for cell in cells if cell.run is None]
+    if without_run:
+        queue.start(list(dict.fromkeys(without_run)), plan_id=study_id)
+
+
+def _inactive_runs(store: Store, spec: RunSpec) -> list[RunRecord]:
+    return [run for run in begun_runs(store, spec) if not run.state.active]
 
 
 # -- on the command line ------------------------------------------------------------------------
@@ -331,24 +355,25 @@ def compute(
     """
     recover(store)
     todo = [cell for cell in cells if not cell.recorded]
-    begun: list[tuple[Cell, RunRecord]] = []
     done: list[Cell] = []
-    for cell in todo:
-        same = [run for run in begun_runs(store, cell.spec) if not run.state.active]
-        begun += [(cell, max(same, key=lambda run: len(run.folds)))] if same else []
 
-    def ended(run: RunRecord) -> None:
+    def record_ended(run: RunRecord) -> None:
         for cell in todo:
-            if cell.spec.same_run(run.spec):  # and not a cheap model that one is adjusted by
-                if run.state is RunState.FINISHED and cell.path is not None:
-                    record(run, cell.path, store.user_scores(run.run_id), also)
-                done.append(replace(cell, run=run))
-                on_end(done[-1])
+            if not cell.spec.same_run(run.spec):
+                continue  # as a cheap model is, by which a cell's run is adjusted
+            if run.state is RunState.FINISHED and cell.path is not None:
+                record(run, cell.path, store.user_scores(run.run_id), also)
+            done.append(replace(cell, run=run))
+            on_end(done[-1])
 
-    for cell, run in begun:
+    begun = []
+    for cell in todo:
+        run = most_folds(_inactive_runs(store, cell.spec))
+        if run is None:
+            continue
+        begun.append(run)
         if run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None:
-            ended(run)
-    says = replace(says or Says(), ended=ended)
-    book = Book(store, runs=[run for _, run in begun], says=says)
+            record_ended(run)
+    book = Book(store, runs=begun, says=replace(says or Says(), ended=record_ended))
     drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), book, executor)
     return done

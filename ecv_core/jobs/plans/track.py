@@ -8,16 +8,12 @@ that is told late, after its time, the stop or a cancel, is kept all the same; t
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
@@ -26,7 +22,6 @@ from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import (
@@ -39,7 +34,7 @@ from ecv_core.store.ownership import (
 )
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
-from ecv_core.untrusted.files import DAMAGED, replacing
+from ecv_core.untrusted.files import DAMAGED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,34 +51,52 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
     One that ended at its stop goes on where `spec.full` asks for the other folds.
 
     Args:
+        store: where the run is kept.
+        spec: what decides its scores and its stop.
         owner: `this_process()`, or OUTSIDE for programs that come and go.
         resume: False for a new one in any case.
     Returns: its id; it is running.
     Raises: InputError for data that cannot serve, or where another program goes on with it.
     """
-    if aids := stopping.cheap_models(spec):
+    cheap_models = stopping.cheap_models(spec)
+    if cheap_models:
         raise InputError(
-            f"a tracked run cannot be adjusted by cheap models ({', '.join(aids)}), for e-fold "
-            "computes none of its folds; leave adjust_by (--adjust-by) out"
+            f"a tracked run cannot be adjusted by cheap models ({', '.join(cheap_models)}), for "
+            "e-fold computes none of its folds; leave adjust_by (--adjust-by) out"
         )
-    fold.data_of(spec)
-    fold.folds_of(spec)
+    fold.folds_of(spec)  # data that cannot be read or split are bad input
     recover(store)
-    same = (run for run in store.runs_like(spec) if run.spec.same_run(spec))  # the newest first
-    if resume and (found := next(same, None)) is not None:
-        if found.state.active:
-            if owner == OUTSIDE == owner_of(store, found.run_id):
-                return found.run_id
-            raise InputError(
-                f"run {found.run_id} of '{spec.algorithm}' with these settings is going on in "
-                f"another program{' (ask and tell)' if found.outside else ''}; wait for it, cancel "
-                "it in the dashboard, or start one of its own with resume=False (--new)"
-            )
-        if found.resumable or (spec.full and found.can_be_checked):
-            return go_on(store, found, owner=owner, full=spec.full)
+    newest = None
+    if resume:
+        newest = _newest_run(store, spec)
+    if newest is not None and newest.state.active:
+        _check_not_elsewhere(store, newest, owner)
+        return newest.run_id
+    if newest is not None and (newest.resumable or (spec.full and newest.can_be_checked)):
+        return go_on(store, newest, owner=owner, full=spec.full)
     run_id = store.create([spec], owner=owner)[0]
     store.start(run_id, owner=owner)
     return run_id
+
+
+def _newest_run(store: Store, spec: RunSpec) -> RunRecord | None:
+    for run in store.runs_like(spec):  # the newest first
+        if run.spec.same_run(spec):
+            return run
+    return None
+
+
+def _check_not_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
+    """Refuse a run that is going on, but for one that programs ask and tell. Raises: InputError."""
+    if owner == OUTSIDE == owner_of(store, run.run_id):
+        return
+    where = "another program"
+    if run.outside:
+        where += " (ask and tell)"
+    raise InputError(
+        f"run {run.run_id} of '{run.spec.algorithm}' with these settings is going on in {where}; "
+        "wait for it, cancel it in the dashboard, or start one of its own with resume=False (--new)"
+    )
 
 
 def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> str:
@@ -92,7 +105,8 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
     Raises: InputError where somebody was quicker.
     """
     spec = replace(run.spec, full=run.spec.full or full)
-    if not (store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)):
+    is_ours = store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)
+    if not is_ours:
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
     expire(store, run.run_id)  # who had asked for a fold may be gone
     stop = stopping.stop_of(run.moments, run.k)
@@ -107,8 +121,8 @@ LEASE_SECONDS = 6 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A fold for one who has asked, as files."""
+class AskedFold:
+    """A fold for somebody who has asked, as files."""
 
     fold: int
     until: datetime
@@ -120,7 +134,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoFold:
-    """Why there is no fold for who asks now."""
+    """Why there is no fold for somebody who asks now."""
 
     reason: str
     until: datetime | None = None
@@ -134,10 +148,11 @@ def ask(
     *,
     fold: int | None = None,
     seconds: float = LEASE_SECONDS,
-) -> Asked | NoFold:
+) -> AskedFold | NoFold:
     """A fold of a run that is missing and that nobody else has asked for, or why there is none.
 
     Args:
+        store: where the run is.
         run_id: a tracked run that `begin` or another `ask` has.
         folder: where its files go; by default one for the run, beside the datasets.
         fold: this one, though somebody else may have it.
@@ -145,66 +160,56 @@ def ask(
     Raises: InputError for a run that is not tracked, was cut off, or is another program's.
     """
     run = _tracked(store, run_id)
-    if run.state is RunState.CANCELLED:
-        return NoFold(reason=CANCELLED)
-    if run.state is RunState.FINISHED:
-        at = run.at_stop
-        early = at if run.stopped_early else None
-        return NoFold(reason=early.decision.reason if early else f"all {run.k} folds are in.")
+    if run.state is RunState.RUNNING and run.outside and next_fold(run) is None:
+        # The program that told the last fold ended before it could finish the run.
+        store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
+        run = store.run(run_id)
+    if run.state in (RunState.CANCELLED, RunState.FINISHED):
+        return NoFold(reason=_why_ended(run))
     if run.resumable:
         raise InputError(
             f"run {run.run_id} was cut off ({run.state}); the command track with the same name and "
             "settings goes on with it"
         )
     _check_not_in_a_loop(run)
-    if next_fold(run) is None:  # the program ended between the last fold and this
-        store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
-        return ask(store, run_id, folder)
+    folds = run.spec.fold_order
     if fold is not None:
         _check_missing(run, fold)
-    wanted = run.spec.fold_order if fold is None else (fold,)
-    index = take_fold(store, run_id, wanted, seconds=seconds, anew=fold is not None)
+        folds = (fold,)
+    index = take_fold(store, run_id, folds, seconds=seconds, anew=fold is not None)
     if index is None:
         return _all_asked(store, run_id)
-    where = folder or folder_of(run_id)
-    handed = TrackedFold(run.spec, index)
-    parts = {"train": Part.TRAIN, "test": Part.TEST}
-    if (handed.parts == Part.VALIDATION).any():
-        parts["validation"] = Part.VALIDATION
-    files = {name: where / f"fold-{index}-{name}.csv" for name in parts}
+    if folder is None:
+        folder = folder_of(run_id)
     try:
-        for name, part in parts.items():
-            columns = handed.columns(part)
-            values = (  # csv would give a rating too many digits
-                (_texts(one) if one.dtype.kind == "f" else one).tolist() for one in columns.values()
-            )
-            with replacing(files[name]) as path, path.open("w", encoding="utf-8", newline="") as to:
-                rows = csv.writer(to, lineterminator="\n")
-                rows.writerow(columns)
-                rows.writerows(zip(*values, strict=True))
+        files = TrackedFold(run.spec, index).write(folder)
     except OSError as error:
         expire(store, run_id, index)
-        raise RunError(f"{where} cannot be written: {error.strerror}; nothing is lost") from error
+        raise RunError(f"{folder} cannot be written: {error.strerror}; nothing is lost") from error
     with one_at_a_time(store):
         until = start_clock(store, run_id, index)
         store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
-    files = {name: path.absolute() for name, path in files.items()}
-    return Asked(fold=index, until=until, files=files)
+    return AskedFold(fold=index, until=until, files=files)
 
 
-def _texts(ratings: NDArray[np.floating]) -> NDArray[np.object_]:
-    different, which = np.unique(ratings, return_inverse=True)
-    return different.astype(str).astype(object)[which]
+def _why_ended(run: RunRecord) -> str:
+    """Why a run that was cancelled or is finished has no more folds."""
+    if run.state is RunState.CANCELLED:
+        return CANCELLED
+    if run.stopped_early and run.at_stop is not None:
+        return run.at_stop.decision.reason
+    return f"all {run.k} folds are in."
 
 
 def _all_asked(store: Store, run_id: str) -> NoFold:
+    """When to ask again, where somebody has asked for each fold that is missing."""
     out = leases(store, run_id)
-    if not out:  # told meanwhile
+    if not out:
         return NoFold(reason="every fold was told just now", until=datetime.now(UTC))
-    until = min(one.until for one in out.values())
-    which = ", ".join(map(str, sorted(out)))
+    until = min(lease.until for lease in out.values())
+    missing = ", ".join(map(str, sorted(out)))
     return NoFold(
-        reason=f"every fold that is missing ({which}) was asked for already; the first may be "
+        reason=f"every fold that is missing ({missing}) was asked for already; the first may be "
         f"asked for again from {until:%Y-%m-%d %H:%M} UTC on, or at once with --fold",
         until=until,
     )
@@ -233,31 +238,29 @@ def tell(
     from ecv_core.jobs.book import Book, Says, refuse
     from ecv_core.jobs.reported_scores import measure
 
-    for what, given in (("seconds", seconds), ("joules", joules)):
-        if given is not None and not 0 <= given <= AMOUNT:
-            raise InputError(
-                f"the {what} of a fold must be at least 0 and at most {AMOUNT:g}, but are {given:g}"
-            )
+    _check_amount("seconds", seconds)
+    _check_amount("joules", joules)
     run = _tracked(store, run_id)
-    since = _asked_at(store, run_id, index)
-    begun = datetime.now(UTC)
-    found = measure(TrackedFold(run.spec, index), reported)
-    spent = (begun - since).total_seconds() if seconds is None else seconds
-    evaluated = (datetime.now(UTC) - begun).total_seconds()
+    asked_at = _asked_at(store, run_id, index)
+    told_at = datetime.now(UTC)
+    measured = measure(TrackedFold(run.spec, index), reported)
+    if seconds is None:
+        seconds = (told_at - asked_at).total_seconds()
+    evaluate_seconds = (datetime.now(UTC) - told_at).total_seconds()
     energy = Energy.none()
     if joules is not None:
         grams = joules / JOULES_PER_KWH * country(run.spec.country).grams_co2e_per_kwh
         energy = replace(energy, joules=joules, grams_co2e=grams, source="told")
     result = FoldResult(
         fold=index,
-        score=found.score,
-        metrics=found.metrics,
-        users=found.users,
-        fit_seconds=spent,
-        evaluate_seconds=evaluated,
-        total_seconds=spent + evaluated,
+        score=measured.score,
+        metrics=measured.metrics,
+        users=measured.users,
+        fit_seconds=seconds,
+        evaluate_seconds=evaluate_seconds,
+        total_seconds=seconds + evaluate_seconds,
         energy=energy,
-        user_scores=found.user_scores,
+        user_scores=measured.user_scores,
     )
     with one_at_a_time(store):
         run = store.run(run_id)
@@ -267,7 +270,14 @@ def tell(
             book.finish_whole()
     run = store.run(run_id)
     _forget_files(run, index)
-    return run, found
+    return run, measured
+
+
+def _check_amount(unit: str, amount: float | None) -> None:
+    if amount is not None and not 0 <= amount <= AMOUNT:
+        raise InputError(
+            f"the {unit} of a fold must be at least 0 and at most {AMOUNT:g}, but are {amount:g}"
+        )
 
 
 def folder_of(run_id: str) -> Path:
@@ -291,11 +301,12 @@ def _read_table(path: Path) -> pd.DataFrame:
     try:
         return reported_table(path)
     except DAMAGED as error:  # pandas' errors are ValueErrors
-        said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
-        raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
+        why = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
+        raise InputError(f"{path} cannot be read as a CSV table: {why}") from error
 
 
 def _tracked(store: Store, run_id: str) -> RunRecord:
+    """The run of this id. Raises: InputError for one that is not tracked."""
     run = store.run(run_id)
     if not run.spec.tracked:
         raise InputError(
@@ -313,7 +324,10 @@ def _check_not_in_a_loop(run: RunRecord) -> None:
 
 
 def _asked_at(store: Store, run_id: str, index: int) -> datetime:
-    """When a fold was asked for that is to be told now. Raises: InputError where it cannot be."""
+    """When somebody asked for a fold that is told now.
+
+    Raises: InputError for a fold that cannot be told.
+    """
     lease = leases(store, run_id).get(index)
     run = store.run(run_id)  # after the lease, which goes when somebody tells the fold
     _check_missing(run, index)
@@ -322,9 +336,11 @@ def _asked_at(store: Store, run_id: str, index: int) -> datetime:
         return lease.asked_at
     if next_fold(run) is None:
         way_out = "track it with --full to check the stop with the others"
+        if run.complete:
+            way_out = "start another"
         raise InputError(
             f"run {run.run_id} is finished after {len(run.folds)} of {run.k} folds, so no fold is "
-            f"asked for; {'start another' if run.complete else way_out}"
+            f"asked for; {way_out}"
         )
     raise InputError(
         f"fold {index} of run {run.run_id} was not asked for; ask for it first: "
@@ -334,11 +350,12 @@ def _asked_at(store: Store, run_id: str, index: int) -> datetime:
 
 def _check_missing(run: RunRecord, index: int) -> None:
     """Refuse a fold that the run does not have, or that is there. Raises: InputError."""
-    if index in {fold.fold for fold in (*run.folds, *run.ahead)}:
+    there = {result.fold for result in (*run.folds, *run.ahead)}
+    if index in there:
         raise InputError(f"fold {index} of run {run.run_id} was told before; its scores are kept")
     if index not in run.spec.fold_order:
-        which = ", ".join(map(str, run.spec.fold_order))
-        raise InputError(f"run {run.run_id} has no fold {index}; its folds are {which}")
+        folds = ", ".join(map(str, run.spec.fold_order))
+        raise InputError(f"run {run.run_id} has no fold {index}; its folds are {folds}")
 
 
 def _forget_files(run: RunRecord, index: int) -> None:

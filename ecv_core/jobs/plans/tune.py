@@ -6,7 +6,7 @@ again: the same tuning started once more goes on where it was cut off."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,17 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.plan import FoldTask, ScoresKnown, folds_of
+from ecv_core.jobs.plan import FoldTask, Plan, PlanResults, folds_of
 from ecv_core.jobs.plans.run import SPECULATE
-from ecv_core.jobs.plans.select import Standing, compute
+from ecv_core.jobs.plans.select import Contender, Standing, compute, terms_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
+from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.rounds import Terms
 from ecv_core.selection.tuning.spaces import (
     Sampler,
+    Space,
     budget_of,
     contender_word,
     sampled,
@@ -56,34 +58,46 @@ class FoldsPlan:
         self._folds = folds
         self._groups = groups(specs)
 
-    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
-        """Each fold that somebody of a group lacks, of all of the group who lack it.
+    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Iterator[FoldTask]:
+        """Each fold that a configuration of a group misses, for all of the group that miss it.
 
         Nothing any more once a run has ended without its folds.
         """
-        if any(known.ended(spec) for group in self._groups for spec in group):
-            return
+        for group in self._groups:
+            if any(results.ended(spec) for spec in group):
+                return
         going = folds_of(under_way)
         for group in list(self._groups):
-            lacks = {spec: sorted({*self._folds} - {*known.folds(spec)}) for spec in group}
-            if not any(lacks.values()):
+            missing = {}
+            for spec in group:
+                missing[spec] = sorted(set(self._folds).difference(results.folds(spec)))
+            if not any(missing.values()):
                 self._groups.remove(group)
             for index in self._folds:
-                wanted = [spec for spec in group if index in lacks[spec]]
-                asked = [replace(spec, only_folds=tuple(lacks[spec])) for spec in wanted]
-                task = FoldTask(specs=tuple(asked), fold=index)
-                if asked and going.isdisjoint(task.folds):
+                task = _task_of_fold(index, missing)
+                if task.specs and going.isdisjoint(task.folds):
                     yield task
+
+
+def _task_of_fold(index: int, missing: Mapping[RunSpec, Sequence[int]]) -> FoldTask:
+    """A fold of the specs that miss it; each spec asks for all the folds that it misses."""
+    specs = []
+    for spec, folds in missing.items():
+        if index in folds:
+            specs.append(replace(spec, only_folds=tuple(folds)))
+    return FoldTask(specs=tuple(specs), fold=index)
 
 
 def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     """Configurations that share work, in the order of the first of each; others by themselves."""
-    found: dict[object, list[RunSpec]] = {}
+    by_shared_work: dict[object, list[RunSpec]] = {}
     for place, spec in enumerate(specs):
-        common = shares_with(spec)
-        alike = replace(spec, params=())
-        found.setdefault(place if common is None else (alike, common), []).append(spec)
-    return list(found.values())
+        shared = shares_with(spec)
+        key: object = place
+        if shared is not None:
+            key = (replace(spec, params=()), shared)
+        by_shared_work.setdefault(key, []).append(spec)
+    return list(by_shared_work.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +135,13 @@ class Tuned:
     @property
     def best(self) -> int:
         """Place of the chosen configuration: of all folds' means, or the selection's winner."""
-        if self.tuning.all_folds:
-            sign = 1 if self.tuning.terms.higher_is_better else -1
-            return int(np.argmax([sign * one.folds.mean() for one in self.standing.contenders]))
-        assert self.standing.played is not None
-        return self.standing.played.verdict.winner
+        if not self.tuning.all_folds:
+            assert self.standing.played is not None
+            return self.standing.played.verdict.winner
+        means = np.array([scores.folds.mean() for scores in self.standing.scores])
+        if self.tuning.terms.higher_is_better:
+            return int(np.argmax(means))
+        return int(np.argmin(means))
 
     @property
     def params(self) -> Configuration:
@@ -135,68 +151,75 @@ class Tuned:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence or two."""
-        tuning, standing = self.tuning, self.standing
-        names = [one.name for one in standing.contenders]
-        verdict = standing.sentence(names, tuning.spec.dataset)
-        if not tuning.all_folds:
+        spec = self.tuning.spec
+        names = [scores.name for scores in self.standing.scores]
+        verdict = self.standing.sentence(names, spec.dataset)
+        if not self.tuning.all_folds:
             return verdict
-        best = standing.contenders[self.best]
-        share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
+        best = self.standing.scores[self.best]
+        percent = 100 * sum(self.standing.folds) / (len(names) * spec.k)
         return (
-            f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
-            f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+            f"{best.name} has the best mean of all {spec.k} folds on {spec.dataset}: "
+            f"{best.folds.mean():.4f}. A selection would have needed {percent:.3g} % of the "
             f"folds. {verdict}"
         )
 
     def document(self) -> dict[str, Any]:
         """What `tune --json` writes: the selection's, with the space and each configuration."""
-        tuning, standing = self.tuning, self.standing
-        names = [one.name for one in standing.contenders]
+        tuning = self.tuning
+        best = self.standing.scores[self.best]
+        configurations = []
+        for scores, params in zip(self.standing.scores, self.configurations, strict=True):
+            configurations.append(
+                {"contender": scores.name, "params": dict(params), "scores": _by_fold(scores)}
+            )
         return {
             "dataset": tuning.spec.dataset,
             "algorithm": tuning.spec.algorithm,
-            "space": {name: list(values) for name, values in tuning.space.items()},
-            "left_out": {name: list(values) for name, values in tuning.left_out.items()},
+            "space": _lists(tuning.space),
+            "left_out": _lists(tuning.left_out),
             "sampler": tuning.sampler,
             "all_folds": tuning.all_folds,
             "best": {
-                "contender": names[self.best],
-                "params": dict(self.configurations[self.best]),
-                "mean": float(np.nanmean(standing.contenders[self.best].folds)),
+                "contender": best.name,
+                "params": dict(self.params),
+                "mean": float(np.nanmean(best.folds)),
             },
-            "configurations": [
-                {
-                    "contender": one.name,
-                    "params": dict(params),
-                    "scores": {
-                        str(at): float(score)
-                        for at, score in enumerate(one.folds)
-                        if not np.isnan(score)
-                    },
-                }
-                for one, params in zip(standing.contenders, self.configurations, strict=True)
-            ],
-            "selection": standing.document(),
+            "configurations": configurations,
+            "selection": self.standing.document(),
         }
 
     def __repr__(self) -> str:
         return f"<Tuned: {self.sentence}>"
 
 
-@dataclass
+def _by_fold(scores: Scores) -> dict[str, float]:
+    """Fold -> score of the folds that are there, the fold as the text that JSON needs."""
+    folds = np.flatnonzero(~np.isnan(scores.folds))
+    return {str(fold): float(scores.folds[fold]) for fold in folds}
+
+
+def _lists(space: Space) -> dict[str, list[ParamValue]]:
+    return {name: list(values) for name, values in space.items()}
+
+
 class DrawPlan:
     """Configurations that are drawn one after the other, each by the scores of those before."""
 
-    tuning: Tuning
-    folds: Collection[int]
-    """That each of them needs before the next is drawn."""
-    drawn: list[Configuration] = field(default_factory=list)
     independent = False
 
-    def __post_init__(self) -> None:
-        self._known: ScoresKnown | None = None
-        tuning = self.tuning
-        self._draws: Iterator[Configuration] = sampled(
+    def __init__(self, tuning: Tuning, folds: Collection[int]) -> None:
+        """Nothing is drawn yet.
+
+        Args:
+            tuning: what is drawn from.
+            folds: that each configuration needs before the next is drawn.
+        """
+        self.drawn: list[Configuration] = []
+        self._tuning = tuning
+        self._folds = folds
+        self._results: PlanResults | None = None
+        self._draws = sampled(
             tuning.space,
             tuning.sampler,
             tuning.budget,
@@ -205,27 +228,26 @@ class DrawPlan:
             higher_is_better=tuning.terms.higher_is_better,
         )
 
-    def next(self, known: ScoresKnown, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
-        """What the newest configuration lacks; else the next is drawn."""
-        self._known = known
+    def next(self, results: PlanResults, under_way: Collection[FoldTask]) -> Sequence[FoldTask]:
+        """What the newest configuration misses; else the next is drawn."""
+        self._results = results  # the sampler asks `_score` as it draws
         while True:
             if self.drawn:
-                newest = self.tuning.spec_of(self.drawn[-1])
-                if known.ended(newest):
-                    break
-                tasks = list(FoldsPlan([newest], self.folds).next(known, under_way))
+                newest = self._tuning.spec_of(self.drawn[-1])
+                if results.ended(newest):
+                    return []
+                tasks = list(FoldsPlan([newest], self._folds).next(results, under_way))
                 if tasks or under_way:
                     return tasks
             configuration = next(self._draws, None)
             if configuration is None:
-                break
+                return []
             self.drawn.append(configuration)
-        return []
 
     def _score(self, configuration: Configuration) -> float:
-        assert self._known is not None
-        folds = self._known.folds(self.tuning.spec_of(configuration))
-        return float(np.mean([folds[index].score for index in self.folds]))
+        assert self._results is not None
+        results = self._results.folds(self._tuning.spec_of(configuration))
+        return float(np.mean([results[fold].score for fold in self._folds]))
 
 
 def make_tuning(
@@ -251,9 +273,10 @@ def make_tuning(
     Raises: InputError for what cannot be run.
     """
     model = models.algorithm(algorithm)
-    wanted = space_of(model, space, own or {})
+    declared = space_of(model, space, own or {})
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
-    if not metric_of(spec).per_user:
+    metric = metric_of(spec)
+    if not metric.per_user:
         raise InputError(
             f"configurations are compared by every user's score, but {spec.metric} has one value "
             "per fold; choose a metric such as ndcg"
@@ -263,20 +286,14 @@ def make_tuning(
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input
-    kept, left_out = within(wanted, model, fold.data_of(spec))
-    terms = Terms(
-        k=spec.k,
-        confidence=confidence,
-        indifference=indifference,
-        higher_is_better=metric_of(spec).higher_is_better,
-    )
+    kept, left_out = within(declared, model, fold.data_of(spec))
     return Tuning(
         spec=spec,
         space=kept,
         left_out=left_out,
         sampler=sampler,
         budget=budget_of(kept, sampler, budget),
-        terms=terms,
+        terms=terms_for(spec, confidence=confidence, indifference=indifference),
         all_folds=all_folds,
     )
 
@@ -299,25 +316,29 @@ def tune(
         speculate: as of `SelectPlan`.
     Raises: RunError if a fold fails; what is finished is kept.
     """
-    every = range(tuning.spec.k)
+    spec = tuning.spec
+    folds: Sequence[int] = range(spec.k)
     if tuning.sampler == "tpe":
-        draw = DrawPlan(tuning, every if tuning.all_folds else (0,))
-        compute_folds(store, draw, executor, says)
-        drawn = draw.drawn
+        if not tuning.all_folds:
+            folds = (0,)
+        plan = DrawPlan(tuning, folds)
+        compute_folds(store, plan, executor, says)
+        configurations = plan.drawn
     else:
-        drawn = tuning.first()
+        configurations = tuning.first()
         if tuning.all_folds:
-            compute_folds(store, FoldsPlan(specs_of(tuning.spec, drawn), every), executor, says)
-    named = [(contender_word(tuning.spec.algorithm, one), tuning.spec_of(one)) for one in drawn]
+            compute_folds(store, FoldsPlan(specs_of(spec, configurations), folds), executor, says)
+    contenders = []
+    for configuration in configurations:
+        name = contender_word(spec.algorithm, configuration)
+        contenders.append(Contender(name, tuning.spec_of(configuration)))
     _, standing = compute(
-        store, named, tuning.terms, executor=executor, speculate=speculate, says=says
+        store, contenders, tuning.terms, executor=executor, speculate=speculate, says=says
     )
-    return Tuned(tuning=tuning, configurations=tuple(drawn), standing=standing)
+    return Tuned(tuning=tuning, configurations=tuple(configurations), standing=standing)
 
 
-def compute_folds(
-    store: Store, plan: FoldsPlan | DrawPlan, executor: Executor | None, says: Says | None
-) -> None:
+def compute_folds(store: Store, plan: Plan, executor: Executor | None, says: Says | None) -> None:
     """Have a plan's folds computed, using those of the database. Raises: RunError if one fails."""
     book = Book(store, says=says)
     drive(plan, book, executor)

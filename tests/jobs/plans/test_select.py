@@ -240,7 +240,7 @@ def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) ->
     everything = InMemory()
     everything.elsewhere = {(s, i): folds[s.algorithm, i] for _, s in named for i in range(10)}
     whole = plan.standing(everything)
-    replay = play(whole.contenders, terms, range(10))
+    replay = play(whole.scores, terms, range(10))
     assert found.needed is None
     assert found.played is not None
     assert found.played.verdict == replay.verdict
