@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TypeVar
 
 from ecv_core import stopping
@@ -54,13 +54,16 @@ class GivesUp:
 
     def __call__(self, sentence: str | None) -> None:
         """As `Says.trouble`. Raises: RunError after SAVE_ATTEMPTS in a row."""
-        self._failed = self._failed + 1 if sentence else 0
-        if sentence and self._failed == 1:
+        if not sentence:
+            self._failed = 0
+            return
+        self._failed += 1
+        if self._failed == 1:
             self._say(sentence)
-        if sentence and self.error is None and self._failed >= SAVE_ATTEMPTS:
+        if self.error is None and self._failed >= SAVE_ATTEMPTS:
             why = sentence.removesuffix(WAITS)
             self.error = RunError(f"gave up saving after {self._failed} attempts: {why}")
-        if sentence and self.error is not None:
+        if self.error is not None:
             raise self.error
 
 
@@ -117,12 +120,15 @@ class Book:
         self.owner = owner or this_process()
         self.says = says or Says()
         self.results = Results(store, recorded=recorded)
-        self._plan_id, self._started_by, self._rule = plan_id, started_by, rule
+        self._plan_id = plan_id
+        self._started_by = started_by
+        self._rule = rule
         self._anew = anew
-        known = [*(store.group(plan_id) if plan_id else ()), *runs]
-        self._given = [run.run_id for run in known]
-        self._ids = {_key(run.spec): run.run_id for run in known}
-        self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
+        self._first_ids: list[str] = []
+        """Of the runs that were there before."""
+        self._ids: dict[Hashable, str] = {}
+        """Of all runs, by what tells them apart."""
+        self._queued: set[str] = set()
         self._running: set[str] = set()
         self._kept: dict[str, KeptRun] = {}
         """What was computed for this book, in case that its database is damaged meanwhile."""
@@ -130,6 +136,13 @@ class Book:
         self._rules: dict[str, StoppingRule] = {}
         self._seen: dict[str, RunRecord] = {}
         """Runs that are claimed, as they are: nobody else changes what is looked at of them."""
+        if plan_id:
+            runs = chain(store.group(plan_id), runs)
+        for run in runs:
+            self._first_ids.append(run.run_id)
+            self._ids[_key(run.spec)] = run.run_id
+            if run.state is RunState.QUEUED:
+                self._queued.add(run.run_id)
 
     # -- what a plan looks at -----------------------------------------------------------------
 
@@ -139,14 +152,15 @@ class Book:
         return None
 
     def _look(self, run_id: str) -> RunRecord:
+        """A run as it is; one that is claimed is read from the database once."""
         run = self._seen.get(run_id) or self.store.run(run_id)
         if run_id in self._running:
             self._seen[run_id] = run
         return run
 
     def ended(self, spec: RunSpec) -> bool:
-        state = self._ended.get(self._ids.get(_key(spec), ""))
-        return state is not None and state is not RunState.FINISHED
+        run_id = self._ids.get(_key(spec))
+        return self._ended.get(run_id or "", RunState.FINISHED) is not RunState.FINISHED
 
     def folds(self, spec: RunSpec, *, user_scores: bool | str = False) -> Mapping[int, FoldResult]:
         return self.results.folds(spec, user_scores=user_scores)
@@ -163,10 +177,10 @@ class Book:
 
         Of several, each goes on waiting until it is its turn.
         """
-        for run_id in self._given:
+        for run_id in self._first_ids:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                if len(self._given) == 1:
+                if len(self._first_ids) == 1:
                     self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 self.store.requeue(run_id, run.spec, owner=self.owner)
@@ -185,25 +199,29 @@ class Book:
         """
         for spec in task.specs:
             run_id = self._ids.get(_key(spec))
-            if run_id is None or run_id not in self._running:
+            if run_id in self._running:
+                self._add_folds(run_id, spec.only_folds)
+            else:
                 run_id = self._wait(spec)
                 if not self._start(run_id, spec):
                     return False
-            else:
-                self._ask_more(run_id, spec)
-            if why := self._lacks(spec):
+            why = self._missing_cheap_model(spec)
+            if why is not None:
                 self._end(run_id, RunState.FAILED, why)
                 return False
         return True
 
-    def _ask_more(self, run_id: str, spec: RunSpec) -> None:
-        """Where a run is to have only some folds, these too."""
-        run = self._look(run_id)
-        folds = run.spec.only_folds
-        if more := [fold for fold in spec.only_folds if folds and fold not in folds]:
-            asked = replace(run.spec, only_folds=(*folds, *more))
-            self.store.ask_for(run_id, asked, owner=self.owner)
-            self._seen.pop(run_id, None)
+    def _add_folds(self, run_id: str, folds: Sequence[int]) -> None:
+        """Have a run that is to have only some folds have these too."""
+        only_folds = self._look(run_id).spec.only_folds
+        more = [fold for fold in folds if fold not in only_folds]
+        if only_folds and more:
+            self._set_folds(run_id, (*only_folds, *more))
+
+    def _set_folds(self, run_id: str, only_folds: tuple[int, ...]) -> None:
+        spec = replace(self._look(run_id).spec, only_folds=only_folds)
+        self.store.ask_for(run_id, spec, owner=self.owner)
+        self._seen.pop(run_id, None)
 
     def _wait(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
@@ -215,34 +233,44 @@ class Book:
             self._ids[_key(spec)] = run_id
             return run_id
         if run.run_id not in self._queued:  # else, if it waits no more, somebody has cancelled it
-            self.store.requeue(run.run_id, _asked(run, spec), owner=self.owner)
+            self.store.requeue(run.run_id, _spec_to_go_on(run, spec), owner=self.owner)
         return run.run_id
 
     def _start(self, run_id: str, spec: RunSpec | None = None) -> bool:
-        asked = _asked(self.store.run(run_id), spec) if spec else None
-        mine = self.store.start(run_id, asked, owner=self.owner)
+        """Claim a run that waits; whether it is ours now.
+
+        Args:
+            run_id: of the run.
+            spec: says which folds it is to have; None for those that its own spec says.
+        """
+        if spec is not None:
+            spec = _spec_to_go_on(self.store.run(run_id), spec)
+        is_ours = self.store.start(run_id, spec, owner=self.owner)
         self._queued.discard(run_id)
-        if mine:
+        if is_ours:
             self._running.add(run_id)
             self._ended.pop(run_id, None)
         else:
-            self._lose(run_id)
-        return mine
+            self._give_up(run_id)
+        return is_ours
 
-    def _lose(self, run_id: str) -> None:
+    def _give_up(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""
         self._running.discard(run_id)
         self._seen.pop(run_id, None)
         self._ended[run_id] = self.store.run(run_id).state
 
-    def _lacks(self, spec: RunSpec) -> str | None:
+    def _missing_cheap_model(self, spec: RunSpec) -> str | None:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
         for name in cheap_models(spec):
-            aid = aid_spec(spec, name)
-            if self.ended(aid):
-                run = self.store.run(self._ids[_key(aid)])
-                how = f"failed: {run.error}" if run.error else f"is {run.state}"
-                return f"'{name}', which it is adjusted by, {how}"
+            cheap = aid_spec(spec, name)
+            if not self.ended(cheap):
+                continue
+            run = self.store.run(self._ids[_key(cheap)])
+            ending = f"is {run.state}"
+            if run.error:
+                ending = f"failed: {run.error}"
+            return f"'{name}', which it is adjusted by, {ending}"
         return None
 
     # -- folds --------------------------------------------------------------------------------
@@ -252,10 +280,12 @@ class Book:
         if self._anew or len(task.specs) > 1 or task.specs[0].tracked:
             return False
         spec = task.specs[0]
-        found = self.results.fold(spec, task.fold, own=True)
-        if found is None or (found.user_scores is None and metric_of(spec).per_user):
+        result = self.results.fold(spec, task.fold, own=True)
+        if result is None:
             return False
-        self.commit(task, 0, replace(found, reused=True))
+        if result.user_scores is None and metric_of(spec).per_user:
+            return False
+        self.commit(task, 0, replace(result, reused=True))
         return True
 
     def commit(self, task: FoldTask, place: int, result: FoldResult) -> bool:
@@ -270,40 +300,51 @@ class Book:
     def _commit(self, run_id: str, result: FoldResult) -> bool:
         run = self._look(run_id)
         rule = self._rule_of(run)
-        there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
-        if metric_of(run.spec).per_user:
-            metric = None if stopping.needs_user_scores(rule) else run.spec.metric_name
-            others = [fold for fold in there.values() if fold is not result]
-            scores = self.results.user_scores_in(run, others, metric)
-            there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
-        moments = _moments(run, rule, there)
-        new = {moment.fold: moment for moment in moments if moment not in run.moments}
-        mine = new.get(result.fold)
+        moments = moments_of(run, rule, self._results_with(run, rule, result))
+        new = [moment for moment in moments if moment not in run.moments]
+        own = next((moment for moment in new if moment.fold == result.fold), None)
         stopped_at = stopping.stop_of(moments, run.k)
         if run_id in self._kept:
             self._kept[run_id].stopped_at = stopped_at
-        still_ours = self._insist(
+        is_ours = self._insist(
             lambda: self.store.add_fold(
                 run_id,
                 result,
                 stopped_at=stopped_at,
-                moment=mine,
-                others=tuple(new.values()),
-                ahead=mine is None,
+                moment=own,
+                others=tuple(new),
+                ahead=own is None,
                 owner=self.owner,
             )
         )
         self._seen.pop(run_id, None)
-        if still_ours:
-            now = self._look(run_id)
-            for n in range(len(run.folds) + 1, len(now.folds) + 1):
-                self.says.fold(_after(now, n))
-        else:
-            self._lose(run_id)
-        return still_ours
+        if not is_ours:
+            self._give_up(run_id)
+            return False
+        run_now = self._look(run_id)
+        for n in range(len(run.folds) + 1, len(run_now.folds) + 1):
+            self.says.fold(_run_after(run_now, n))
+        return True
+
+    def _results_with(
+        self, run: RunRecord, rule: StoppingRule, result: FoldResult
+    ) -> dict[int, FoldResult]:
+        """A run's results and a new one, by fold, with every user's score where the rule or the
+        metric looks at them."""
+        results = {fold.fold: fold for fold in (*run.folds, *run.ahead)}
+        if metric_of(run.spec).per_user:
+            metric: str | None = run.spec.metric_name
+            if stopping.needs_user_scores(rule):
+                metric = None
+            others = [fold for fold in results.values() if fold.fold != result.fold]
+            scores = self.results.user_scores_in(run, others, metric)
+            for index, users in scores.items():
+                results[index] = replace(results[index], user_scores=users)
+        results[result.fold] = result
+        return results
 
     def _rule_of(self, run: RunRecord) -> StoppingRule:
-        if self._rule is not None and run.run_id in self._given:
+        if self._rule is not None and run.run_id in self._first_ids:
             return self._rule
         if run.run_id not in self._rules:
             self._rules[run.run_id] = adjusted_rule(self.results, run.spec)
@@ -313,7 +354,7 @@ class Book:
 
     def finish_whole(self) -> None:
         """Finish those of the given runs that need no more fold, whoever has claimed them."""
-        for run_id in self._given:
+        for run_id in self._first_ids:
             run = self.store.run(run_id)
             if run.state is RunState.RUNNING and next_fold(run) is None:
                 self._end(run_id, RunState.FINISHED, None)
@@ -325,8 +366,10 @@ class Book:
 
         Args: under_way: tasks that are computed still, whose runs go on.
         """
-        going = {run_id for task in under_way for run_id in self._ids_of(task.specs)}
-        for run_id in (self._ids_of(specs) & self._running) - going:
+        run_ids = self._ids_of(specs) & self._running
+        for task in under_way:
+            run_ids -= self._ids_of(task.specs)
+        for run_id in run_ids:
             if next_fold(self._look(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
@@ -339,10 +382,8 @@ class Book:
         for run_id in self._ids_of(task.specs) & self._running:
             run = self._look(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
-                left = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
-                asked = replace(run.spec, only_folds=left)
-                self.store.ask_for(run_id, asked, owner=self.owner)
-                self._seen.pop(run_id, None)
+                others = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
+                self._set_folds(run_id, others)
                 if run.ahead:  # their turn may have come with this
                     self._commit(run_id, run.ahead[0])
         self.settle(task.specs, under_way)
@@ -371,18 +412,21 @@ class Book:
         """
         try:
             self.check_kept()
-        except StoreError as found:
-            many = sum(len(run.rows) for run in self._kept.values())
-            said = error if isinstance(error, RunError) else found
-            try:
-                path = rescue(self.store, self._kept)
-            except StoreError as refused:
-                return RunError(f"{said}. {many} folds are lost with this program: {refused}")
-            return RunError(
-                f"{said}. The folds that this program has computed, {many} in all, are kept in "
-                f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
-            )
-        return None
+        except StoreError as missing:
+            why: StoreError | RunError = missing
+        else:
+            return None
+        if isinstance(error, RunError):
+            why = error
+        count = sum(len(run.rows) for run in self._kept.values())
+        try:
+            path = rescue(self.store, self._kept)
+        except StoreError as refused:
+            return RunError(f"{why}. {count} folds are lost with this program: {refused}")
+        return RunError(
+            f"{why}. The folds that this program has computed, {count} in all, are kept in "
+            f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
+        )
 
     def had(self, run_id: str) -> bool:
         """Whether a run was claimed here, and has ended or was lost since."""
@@ -397,12 +441,14 @@ class Book:
         """Raises: RunError for the first run that has ended otherwise."""
         for run_id, state in self._ended.items():
             if state is not RunState.FINISHED:
-                said = self.store.run(run_id).error
-                raise RunError(said or f"the run was {state}; its finished folds are kept")
+                error = self.store.run(run_id).error
+                raise RunError(error or f"the run was {state}; its finished folds are kept")
 
     def _ids_of(self, specs: Iterable[RunSpec] | None) -> set[str]:
         """Of the runs of these specs, or of all that are claimed."""
-        return {*self._running} if specs is None else {self._ids[_key(spec)] for spec in specs}
+        if specs is None:
+            return set(self._running)
+        return {self._ids[_key(spec)] for spec in specs}
 
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
         self._insist(lambda: self.store.finish(run_id, state, error=error, owner=self.owner))
@@ -424,10 +470,11 @@ class Book:
             task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
-        ids = self._ids_of(task.specs)
-        lost = lost_seconds(self.store, ids)
-        took = max(self.store.run(run_id).spent_seconds + lost[run_id] for run_id in ids)
-        return (most - took) * len(ids)
+        lost = lost_seconds(self.store, self._ids_of(task.specs))
+        longest = max(
+            self.store.run(run_id).spent_seconds + seconds for run_id, seconds in lost.items()
+        )
+        return (most - longest) * len(lost)
 
     def lose(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
@@ -464,54 +511,71 @@ class Book:
                 return done
 
 
-def _asked(run: RunRecord, spec: RunSpec) -> RunSpec:
+def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:
     """The run's own spec, with the folds that this one asks for, and those before their turn."""
-    folds, ahead = spec.only_folds, {result.fold for result in run.ahead}
-    if folds and not ahead <= set(folds):
-        folds = tuple(sorted({*folds, *ahead}))
+    folds = spec.only_folds
+    ahead = {result.fold for result in run.ahead}
+    if folds and not ahead.issubset(folds):
+        folds = tuple(sorted(ahead.union(folds)))
     return replace(run.spec, only_folds=folds, full=spec.full or run.spec.full)
 
 
-def _after(run: RunRecord, n: int) -> RunRecord:
+def _run_after(run: RunRecord, n: int) -> RunRecord:
     """A run as it stood after its n-th fold."""
-    stopped_at = run.stopped_at if run.stopped_at is not None and run.stopped_at <= n else None
+    stopped_at = run.stopped_at
+    if stopped_at is not None and stopped_at > n:
+        stopped_at = None
     return replace(run, folds=run.folds[:n], moments=run.moments[:n], stopped_at=stopped_at)
 
 
-def _moments(run: RunRecord, rule: StoppingRule, there: Mapping[int, FoldResult]) -> list[Moment]:
-    """What the rule says after each fold whose turn has come: in the order of the run's spec, so
-    that it decides the same in whichever order they finish. Those after a gap wait, until the rule
-    has stopped: then nobody waits for the gap any more.
+def moments_of(
+    run: RunRecord, rule: StoppingRule, results: Mapping[int, FoldResult]
+) -> list[Moment]:
+    """What the rule says after each fold whose turn has come.
+
+    The turns are in the order of the run's spec, so that the rule decides the same in whichever
+    order folds finish. Folds after a gap wait, until the rule has stopped: then nobody waits for
+    the gap any more.
+
+    Args:
+        run: without the newest result.
+        rule: that stops it.
+        results: by fold, the newest too.
+    """
+    order = run.spec.fold_order
+    turns = [fold.fold for fold in run.folds if fold.fold not in order]  # asked for in other times
+    turns += takewhile(results.__contains__, order)
+    moments = _moments_after(run, rule, [results[fold] for fold in turns])
+    if stopping.stop_of(moments, run.k) is None or len(turns) == len(results):
+        return moments
+    turns += [fold for fold in order if fold in results and fold not in turns]
+    return _moments_after(run, rule, [results[fold] for fold in turns])
+
+
+def _moments_after(
+    run: RunRecord, rule: StoppingRule, results: Sequence[FoldResult]
+) -> list[Moment]:
+    """What the rule says after each of these results.
 
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
-    order = run.spec.fold_order
-    said_before = {(moment.n, moment.fold): moment for moment in run.moments}
-
-    def after(turns: Sequence[int]) -> list[Moment]:
-        results = [there[fold] for fold in turns]
-        moments = stopping.moments(rule, results, run.spec.confidence)
-        for at, moment in enumerate(moments):
-            if (before := said_before.get((moment.n, moment.fold))) is not None:
-                moments[at] = before
-            elif exchangeable(run.spec.split):  # windows in time may well rise or fall
-                said = doubt(results[: moment.n], run.spec.metric_name)
-                moments[at] = replace(moment, doubt=said)
-        return moments
-
-    turns = [fold.fold for fold in run.folds if fold.fold not in order]  # asked for in other times
-    turns += takewhile(there.__contains__, order)
-    moments = after(turns)
-    if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
-        moments = after([*turns, *(fold for fold in order if fold in there and fold not in turns)])
+    before = {(moment.n, moment.fold): moment for moment in run.moments}
+    moments = stopping.moments(rule, results, run.spec.confidence)
+    for place, moment in enumerate(moments):
+        earlier = before.get((moment.n, moment.fold))
+        if earlier is not None:
+            moments[place] = earlier
+        elif exchangeable(run.spec.split):  # windows in time may well rise or fall
+            odd = doubt(results[: moment.n], run.spec.metric_name)
+            moments[place] = replace(moment, doubt=odd)
     return moments
 
 
 @lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
 def _key(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart: which folds they are to have may change."""
-    asked = replace(spec, only_folds=(), full=False)
-    return tuple(asked.part(*SCORES, Role.STOP).values())
+    whole = replace(spec, only_folds=(), full=False)
+    return tuple(whole.part(*SCORES, Role.STOP).values())
 
 
 class ProgressWriter:
@@ -520,7 +584,8 @@ class ProgressWriter:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._news: dict[str, tuple[int, str, int, int]] = {}
-        self._arrived, self._closing = threading.Event(), threading.Event()
+        self._arrived = threading.Event()
+        self._closing = threading.Event()
         self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._write, name="ecv-progress", daemon=True)
         self._thread.start()

@@ -22,6 +22,7 @@ from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records.run import Progress, RunState
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import GONE
 
 log = logging.getLogger(__name__)
@@ -76,17 +77,24 @@ def drive(
 class _UnderWay:
     """A task that the executor has, and how long."""
 
-    def __init__(self, seconds: float, tell: Progress) -> None:
-        """Nothing of it is done yet. Args: seconds: that it may take; tell: told every step."""
-        self._seconds, self._tell = seconds, tell
+    def __init__(self, seconds: float, progress: Progress) -> None:
+        """Nothing of it is done yet.
+
+        Args:
+            seconds: that it may take.
+            progress: told every step.
+        """
+        self._seconds = seconds
+        self._progress = progress
         self._began: float | None = None
         self._since: float | None = None
 
-    def told(self, phase: str, step: int, steps: int, /) -> None:
-        """Its first step that is no waiting begins it."""
+    def report(self, phase: str, step: int, steps: int, /) -> None:
+        """Pass a step on; the first one that is no waiting begins the task."""
         if self._began is None and not phase.startswith("wait"):
-            self._began = self._since = time.monotonic()
-        self._tell(phase, step, steps)
+            self._began = time.monotonic()
+            self._since = self._began
+        self._progress(phase, step, steps)
 
     def kept(self) -> None:
         """A result of it is kept, with its seconds."""
@@ -94,14 +102,19 @@ class _UnderWay:
 
     @property
     def lost_seconds(self) -> float:
-        """That it has taken since its newest result, if it had any."""
-        return 0.0 if self._since is None else time.monotonic() - self._since
+        """The seconds since its newest result, or since it began."""
+        return _seconds_since(self._since)
 
     @property
     def over(self) -> bool:
         """Whether it has had its time."""
-        spent = 0.0 if self._began is None else time.monotonic() - self._began
-        return spent >= self._seconds
+        return _seconds_since(self._began) >= self._seconds
+
+
+def _seconds_since(moment: float | None) -> float:
+    if moment is None:
+        return 0.0
+    return time.monotonic() - moment
 
 
 @dataclass
@@ -147,41 +160,44 @@ class _Drive:
                 self._book.settle(task.specs, self._begun)
                 self._drop_needless()
                 return True
-            most = self._seconds
-            seconds = math.inf if most is None else self._book.seconds_left(task, most)
+            seconds = math.inf
+            if self._seconds is not None:
+                seconds = self._book.seconds_left(task, self._seconds)
             begun = _UnderWay(seconds, self._book.progress_of(task, self._writer))
             if self._may_go_on(task, begun):
-                self._executor.submit(task, begun.told)
+                self._executor.submit(task, begun.report)
                 self._begun[task] = begun
         return bool(tasks)
 
     def _take_what_is_finished(self) -> None:
-        with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as finished:
-            for said in finished:
-                if isinstance(said, Begun):
-                    self._book.begin_on(said.task, said.node)
-                elif isinstance(said, Computed):
-                    self._writer.forget()
-                    self._book.commit(said.task, said.place, said.result)
-                    if said.task in self._begun:
-                        self._begun[said.task].kept()
-                    self._check_goes_on()
-                elif (begun := self._begun.pop(said.task, None)) is not None:
-                    if said.error is not None:
-                        self._book.lose(said.task, begun.lost_seconds)
-                    self._take_end(said)
+        with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as messages:
+            for message in messages:
+                if isinstance(message, Begun):
+                    self._book.begin_on(message.task, message.node)
+                elif isinstance(message, Computed):
+                    self._take_result(message)
+                elif message.task in self._begun:
+                    self._take_end(message)
         cancelled = self._plan.independent and self._book.cancelled()
         for task, begun in list(self._begun.items()):
             if (cancelled or begun.over) and not self._may_go_on(task, begun):
                 self._end(task)
 
+    def _take_result(self, computed: Computed) -> None:
+        self._writer.forget()
+        self._book.commit(computed.task, computed.place, computed.result)
+        if computed.task in self._begun:
+            self._begun[computed.task].kept()
+        self._check_goes_on()
+
     def _drop_needless(self) -> None:
         """End what the plan no longer wants, by what is known now; and what has failed already."""
-        bets = [task for task in self._begun if task.bet]
-        wanted = folds_of(self._plan.next(self._book, ())) if bets else set()
+        wanted: set[tuple[RunSpec, int]] = set()
+        if any(task.bet for task in self._begun):
+            wanted = folds_of(self._plan.next(self._book, ()))
         for task in list(self._begun):
-            needless = task in bets and wanted.isdisjoint(task.folds)
-            if needless or all(self._book.ended(spec) for spec in task.specs):
+            is_needless = task.bet and wanted.isdisjoint(task.folds)
+            if is_needless or all(self._book.ended(spec) for spec in task.specs):
                 self._end(task)
                 self._book.forgo(task, self._begun)
 
@@ -191,7 +207,10 @@ class _Drive:
         self._book.lose(task, self._begun.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
+        begun = self._begun.pop(ended.task)
         error = ended.error
+        if error is not None:
+            self._book.lose(ended.task, begun.lost_seconds)
         if error is None:
             self._book.settle(ended.task.specs, self._begun)
         elif self._closing():  # the worker has ended with this program
@@ -248,16 +267,27 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
         book.end(RunState.INTERRUPTED, GONE)
         if not closing():
             raise
-    except Exception as error:
-        if isinstance(error, StoreError | RunError) and (rescued := book.rescue(error)):
+    except Exception as error:  # noqa: BLE001  it is raised again, or the program ends anyway
+        _end_after(error, book, closing)
+
+
+def _end_after(error: Exception, book: Book, closing: Callable[[], bool]) -> None:
+    """Keep the folds that an error would lose, and have the runs say why they ended.
+
+    Raises: EcvError, unless this program is about to end: the error itself, where its folds are
+        now, or what happened.
+    """
+    if isinstance(error, StoreError | RunError):
+        rescued = book.rescue(error)
+        if rescued is not None:
             with suppress(StoreError, RunError):
                 book.end(RunState.FAILED, str(rescued))
             raise rescued from error
-        if closing():
-            book.end(RunState.INTERRUPTED, GONE)
-            return
-        book.end(RunState.FAILED, failure(error))
-        if isinstance(error, EcvError):
-            raise
-        log.exception("a plan failed")
-        raise RunError(failure(error)) from error
+    if closing():
+        book.end(RunState.INTERRUPTED, GONE)
+        return
+    book.end(RunState.FAILED, failure(error))
+    if isinstance(error, EcvError):
+        raise error
+    log.error("a plan failed", exc_info=error)
+    raise RunError(failure(error)) from error

@@ -7,7 +7,6 @@ class with these four methods.
 from __future__ import annotations
 
 import logging
-import math
 import os
 import pickle
 import queue
@@ -21,7 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import psutil
 
@@ -59,8 +58,10 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         with machine_for(specs[0], progress):
             if len(specs) > 1:
                 for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
-                    alone = result.shared.alone_seconds if result.shared else 0.0
-                    yield place, replace(result, node=node_here(alone))
+                    seconds = 0.0
+                    if result.shared is not None:
+                        seconds = result.shared.alone_seconds
+                    yield place, replace(result, node=node_here(seconds))
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
     except EcvError:
@@ -98,21 +99,24 @@ def failure(error: BaseException) -> str:
     """Why a run failed, as one sentence for its user."""
     if isinstance(error, EcvError):
         return str(error)
-    if said := what_to_install(error):
-        return said
+    install = what_to_install(error)
+    if install is not None:
+        return install
     if isinstance(error, MemoryError) or re.search("not enough memory|out of memory", str(error)):
-        whose, way = "memory", "a machine with more memory"
+        memory = "memory"
+        way_out = "a machine with more memory"
         if "CUDA" in str(error):
-            whose, way = "the GPU's memory", "the processor, with CUDA_VISIBLE_DEVICES= (empty)"
+            memory = "the GPU's memory"
+            way_out = "the processor, with CUDA_VISIBLE_DEVICES= (empty)"
         return (
-            f"{whose} ran out in this fold; finished folds are kept: "
-            f"pick a smaller dataset or model, or {way}, and resume"
+            f"{memory} ran out in this fold; finished folds are kept: "
+            f"pick a smaller dataset or model, or {way_out}, and resume"
         )
-    said = (
+    unexpected = (
         f"an error nobody expected ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
-    return str(RunError(said))  # one line that every database takes
+    return str(RunError(unexpected))  # one line that every database takes
 
 
 PROGRESS_SECONDS = 0.25
@@ -121,7 +125,13 @@ NICENESS = 10
 """Of a dashboard's workers: on a small machine a fit would otherwise delay every click."""
 
 
-THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "MKL", "OPENBLAS", "RAYON", "NUMBA"))
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 """What the libraries of the models take their number of threads from."""
 
 
@@ -192,15 +202,16 @@ class Here:
 
     def __init__(self, compute: Compute = compute) -> None:
         self._compute = compute
-        self._given: list[tuple[FoldTask, Progress]] = []
+        self._waiting: dict[FoldTask, Progress] = {}
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
-        self._given.append((task, progress))
+        self._waiting[task] = progress
 
     def finished(self, seconds: float) -> Finished:
         """Computes; what the caller does with a result comes before the next one is computed."""
-        while self._given:
-            task, progress = self._given.pop(0)
+        while self._waiting:
+            task = next(iter(self._waiting))
+            progress = self._waiting.pop(task)
             error: Exception | None = None
             with closing(self._compute(task.specs, task.fold, progress)) as results:
                 try:
@@ -212,10 +223,35 @@ class Here:
 
     def cancel(self, task: FoldTask) -> None:
         """What has begun is over when this can be called."""
-        self._given = [one for one in self._given if one[0] != task]
+        self._waiting.pop(task, None)
 
     def close(self) -> None:
-        self._given.clear()
+        self._waiting.clear()
+
+
+# What a worker process writes.
+
+
+class _Step(NamedTuple):
+    """Where the task is."""
+
+    phase: str
+    step: int
+    steps: int
+
+
+class _Result(NamedTuple):
+    """A result of the task, and the place of its spec."""
+
+    place: int
+    result: FoldResult
+
+
+class _End(NamedTuple):
+    """Nothing more comes of the task."""
+
+    error: Exception | None
+    process_is_gone: bool = False
 
 
 @dataclass(eq=False)
@@ -227,13 +263,13 @@ class _Process:
     progress: Progress = no_progress
 
     def begin(self, compute: Compute, task: FoldTask, progress: Progress) -> None:
-        self.task, self.progress = task, progress
-        self.say((compute, task.specs, task.fold))
+        self.task = task
+        self.progress = progress
+        self.send((compute, task.specs, task.fold))
 
-    def say(self, message: object) -> None:
+    def send(self, message: object) -> None:
         assert self.popen.stdin is not None
-        pickle.dump(message, self.popen.stdin)
-        self.popen.stdin.flush()
+        _write_message(self.popen.stdin, message)
 
 
 class Workers:
@@ -257,26 +293,34 @@ class Workers:
         self.surroundings: dict[str, str] = {}
         """What its environment has besides, from its next start on."""
         if most > 1:
-            share = str(max(1, (os.cpu_count() or 1) // most))
-            self.surroundings = {name: os.environ.get(name, share) for name in THREADS}
-        self._most, self._niceness = most, niceness
+            threads = str(max(1, (os.cpu_count() or 1) // most))
+            for name in THREAD_VARIABLES:
+                self.surroundings[name] = os.environ.get(name, threads)
+        self._most = most
+        self._niceness = niceness
         self._largest = 0
+        """Bytes of memory that a process has had at most."""
         self._begun: float | None = None
+        """When the first task was submitted."""
         self._lock = threading.Lock()
         self._processes: list[_Process] = []
-        self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[tuple[_Process, _Result | _End]] = queue.SimpleQueue()
 
     @property
     def places(self) -> int:
         """One at first, then as many as processes; no more than are busy where memory is short."""
-        if self._most == 1 or time.monotonic() < (self._begun or math.inf) + START_SECONDS:
+        if self._most == 1 or self._begun is None:
             return 1
-        busy = [one.popen.pid for one in self._processes if one.task is not None]
-        for pid in busy:
+        if time.monotonic() - self._begun < START_SECONDS:
+            return 1
+        busy = [process for process in self._processes if process.task is not None]
+        for process in busy:
             with suppress(psutil.Error):
-                self._largest = max(self._largest, psutil.Process(pid).memory_info().rss)
-        room = psutil.virtual_memory().available > self._largest
-        return self._most if room else max(1, min(self._most, len(busy)))
+                memory = psutil.Process(process.popen.pid).memory_info().rss
+                self._largest = max(self._largest, memory)
+        if psutil.virtual_memory().available > self._largest:
+            return self._most
+        return max(1, min(self._most, len(busy)))
 
     def warm_up(self) -> None:
         """Start a process, so that the first fold does not wait for it."""
@@ -296,25 +340,26 @@ class Workers:
         end = time.monotonic() + seconds
         while any(process.task is not None for process in self._processes):
             try:
-                process, kind, *said = self._messages.get(timeout=max(0.0, end - time.monotonic()))
+                process, message = self._messages.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
             task = process.task
             if task is None:
                 continue  # of one that was killed
-            if kind == "computed":
-                yield Computed(task=task, place=said[0], result=said[1])
+            if isinstance(message, _Result):
+                yield Computed(task=task, place=message.place, result=message.result)
                 continue
             process.task = None
-            if kind == "died":
+            if message.process_is_gone:
                 self._end(process)
                 self._most = max(1, self._most - 1)  # most likely because memory ran out
-            yield Ended(task=task, error=said[0])
+            yield Ended(task=task, error=message.error)
 
     def cancel(self, task: FoldTask) -> None:
         """Kill its process; the next submit starts another."""
-        for process in [one for one in self._processes if one.task == task]:
-            self._end(process)
+        for process in list(self._processes):
+            if process.task == task:
+                self._end(process)
 
     def close(self) -> None:
         for process in list(self._processes):
@@ -323,14 +368,15 @@ class Workers:
     def _idle(self) -> _Process:
         """A process that computes nothing; started where there is none."""
         with self._lock:
-            for process in [one for one in self._processes if one.task is None]:
-                if process.popen.poll() is None:
-                    return process
-                self._processes.remove(process)
+            for process in list(self._processes):
+                if process.task is None:
+                    if process.popen.poll() is None:
+                        return process
+                    self._processes.remove(process)
             process = _Process(started(_PROGRAM.format(self._niceness), self.surroundings))
             self._processes.append(process)
             if self.compute is compute and self._most == 1:  # not in a fold's time
-                process.say(_WARM_UP)
+                process.send(_WARM_UP)
             threading.Thread(
                 target=self._read, args=(process,), name="ecv-worker", daemon=True
             ).start()
@@ -342,19 +388,19 @@ class Workers:
         assert popen.stdin is not None
         try:
             while True:
-                kind, *said = pickle.load(popen.stdout)
-                if kind == "progress":
-                    if process.task is not None:
-                        process.progress(*said)
-                else:
-                    self._messages.put((process, kind, *said))
+                message = pickle.load(popen.stdout)
+                if not isinstance(message, _Step):
+                    self._messages.put((process, message))
+                elif process.task is not None:
+                    process.progress(*message)
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
-            self._messages.put((process, "died", WorkerDied(ending(popen.wait()))))
-        except Exception as error:
+            error: RunError = WorkerDied(ending(popen.wait()))
+        except Exception as raised:
             log.exception("what a worker says cannot be read")
             popen.kill()
             popen.wait()
-            self._messages.put((process, "died", RunError(failure(error))))
+            error = RunError(failure(raised))
+        self._messages.put((process, _End(error, process_is_gone=True)))
         popen.stdout.close()
         with suppress(OSError):  # what it had not read yet
             popen.stdin.close()
@@ -381,14 +427,15 @@ def work(niceness: int = NICENESS) -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     os.nice(max(niceness - os.nice(0), 0))  # what 'nice' gave away, only root may take back
-    if (program := psutil.Process().parent()) is not None:
+    program = psutil.Process().parent()
+    if program is not None:
         works_for(program)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
-    def tell(phase: str, step: int, steps: int) -> None:
-        _tell(out, "progress", phase, step, steps)
+    def report(phase: str, step: int, steps: int) -> None:
+        _write_message(out, _Step(phase, step, steps))
 
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
@@ -397,16 +444,16 @@ def work(niceness: int = NICENESS) -> None:
         if task is _WARM_UP:
             warm_up()
             continue
-        calls, specs, index = task
+        compute_task, specs, index = task
         error: Exception | None = None
         try:
-            for place, result in calls(specs, index, Seldom(tell, PROGRESS_SECONDS)):
-                _tell(out, "computed", place, result)
+            for place, result in compute_task(specs, index, Throttled(report, PROGRESS_SECONDS)):
+                _write_message(out, _Result(place, result))
         except EcvError as raised:
             error = raised
         except Exception as raised:  # noqa: BLE001  it may not survive the way
             error = RunError(failure(raised))
-        _tell(out, "ended", error)
+        _write_message(out, _End(error))
 
 
 def _receive(stdin: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
@@ -421,24 +468,32 @@ def _receive(stdin: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
         os._exit(1)
 
 
-def _tell(out: IO[bytes], *message: object) -> None:
-    pickle.dump(message, out)
-    out.flush()
+def _write_message(file: IO[bytes], message: object) -> None:
+    pickle.dump(message, file)
+    file.flush()
 
 
-class Seldom:
+class Throttled:
     """Progress, not more of it than anybody looks at: another phase at once, steps now and then."""
 
-    def __init__(self, tell: Callable[[str, int, int], object], seconds: float) -> None:
-        """Nothing is told yet. Args: tell: what is told; seconds: between two steps."""
-        self._tell, self._seconds = tell, seconds
-        self._phase, self._last = "", 0.0
+    def __init__(self, report: Callable[[str, int, int], object], seconds: float) -> None:
+        """Nothing is reported yet.
+
+        Args:
+            report: called with what is passed on.
+            seconds: between two steps.
+        """
+        self._report = report
+        self._seconds = seconds
+        self._phase = ""
+        self._reported_at = 0.0
 
     def __call__(self, phase: str, step: int, steps: int, /) -> None:
         now = time.monotonic()
-        if phase != self._phase or now - self._last >= self._seconds:
-            self._phase, self._last = phase, now
-            self._tell(phase, step, steps)
+        if phase != self._phase or now - self._reported_at >= self._seconds:
+            self._phase = phase
+            self._reported_at = now
+            self._report(phase, step, steps)
 
 
 def warm_up() -> None:

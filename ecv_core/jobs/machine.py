@@ -70,21 +70,27 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
         progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
         metered: if not, others that are not metered have it meanwhile, too.
     """
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    folder = Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
     # The clock since boot is the same for all processes, and is never set back.
-    ticket = folder / f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
+    ticket = _folder() / f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
     try:
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            _draw(ticket, metered=metered)
-            _wait_for_turn(ticket, FileLock(folder.with_suffix(".lock")), progress, metered=metered)
+            ticket.parent.mkdir(mode=0o700, exist_ok=True)
+            _write_ticket(ticket, metered=metered, computes=False)
+            _wait_for_turn(ticket, progress, metered=metered)
         except OSError as error:
             log.warning("folds of other programs are not waited for: %s", error)
         yield
     finally:
         with suppress(OSError):
             ticket.unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    """Where this user's tickets are."""
+    user = getpass.getuser()
+    if hasattr(os, "getuid"):
+        user = str(os.getuid())
+    return Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +113,7 @@ class _Ticket:
         return f"waits for process {self.pid} since {clock}: {self.command}"
 
 
-def _draw(path: Path, *, metered: bool, computes: bool = False) -> None:
+def _write_ticket(path: Path, *, metered: bool, computes: bool) -> None:
     """Have this process wait, or compute, from now on; a file that is whole at any time.
 
     Raises: OSError.
@@ -125,64 +131,110 @@ def _draw(path: Path, *, metered: bool, computes: bool = False) -> None:
     part.replace(path)
 
 
-def _others(mine: Path) -> Iterator[tuple[str, _Ticket]]:
-    """File name and ticket of those who compute or look, the oldest first.
+def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
+    """Wait until this process may compute; its ticket then says so.
 
-    Those of processes that are gone are deleted. Raises: OSError.
+    Args:
+        path: of its ticket.
+        progress: told for whom it waits.
+        metered: as of `machine_alone`.
+    Raises: OSError; what progress raises.
     """
-    for path in sorted(mine.parent.glob("*.json")):
-        if path == mine:
-            continue
-        with suppress(FileNotFoundError):  # it has had its turn
-            last = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            try:
-                other = _Ticket(**json.loads(path.read_text()))
-                alive = is_alive(other.owner, last)
-            except (ValueError, TypeError):  # no ticket, or of another version
-                alive = False
-            if not alive:
-                path.unlink(missing_ok=True)
-            elif other.computes or time.time() - last.timestamp() < ASLEEP_SECONDS:
-                yield path.name, other
-
-
-def _wait_for_turn(ticket: Path, gate: FileLock, progress: Progress, *, metered: bool) -> None:
-    """Until this one may compute; its ticket then says so. Raises: OSError; what progress raises.
-
-    Args: gate: one at a time looks who computes and begins.
-    """
-    came, told, cores = time.monotonic(), "", os.cpu_count() or 1
+    came_at = time.monotonic()
+    logged = ""
+    gate = FileLock(path.parent.with_suffix(".lock"))
     while True:
-        with gate:
-            others = [(name, one) for name, one in _others(ticket) if one.pid != os.getpid()]
-            there = [one for _, one in others if one.computes]
-            before = [one for name, one in others if not one.computes and name < ticket.name]
-            alone = metered or any(one.metered for one in there) or len(there) >= cores
-            if not before and not (there and alone):
-                _draw(ticket, metered=metered, computes=True)
+        with gate:  # one process at a time looks who computes, and begins
+            others = _Others.of(path)
+            if not others.are_waited_for(metered=metered):
+                _write_ticket(path, metered=metered, computes=True)
                 return
-        said = (there or before)[0].words
-        progress(said[:PHASE_LENGTH], 0, 0)
-        if said != told and time.monotonic() - came >= SAY_SECONDS:
-            log.warning("%s; --share-machine waits for nobody", told := said)
-        time.sleep(LOOK_SECONDS if before else NEXT_SECONDS)
-        os.utime(ticket)
+        words = others.first.words
+        progress(words[:PHASE_LENGTH], 0, 0)
+        if words != logged and time.monotonic() - came_at >= SAY_SECONDS:
+            log.warning("%s; --share-machine waits for nobody", words)
+            logged = words
+        comes_next = not others.before
+        time.sleep(NEXT_SECONDS if comes_next else LOOK_SECONDS)
+        os.utime(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """The tickets of other processes, the oldest first."""
+
+    computing: list[_Ticket]
+    before: list[_Ticket]
+    """Those that wait and came before this process."""
+
+    @classmethod
+    def of(cls, path: Path) -> _Others:
+        """As this process sees them, whose own ticket is at the path. Raises: OSError."""
+        others = cls([], [])
+        for other_path in sorted(path.parent.glob("*.json")):
+            ticket = _active_ticket(other_path)
+            if ticket is None or ticket.pid == os.getpid():
+                continue
+            if ticket.computes:
+                others.computing.append(ticket)
+            elif other_path.name < path.name:
+                others.before.append(ticket)
+        return others
+
+    def are_waited_for(self, *, metered: bool) -> bool:
+        """Whether a process has to wait for one of them."""
+        if self.before:
+            return True
+        if not self.computing:
+            return False
+        one_is_metered = metered or any(ticket.metered for ticket in self.computing)
+        return one_is_metered or len(self.computing) >= (os.cpu_count() or 1)
+
+    @property
+    def first(self) -> _Ticket:
+        """For whom one waits first."""
+        return (self.computing or self.before)[0]
+
+
+def _active_ticket(path: Path) -> _Ticket | None:
+    """The ticket in a file; None where its process is gone or asleep.
+
+    The file of a process that is gone is deleted. Raises: OSError.
+    """
+    with suppress(FileNotFoundError):  # it has had its turn
+        looked_at = path.stat().st_mtime
+        try:
+            ticket = _Ticket(**json.loads(path.read_text()))
+            alive = is_alive(ticket.owner, datetime.fromtimestamp(looked_at, UTC))
+        except (ValueError, TypeError):  # no ticket, or of another version
+            alive = False
+        if not alive:
+            path.unlink(missing_ok=True)
+        elif ticket.computes or time.time() - looked_at < ASLEEP_SECONDS:
+            return ticket
+    return None
 
 
 def _wait_for_quiet(progress: Progress) -> None:
-    """Until other programs have used next to nothing for a while. Raises: what progress raises."""
-    quiet, told = 0, False
-    while quiet < QUIET_LOOKS:
+    """Wait until other programs have used next to nothing for a while.
+
+    Raises: what progress raises.
+    """
+    quiet_looks = 0
+    logged = False
+    while quiet_looks < QUIET_LOOKS:
         before = Load.now()
         time.sleep(LOOK_SECONDS)
         share = Load.now().others_since(before) or 0.0
-        quiet = quiet + 1 if share <= QUIET else 0
-        said = f"waits for a quiet machine: others use {100 * share:.0f} %"
-        if not quiet:
-            progress(said, 0, 0)
-            if not told:
-                log.warning("%s of it, and it is quiet at %g %%", said, 100 * QUIET)
-            told = True
+        if share <= QUIET:
+            quiet_looks += 1
+            continue
+        quiet_looks = 0
+        words = f"waits for a quiet machine: others use {100 * share:.0f} %"
+        progress(words, 0, 0)
+        if not logged:
+            log.warning("%s of it, and it is quiet at %g %%", words, 100 * QUIET)
+        logged = True
 
 
 def _command() -> str:
@@ -193,8 +245,12 @@ def _command() -> str:
             words = psutil.Process().parent().cmdline()  # type: ignore[union-attr]
     while len(words) > 1 and Path(words[0]).name.startswith("python"):
         words = words[1:]
-    first = words[0] if words else "python"
-    name = Path(first).name
-    if name == "__main__.py":
-        name = "ecv" if Path(first).parent.name == "ecv_core" else Path(first).parent.name
+    if not words:
+        return "python"
+    program = Path(words[0])
+    name = program.name
+    if name == "__main__.py":  # of a package that was run by its name
+        name = program.parent.name
+    if name == "ecv_core":
+        name = "ecv"
     return " ".join([name, *words[1:]])[:200]

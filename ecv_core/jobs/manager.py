@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from ecv_core import models
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
@@ -28,7 +27,7 @@ from ecv_core.jobs.executors import (
     failure,
     unmetered,
 )
-from ecv_core.jobs.owner import Heart, recover
+from ecv_core.jobs.owner import Heartbeat, recover
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
@@ -119,31 +118,39 @@ def plan_of(
         from ecv_core.jobs.plans.select import SelectPlan, selection_book
 
         left = store.left_queue(record.plan_id, run.run_id)
-        plan = SelectPlan.of(record, speculate=speculate)
-        return plan, selection_book(store, record, says, left=left)
+        selection = SelectPlan.of(record, speculate=speculate)
+        return selection, selection_book(store, record, says, left=left)
+    runs = [run]
+    plan: Plan = RunPlan(run.spec, speculate=speculate)
     if together:
-        runs = [run, *_alike(store, run)]
-        book = Book(store, runs=runs, started_by=run.started_by, anew=run.anew, says=says)
-        return StudyPlan([one.spec for one in runs], speculate=speculate), book
-    book = Book(store, runs=[run], started_by=run.started_by, anew=run.anew, says=says)
-    return RunPlan(run.spec, speculate=speculate), book
+        runs += _runs_behind(store, run)
+        plan = StudyPlan([run.spec for run in runs], speculate=speculate)
+    return plan, Book(store, runs=runs, started_by=run.started_by, anew=run.anew, says=says)
 
 
-def _alike(store: Store, first: RunRecord) -> list[RunRecord]:
+def _runs_behind(store: Store, first: RunRecord) -> list[RunRecord]:
     """What waits in the same queue behind a run, started by the same person, none twice."""
-    owner, place = owner_of(store, first.run_id), store.place_of(first.group)
-    found: dict[RunSpec, RunRecord] = {first.spec: first}
+    first_queue = _queue_of(store, first)
+    behind: dict[RunSpec, RunRecord] = {}
     for run in store.active():
-        if (
-            run.state is RunState.QUEUED
-            and (run.started_by, run.anew) == (first.started_by, first.anew)
-            and run.spec.no_energy == first.spec.no_energy
-            and owner_of(store, run.run_id) == owner
-            and store.place_of(run.group) == place
-            and ((record := plan_behind(store, run.group)) is None or record.kind != SELECTION)
-        ):
-            found.setdefault(run.spec, run)
-    return list(found.values())[1:]
+        if run.state is not RunState.QUEUED or run.spec == first.spec:
+            continue
+        plan = plan_behind(store, run.group)
+        is_of_selection = plan is not None and plan.kind == SELECTION
+        if not is_of_selection and _queue_of(store, run) == first_queue:
+            behind.setdefault(run.spec, run)
+    return list(behind.values())
+
+
+def _queue_of(store: Store, run: RunRecord) -> tuple[object, ...]:
+    """What runs have in common that may be computed beside each other."""
+    return (
+        owner_of(store, run.run_id),
+        store.place_of(run.group),
+        run.started_by,
+        run.anew,
+        run.spec.no_energy,
+    )
 
 
 log = logging.getLogger(__name__)
@@ -170,7 +177,7 @@ class RunManager(Queue):
         """
         super().__init__(store)
         self._seconds = seconds
-        self._calls = compute
+        self._compute_fold = compute
         self._worker = Workers(compute)
         self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
@@ -178,13 +185,13 @@ class RunManager(Queue):
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
         recover(store, serves=True)
-        self._heart = Heart(store, serves=True, on_taken=self._wake.set)
+        self._heartbeat = Heartbeat(store, serves=True, on_taken=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
         """Look into the queue again: something was put there under `owner`."""
-        self._heart.now()
+        self._heartbeat.beat_now()
         self._wake.set()
 
     def warm_up(self) -> None:
@@ -207,7 +214,7 @@ class RunManager(Queue):
         self._thread.join(CLOSE_SECONDS)
         for executor in self._executors.values():
             executor.close()
-        self._heart.stop()
+        self._heartbeat.stop()
 
     def _loop(self) -> None:
         while not self._closing:
@@ -227,14 +234,15 @@ class RunManager(Queue):
     @contextmanager
     def _logged(self, run_id: str) -> Iterator[None]:
         """Say that a run begins and how it ended, and its id in every line meanwhile."""
-        token, begin = RUN.set(run_id), time.monotonic()
+        token = RUN.set(run_id)
+        began = time.monotonic()
         try:
             log.info("computing begins")
             yield
             with suppress(EcvError):  # it may be deleted by now
                 run = self._store.run(run_id)
-                took = time.monotonic() - begin
-                log.info("%s, with %d folds, after %.1f s", run.state, len(run.folds), took)
+                seconds = time.monotonic() - began
+                log.info("%s, with %d folds, after %.1f s", run.state, len(run.folds), seconds)
         finally:
             RUN.reset(token)
 
@@ -260,29 +268,42 @@ class RunManager(Queue):
                 gives_way=True,
             )
             if book.all_finished and not self._closing:
-                for task in islice(plan.next(book, ()), 1):
-                    queued += book.queue(task)
+                queued = _queue_next(plan, book)
+        except DamagedRun as error:
+            refusal = str(error)
+        except StoreError:
+            raise
         except EcvError as error:  # what cannot go on says so itself, on its page
-            if isinstance(error, StoreError) and not isinstance(error, DamagedRun):
-                raise
             log.info("%s", error)
             refusal = str(error)
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        had = run_id in queued or (book is not None and book.had(run_id))
-        if not (self._closing or had):  # nobody needs its fold any more
-            state = RunState.FAILED if refusal else RunState.FINISHED
-            self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
+        was_claimed = book is not None and book.had(run_id)
+        if self._closing or was_claimed or run_id in queued:
+            return
+        state = RunState.FINISHED  # nobody needs its fold any more
+        if refusal is not None:
+            state = RunState.FAILED
+        self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 
     def _executor_on(self, place: str, run: RunRecord) -> Executor:
         """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
         if place == HERE and not run.spec.no_energy:
             return self._worker
         if place not in self._executors:
-            several = partial(unmetered, self._calls, niceness=NICENESS)
-            self._executors[place] = executor_on(place, otherwise=several, compute=self._calls)
+            all_cores = partial(unmetered, self._compute_fold, niceness=NICENESS)
+            self._executors[place] = executor_on(
+                place, otherwise=all_cores, compute=self._compute_fold
+            )
         return self._executors[place]
 
     def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence
+
+
+def _queue_next(plan: Plan, book: Book) -> list[str]:
+    """Have the plan's next task wait in the queue; gives the ids of its runs."""
+    for task in plan.next(book, ()):
+        return book.queue(task)
+    return []

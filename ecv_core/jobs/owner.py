@@ -28,25 +28,31 @@ BEAT_SECONDS = 3.0
 def recover(store: Store, *, serves: bool = False) -> bool:
     """Mark runs whose program is gone as interrupted, so that they can be resumed.
 
-    Args: serves: whether this process takes over what waits in the queues of dashboards that are
-        gone.
+    Args:
+        store: the database.
+        serves: whether this process takes over what waits in the queues of dashboards that are
+            gone.
     Returns: whether it took something over.
     Raises: StoreError.
     """
-    beats = active_owners(store)
-    gone = {owner for owner, last in beats.items() if not is_alive(owner, last)}
+    gone = set()
+    for owner, last_beat in active_owners(store).items():
+        if not is_alive(owner, last_beat):
+            gone.add(owner)
     if not gone:
         return False
-    taken = serves and take_over(store, gone, owner=this_process())
+    taken_over = 0
+    if serves:
+        taken_over = take_over(store, gone, owner=this_process())
     interrupt(store, gone)
-    return bool(taken)
+    return taken_over > 0
 
 
-_hearts: Counter[str] = Counter()
-"""How many of this process's hearts beat in each database."""
+_heartbeats: Counter[str] = Counter()
+"""How many threads of this process give signs of life in each database."""
 
 
-class Heart:
+class Heartbeat:
     """A thread that gives this process's signs of life, and looks for processes that are gone."""
 
     def __init__(
@@ -58,27 +64,30 @@ class Heart:
             serves: whether this is a dashboard, whose queue the next one takes over.
             on_taken: called when something came into this process's queue that way.
         """
-        self._store, self._serves, self._on_taken = store, serves, on_taken
-        _hearts[store.url] += 1
-        self._stop, self._now = threading.Event(), threading.Event()
+        self._store = store
+        self._serves = serves
+        self._on_taken = on_taken
+        _heartbeats[store.url] += 1
+        self._stop = threading.Event()
+        self._wake = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="ecv-heart", daemon=True)
         self._thread.start()
 
-    def now(self) -> None:
+    def beat_now(self) -> None:
         """Give a sign at once: something was put into this process's queue."""
-        self._now.set()
+        self._wake.set()
 
     def stop(self) -> None:
         """No more signs of life."""
         if not self._stop.is_set():
-            _hearts[self._store.url] -= 1
+            _heartbeats[self._store.url] -= 1
         self._stop.set()
-        self._now.set()
+        self._wake.set()
 
     def _beat(self) -> None:
         owner = this_process()
         while not self._stop.is_set():
-            self._now.clear()
+            self._wake.clear()
             try:
                 if owner in active_owners(self._store):  # an idle one writes nothing
                     beat(self._store, owner, serves=self._serves)
@@ -86,15 +95,17 @@ class Heart:
                     self._on_taken()
             except StoreError as error:  # a database comes and goes
                 log.warning("no sign of life could be given: %s", error)
-            self._now.wait(BEAT_SECONDS)
+            self._wake.wait(BEAT_SECONDS)
 
 
 @contextmanager
 def beating(store: Store) -> Iterator[None]:
     """Give signs of life while the block runs; in a dashboard its manager does so already."""
-    heart = None if _hearts[store.url] else Heart(store)
+    if _heartbeats[store.url]:
+        yield
+        return
+    heartbeat = Heartbeat(store)
     try:
         yield
     finally:
-        if heart is not None:
-            heart.stop()
+        heartbeat.stop()

@@ -109,9 +109,7 @@ def _has_scores(reported: Any) -> bool:  # noqa: ANN401  as of `measure`
 
 def _measure_number(fold: TrackedFold, score: float, rule: StoppingRule | None) -> Measured:
     spec = fold.spec
-    if rule is None:
-        rule = stopping.rule(spec.rule)
-    if getattr(rule, "needs_user_scores", False):
+    if getattr(rule or stopping.rule(spec.rule), "needs_user_scores", False):
         raise InputError(
             f"the rule '{spec.rule}' compares every user's score, so one number for fold "
             f"{fold.index} is not enough; report user -> score or recommendations, or use "

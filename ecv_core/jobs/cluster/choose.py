@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,23 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
 from ecv_core.store.engine import database_url
 
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """A scheduler of sites."""
+
+    cluster: str
+    """The class of dask-jobqueue that submits jobs to it."""
+    command: str
+    """Which that class calls."""
+
+
 SITES = {
-    "slurm": "SLURMCluster",
-    "pbs": "PBSCluster",
-    "lsf": "LSFCluster",
-    "htcondor": "HTCondorCluster",
+    "slurm": Scheduler("SLURMCluster", "sbatch"),
+    "pbs": Scheduler("PBSCluster", "qsub"),
+    "lsf": Scheduler("LSFCluster", "bsub"),
+    "htcondor": Scheduler("HTCondorCluster", "condor_submit"),
 }
-"""Schedulers of sites, by the class of dask-jobqueue that submits jobs to them."""
 MAX_LOCAL = 64
 ANSWER_SECONDS = 10.0
 HERE = "here"
@@ -60,26 +71,25 @@ def executor_on(
     if place == HERE:
         if nodes is not None or site is not None:
             raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
-        return otherwise() if otherwise else Here(compute)
-    told = read_site(Path(site) if site else _named().get(place))
-    place = told.on or place
+        if otherwise is not None:
+            return otherwise()
+        return Here(compute)
+    path = _named().get(place)
+    if site is not None:
+        path = Path(site)
+    described = read_site(path)
+    place = described.on or place
     if place in SITES:
-        wanted = told.nodes if nodes is None else nodes
-        if wanted < 1:
-            raise InputError(f"at least one node is needed, but --nodes is {wanted}")
-        _check_installed()
-        return _of_site(place, told, wanted, compute)
+        if nodes is not None:
+            described = replace(described, nodes=nodes)
+        return _on_site(place, described, compute)
     if nodes is not None:
         raise InputError(f"--nodes belongs to {', '.join(SITES)}; {place} says how many there are")
-    if match := re.fullmatch(r"local:(\d+)", place):
-        count = int(match[1])
-        if not 1 <= count <= MAX_LOCAL:
-            raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {count}")
-        _check_installed()
-        return _local(count, compute)
+    local = re.fullmatch(r"local:(\d+)", place)
+    if local:
+        return _on_this_machine(int(local[1]), compute)
     if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
-        _check_installed()
-        return _of_scheduler(place, told, compute)
+        return _on_scheduler(place, described, compute)
     raise InputError(
         f"'{place}' is no place to compute on; give {HERE}, local:3, tcp://host:8786, "
         f"{', '.join(SITES)}, or the name of a file in {_folder()} that says which with the key on"
@@ -119,15 +129,22 @@ def _scope() -> str:
     return hashlib.sha256(database_url().encode()).hexdigest()[:16]
 
 
-def _local(count: int, compute: Compute) -> Executor:
+def _on_this_machine(count: int, compute: Compute) -> Executor:
+    """So many workers on this machine, which share its cores."""
+    if not 1 <= count <= MAX_LOCAL:
+        raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {count}")
+    _check_installed()
     import dask
     from distributed import Client, LocalCluster
 
-    threads = max(1, (os.cpu_count() or 1) // count)
-    alone = None if count == 1 else False
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    spawned = {name: os.environ.get(name, str(threads)) for name in names} if count > 1 else {}
-    dask.config.set({"distributed.nanny.pre-spawn-environ": spawned})
+    alone = None
+    environment = {}
+    if count > 1:
+        alone = False
+        threads = str(max(1, (os.cpu_count() or 1) // count))
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            environment[name] = os.environ.get(name, threads)
+    dask.config.set({"distributed.nanny.pre-spawn-environ": environment})
     cluster = LocalCluster(
         n_workers=count,
         threads_per_worker=1,
@@ -147,11 +164,14 @@ async def _answer(address: str) -> None:
     from distributed import Security
     from distributed.comm import connect
 
-    known = Security().get_connection_args("client")
-    await (await connect(address, timeout=ANSWER_SECONDS, **known)).close()
+    certificates = Security().get_connection_args("client")
+    connection = await connect(address, timeout=ANSWER_SECONDS, **certificates)
+    await connection.close()
 
 
-def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
+def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
+    """The workers of a Dask scheduler that somebody has started."""
+    _check_installed()
     from distributed import Client
 
     try:
@@ -162,7 +182,7 @@ def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         # So long it may be gone.
         client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        why = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(
             f"no Dask scheduler answers at {address} ({why[:120]}); start one with dask scheduler, "
             "or correct the address"
@@ -174,60 +194,91 @@ def _of_scheduler(address: str, site: Site, compute: Compute) -> Executor:
         raise
 
 
-def _of_site(kind: str, site: Site, nodes: int, compute: Compute) -> Executor:
-    import dask
+def _on_site(kind: str, site: Site, compute: Compute) -> Executor:
+    """Nodes that a site's scheduler gives out."""
+    if site.nodes < 1:
+        raise InputError(f"at least one node is needed, but --nodes is {site.nodes}")
+    _check_installed()
     import dask_jobqueue
-    from distributed import Client, Security
+    from distributed import Client
 
-    submit = {"slurm": "sbatch", "pbs": "qsub", "lsf": "bsub", "htcondor": "condor_submit"}[kind]
-    if shutil.which(submit) is None:
+    scheduler = SITES[kind]
+    if shutil.which(scheduler.command) is None:
         raise InputError(
-            f"{kind} is not on this machine: there is no command {submit}; run this on a node "
-            "from which jobs are submitted"
+            f"{kind} is not on this machine: there is no command {scheduler.command}; run this on "
+            "a node from which jobs are submitted"
         )
     job_name = f"ecv-{uuid4().hex[:8]}"
-    own = ['export TMPDIR="$(mktemp -d)"'] if site.exclusive else []
-    given: dict[str, Any] = {
+    settings = _job_settings(site) | {"job_name": job_name}
+    if kind == "slurm":
+        settings["job_extra_directives"] = [*_slurm_directives(site), *site.lines]
+    cluster = getattr(dask_jobqueue, scheduler.cluster)(**settings)
+    cluster.ecv_job_name = ""
+    if kind == "slurm":
+        cluster.ecv_job_name = job_name
+        _check_slurm_takes(cluster)
+    return DaskExecutor(
+        Client(cluster, set_as_default=False),
+        cluster,
+        nodes=site.nodes,
+        site=site,
+        alone=site.exclusive or None,
+        scope=_scope(),
+        compute=compute,
+    )
+
+
+_OF_EVERY_SITE: dict[str, Any] = {
+    "processes": 1,
+    "nanny": False,
+    "worker_extra_args": ["--resources", "node=1"],
+    "death_timeout": "60",
+    "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
+}
+
+
+def _job_settings(site: Site) -> dict[str, Any]:
+    """A node of a site as dask-jobqueue asks for it."""
+    import dask
+    from distributed import Security
+
+    prologue = list(site.environment)
+    if site.exclusive:
+        prologue.append('export TMPDIR="$(mktemp -d)"')
+    security = None
+    if dask.config.get("distributed.comm.tls.ca-file", None):
+        security = Security()  # encrypted, by Dask's own settings that name certificates
+    return _OF_EVERY_SITE | {
         "cores": site.cores,
-        "processes": 1,
         "memory": site.memory,
-        "nanny": False,
         "walltime": site.walltime,
         "queue": site.partition or None,
         "account": site.account or None,
         "interface": site.interface or None,
         "python": site.python or sys.executable,
-        "job_name": job_name,
-        "job_extra_directives": [
-            *(["--exclusive"] if site.exclusive and kind == "slurm" else []),
-            *(["--output=/dev/null"] if not site.logs and kind == "slurm" else []),
-            *site.lines,
-        ],
-        "job_script_prologue": [*site.environment, *own],
-        "worker_extra_args": ["--resources", "node=1"],
+        "job_extra_directives": list(site.lines),
+        "job_script_prologue": prologue,
         "log_directory": site.logs or None,
-        "death_timeout": "60",
-        "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
-        # By Dask's own settings, and encrypted where they name certificates.
-        "security": Security() if dask.config.get("distributed.comm.tls.ca-file", None) else None,
+        "security": security,
     }
-    cluster = getattr(dask_jobqueue, SITES[kind])(**given)
-    cluster.ecv_job_name = job_name if kind == "slurm" else ""
-    if kind == "slurm":
-        asked = subprocess.run(
-            ["sbatch", "--test-only"], input=cluster.job_script(), capture_output=True, text=True
-        )
-        if asked.returncode:
-            cluster.close()
-            why = [line for line in asked.stderr.splitlines() if "error" in line][-1:]
-            raise InputError(f"SLURM refuses such a job: {' '.join(why) or asked.stderr.strip()}")
-    client = Client(cluster, set_as_default=False)
-    return DaskExecutor(
-        client,
-        cluster,
-        nodes=nodes,
-        site=site,
-        alone=True if site.exclusive else None,
-        scope=_scope(),
-        compute=compute,
+
+
+def _slurm_directives(site: Site) -> list[str]:
+    directives = []
+    if site.exclusive:
+        directives.append("--exclusive")
+    if not site.logs:
+        directives.append("--output=/dev/null")
+    return directives
+
+
+def _check_slurm_takes(cluster: Any) -> None:  # noqa: ANN401  Dask's clusters have no types
+    """Refuse a job that SLURM would not take; the cluster is closed then. Raises: InputError."""
+    test = subprocess.run(
+        ["sbatch", "--test-only"], input=cluster.job_script(), capture_output=True, text=True
     )
+    if test.returncode:
+        cluster.close()
+        errors = [line for line in test.stderr.splitlines() if "error" in line]
+        why = "".join(errors[-1:]) or test.stderr.strip()
+        raise InputError(f"SLURM refuses such a job: {why}")

@@ -91,31 +91,33 @@ def read_site(path: Path | None) -> Site:
     if path is None:
         return Site()
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        keys = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"the site's file {path} cannot be read: {error.strerror}") from error
     except ValueError as error:  # no TOML, or no text at all
         raise InputError(f"the site's file {path} is no TOML: {error}") from error
-    known = [one.name for one in fields(Site)]
-    if strange := [name for name in told if name not in known]:
-        raise InputError(
-            f"the site's file {path} has the key '{strange[0]}', which is not known; choose from: "
-            f"{', '.join(known)}"
-        )
+    allowed = [field.name for field in fields(Site)]
+    for name in keys:
+        if name not in allowed:
+            raise InputError(
+                f"the site's file {path} has the key '{name}', which is not known; choose from: "
+                f"{', '.join(allowed)}"
+            )
     try:
-        site = codec.read(Site, json.dumps(told, default=str))
+        site = codec.read(Site, json.dumps(keys, default=str))
     except ValueError as error:
         raise InputError(f"the site's file {path} is wrong: {codec.sentence(error)}") from error
-    for name, pattern, such in (
-        ("walltime", _WALLTIME, "02:30:00 or 1-00:00:00"),
-        ("memory", _MEMORY, "16GB"),
-    ):
-        if not pattern.fullmatch(getattr(site, name)):
-            raise InputError(
-                f"the site's file {path} is wrong: its {name} must be like {such}, but is "
-                f"'{getattr(site, name)}'"
-            )
+    _check_form(path, "walltime", site.walltime, _WALLTIME, "02:30:00 or 1-00:00:00")
+    _check_form(path, "memory", site.memory, _MEMORY, "16GB")
     return site
+
+
+def _check_form(path: Path, key: str, value: str, form: re.Pattern[str], example: str) -> None:
+    """Refuse a value that is not written as its key needs it. Raises: InputError."""
+    if not form.fullmatch(value):
+        raise InputError(
+            f"the site's file {path} is wrong: its {key} must be like {example}, but is '{value}'"
+        )
 
 
 # The executor.
@@ -179,32 +181,41 @@ class DaskExecutor:
             run: what a worker does with a call.
         Raises: InputError for nodes with other versions, or none that takes folds.
         """
-        self._client, self._cluster, self._nodes = client, cluster, nodes
-        self._site, self._alone = site or Site(), alone
-        self._compute, self._run = compute, run
-        self._scope, self._topic = scope, f"ecv-{scope}"
-        self._outlives = cluster is None  # the scheduler, and so what it computes for us
+        self._client = client
+        self._cluster = cluster
+        self._nodes = nodes
+        self._site = site or Site()
+        self._alone = alone
+        self._compute = compute
+        self._run = run
+        self._scope = scope
+        self._topic = f"ecv-{scope}"
+        self._outlives = cluster is None
+        """Whether the scheduler goes on after this program, and so what it computes for us."""
         self._tasks: dict[FoldTask, _UnderWay] = {}
-        self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
+        """Tasks that have ended, with their future, or begun on a node, without one."""
         self._sent: set[str] = set()
-        self._takers: Mapping[str, Any] = {}
-        self._counted = self._looked = 0.0
+        """Names of the data that were sent."""
+        self._workers: Mapping[str, Any] = {}
+        self._counted_at = 0.0
+        self._looked_at = 0.0
         self._versions = versions()
         self._check_nodes()
         self._published_before = client.list_datasets() if self._outlives else ()
-        client.subscribe_topic(self._topic, self._told)
+        client.subscribe_topic(self._topic, self._take_event)
 
     @property
     def places(self) -> int:
         """As many as there are nodes, or will be."""
-        return self._nodes or max(1, len(self._workers()))
+        return self._nodes or max(1, len(self._count_workers()))
 
     # -- what the driver asks -----------------------------------------------------------------
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give it to the scheduler. Raises: InputError where a node lacks the data for good."""
-        told = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
-        name = hashlib.sha256(f"{told} {task.fold}".encode()).hexdigest()[:32]
+        specs = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
+        name = hashlib.sha256(f"{specs} {task.fold}".encode()).hexdigest()[:32]
         under_way = _UnderWay(
             task=task,
             progress=progress,
@@ -214,15 +225,14 @@ class DaskExecutor:
         )
         self._tasks[task] = under_way
         self._keep_nodes()
-        if not self._found(under_way):
-            self._give(under_way)
+        self._find_or_give(under_way)
 
     def finished(self, seconds: float) -> Finished:
         self._look_after()
         end = time.monotonic() + seconds
         while self._tasks:
             try:
-                under_way, future = self._said.get(timeout=max(0.0, end - time.monotonic()))
+                under_way, future = self._news.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
             if self._tasks.get(under_way.task) is not under_way:
@@ -245,9 +255,10 @@ class DaskExecutor:
         """End everything, and give the nodes back."""
         for task in list(self._tasks):
             self.cancel(task)
-        with suppress(OSError):
-            for name in self._sent if self._answers else ():
-                self._client.unpublish_dataset(name)
+        if self._answers:
+            with suppress(OSError):
+                for name in self._sent:
+                    self._client.unpublish_dataset(name)
         self._client.close(timeout=SEND_SECONDS)
         if self._cluster is not None:
             self._cluster.close()
@@ -281,7 +292,7 @@ class DaskExecutor:
 
     def _await(self, under_way: _UnderWay, future: Future[Any]) -> None:
         under_way.future = future
-        future.add_done_callback(lambda done: self._said.put((under_way, done)))
+        future.add_done_callback(lambda done: self._news.put((under_way, done)))
 
     def _outcome(self, under_way: _UnderWay, future: Future[Any]) -> Finished:
         """What has become of a task that has ended, or was lost."""
@@ -294,14 +305,9 @@ class DaskExecutor:
             self._await(under_way, future)
             return
         except KilledWorker:
-            where = under_way.begun or "a node"
-            error = RunError(
-                f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
-                f"computed it, the last time with {where}; finished folds are kept: see what ends "
-                "the nodes (memory, walltime, preemption), and resume"
-            )
+            error = _lost_with_nodes(under_way)
         except DataMissing as missing:
-            if self._sent_again(under_way):
+            if self._send_again(under_way):
                 return
             error = RunError(
                 f"the dataset {missing} did not reach the node {under_way.begun}; resume"
@@ -309,17 +315,15 @@ class DaskExecutor:
         except EcvError as raised:
             error = raised
         except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
+            error = raised
             if future.cancelled() or future.status == "lost":
                 if self._is_back():
-                    if not self._found(under_way):
-                        self._give(under_way)
+                    self._find_or_give(under_way)
                     return
                 error = RunError(
                     "the Dask scheduler is gone; finished folds are kept: start it again, and "
                     "resume"
                 )
-            else:
-                error = raised
         else:
             for place, result in answer:
                 yield Computed(task=under_way.task, place=place, result=result)
@@ -328,7 +332,7 @@ class DaskExecutor:
         self._rest()
         yield Ended(task=under_way.task, error=error)
 
-    def _sent_again(self, under_way: _UnderWay) -> bool:
+    def _send_again(self, under_way: _UnderWay) -> bool:
         """Send the data of a task, and give it once more; not too often."""
         under_way.attempt += 1
         if under_way.attempt > AGAIN:
@@ -352,7 +356,7 @@ class DaskExecutor:
             with suppress(OSError):
                 if self._answers:
                     self._published_before = self._client.list_datasets()
-                    self._client.subscribe_topic(self._topic, self._told)
+                    self._client.subscribe_topic(self._topic, self._take_event)
                     return True
             time.sleep(0.5)
         return False
@@ -362,13 +366,19 @@ class DaskExecutor:
     def _published(self, name: str) -> str:
         return f"ecv/{self._scope}/{this_process()}/{name}"
 
-    def _found(self, under_way: _UnderWay) -> bool:
+    def _find_or_give(self, under_way: _UnderWay) -> None:
+        """Go on with what the scheduler computes already, or give it the task."""
+        if not self._find(under_way):
+            self._give(under_way)
+
+    def _find(self, under_way: _UnderWay) -> bool:
         """Go on with what this program, or one that is gone, has begun for this database."""
-        if not self._outlives:
-            return False
         for published in self._published_before:
             match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
-            if match and (match[1] == this_process() or is_gone(match[1])):
+            if match is None:
+                continue
+            owner = match[1]
+            if owner == this_process() or is_gone(owner):
                 with suppress(KeyError, OSError):  # it is given anew
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
@@ -386,24 +396,30 @@ class DaskExecutor:
 
     # -- nodes --------------------------------------------------------------------------------
 
-    def _workers(self) -> Mapping[str, Any]:
+    def _count_workers(self) -> Mapping[str, Any]:
         """Those that take folds, by address, as they were at most a moment ago."""
-        if self._answers and time.monotonic() - self._counted >= COUNT_SECONDS * bool(self._takers):
+        is_old = time.monotonic() - self._counted_at >= COUNT_SECONDS
+        if self._answers and (is_old or not self._workers):
             with suppress(OSError):  # it goes now: they are those of before
-                there: Mapping[str, Any] = self._client.scheduler_info().get("workers", {})
-                self._takers = {at: it for at, it in there.items() if it["resources"].get("node")}
-            self._counted = time.monotonic()
-        return self._takers
+                workers = {}
+                for address, worker in self._client.scheduler_info().get("workers", {}).items():
+                    if worker["resources"].get("node"):
+                        workers[address] = worker
+                self._workers = workers
+            self._counted_at = time.monotonic()
+        return self._workers
 
     def _check_nodes(self) -> None:
         """Refuse what can never work. Raises: InputError."""
-        there = self._client.scheduler_info()["workers"]
-        takers = self._workers()
-        if there and not takers:
+        workers = self._client.scheduler_info()["workers"]
+        takers = self._count_workers()
+        if workers and not takers:
             raise InputError(
-                f"none of the {len(there)} workers of this Dask scheduler takes folds; "
+                f"none of the {len(workers)} workers of this Dask scheduler takes folds; "
                 "start them with: dask worker ADDRESS --nthreads 1 --no-nanny --resources node=1"
             )
+        if not takers:
+            return
 
         def facts() -> Any:  # noqa: ANN401  travels by value, so that any version there answers
             from importlib.metadata import version
@@ -411,47 +427,46 @@ class DaskExecutor:
 
             from ecv_core.records import __version__
 
-            found = {"e-fold": __version__}
-            return gethostname(), found | {name: version(name) for name in ("numpy", "torch")}
+            own = {"e-fold": __version__}
+            return gethostname(), own | {name: version(name) for name in ("numpy", "torch")}
 
-        if not takers:
-            return
-        said = self._client.run(facts, workers=list(takers), on_error="return")
-        for address, answer in said.items():
+        answers = self._client.run(facts, workers=list(takers), on_error="return")
+        for address, answer in answers.items():
             if isinstance(answer, Exception):
                 raise InputError(
                     f"the node {address} was refused: it cannot say its versions "
                     f"({type(answer).__name__}: {answer}); install the same e-fold and Python there"
                 )
-            name, there_versions = answer
-            if differ := differences(self._versions, there_versions):
+            name, node_versions = answer
+            wrong_versions = differences(self._versions, node_versions)
+            if wrong_versions:
                 raise InputError(
-                    f"the node {name} was refused: it has {differ}; install the same there"
+                    f"the node {name} was refused: it has {wrong_versions}; install the same there"
                 )
 
-    def _told(self, event: tuple[float, Mapping[str, Any]]) -> None:
+    def _take_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Something that a node says of a task."""
-        said = event[1]
-        key = said.get("key")
+        _, message = event
         for under_way in list(self._tasks.values()):
-            if under_way.future is not None and under_way.future.key == key:
-                if "begun" in said:
-                    under_way.begun = said["begun"]
-                    self._said.put((under_way, None))
-                else:
-                    under_way.progress(*said["at"])
+            if under_way.future is None or under_way.future.key != message.get("key"):
+                continue
+            if "begun" in message:
+                under_way.begun = message["begun"]
+                self._news.put((under_way, None))
+            else:
+                under_way.progress(*message["at"])
 
     def _look_after(self) -> None:
         """Now and then: say who waits for a node, and ask for those that are gone again."""
-        if time.monotonic() - self._looked < LOOK_SECONDS:
+        if time.monotonic() - self._looked_at < LOOK_SECONDS:
             return
-        self._looked = time.monotonic()
+        self._looked_at = time.monotonic()
         self._keep_nodes()
-        waiting = [one for one in self._tasks.values() if not one.begun]
-        for one in waiting:
-            if (datetime.now().astimezone() - one.since).total_seconds() >= LOOK_SECONDS:
-                words = f"wait for a node since {one.since:%H:%M}{self._queue_words()}"
-                one.progress(words, 0, 0)
+        for under_way in self._tasks.values():
+            waited = datetime.now().astimezone() - under_way.since
+            if not under_way.begun and waited.total_seconds() >= LOOK_SECONDS:
+                words = f"wait for a node since {under_way.since:%H:%M}{self._queue_words()}"
+                under_way.progress(words, 0, 0)
 
     def _keep_nodes(self) -> None:
         """As many as there are tasks, of a site that gives them out; lost ones are asked for."""
@@ -474,9 +489,20 @@ class DaskExecutor:
         job_name = getattr(self._cluster, "ecv_job_name", "")
         if not job_name:
             return ""
-        ask = ["squeue", "-h", "-t", "PD", "--sort=-p,i", "-o", "%j"]
-        ask += ["-p", self._site.partition] if self._site.partition else []
+        command = ["squeue", "-h", "-t", "PD", "--sort=-p,i", "-o", "%j"]
+        if self._site.partition:
+            command += ["-p", self._site.partition]
         with suppress(OSError, subprocess.SubprocessError, ValueError):
-            said = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
-            return f", {said.split().index(job_name) + 1}. in the queue"
+            listed = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
+            return f", {listed.split().index(job_name) + 1}. in the queue"
         return ""
+
+
+def _lost_with_nodes(under_way: _UnderWay) -> RunError:
+    """What to say of a task that was lost too often."""
+    node = under_way.begun or "a node"
+    return RunError(
+        f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
+        f"computed it, the last time with {node}; finished folds are kept: see what ends "
+        "the nodes (memory, walltime, preemption), and resume"
+    )

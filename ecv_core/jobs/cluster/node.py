@@ -10,7 +10,7 @@ import hashlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -25,7 +25,7 @@ from ecv_core.jobs.executors import (
     Computed,
     Ended,
     Results,
-    Seldom,
+    Throttled,
     WorkerDied,
     Workers,
     node_here,
@@ -63,8 +63,8 @@ class Content:
     @property
     def name(self) -> str:
         """Under which it is sent."""
-        told = f"{self.key} {self.folds_sha256} {self.files}"
-        return f"ecv-data-{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+        content = f"{self.key} {self.folds_sha256} {self.files}"
+        return f"ecv-data-{hashlib.sha256(content.encode()).hexdigest()[:32]}"
 
 
 class DataMissing(RunError):
@@ -77,13 +77,13 @@ def content_of(spec: RunSpec) -> Content:
         dataset=spec.dataset,
         key=datasets.source_key(datasets.entry(spec.dataset)),
         folds_sha256=spec.folds_sha256,
-        files=tuple((name, datasets.file_sha256(path)) for name, path in _files(spec)),
+        files=tuple((name, datasets.file_sha256(path)) for name, path in _files(spec).items()),
     )
 
 
 def send(client: Client, spec: RunSpec, content: Content) -> None:
     """Give the cluster what a run needs, in chunks, for whichever node asks for it."""
-    chunks = {name: list(_sent(client, path)) for name, path in _files(spec)}
+    chunks = {name: _send_file(client, path) for name, path in _files(spec).items()}
     client.publish_dataset(chunks, name=content.name, override=True)
 
 
@@ -95,8 +95,10 @@ def place(content: Content, get_client: Callable[[], Client]) -> str | None:
     if has(content):
         return None
     folder = _folder(content)
-    if not all(_is(folder / name, sha256) for name, sha256 in content.files):
-        _receive(content, folder, get_client())
+    for name, sha256 in content.files:
+        if not _has_content(folder / name, sha256):
+            _receive(content, folder, get_client())
+            break
     return str(folder)
 
 
@@ -126,7 +128,7 @@ def _receive(content: Content, folder: Path, client: Client) -> None:
             ) from error
         except Exception as error:  # a chunk was on a node that is gone
             raise DataMissing(content.dataset) from error
-        if not _is(folder / name, sha256):
+        if not _has_content(folder / name, sha256):
             raise DataMissing(content.dataset)
 
 
@@ -135,31 +137,50 @@ def _folder(content: Content) -> Path:
     usual = datasets.data_dir()
     with suppress(OSError):
         usual.mkdir(parents=True, exist_ok=True)
-    parent = usual if os.access(usual, os.W_OK) else Path(tempfile.gettempdir()) / "ecv-datasets"
-    return parent / "sent" / content.name
+    if not os.access(usual, os.W_OK):
+        usual = Path(tempfile.gettempdir()) / "ecv-datasets"
+    return usual / "sent" / content.name
 
 
-def _files(spec: RunSpec) -> Iterator[tuple[str, Path]]:
-    """Path below a folder of datasets, and where it is here, of all that a run needs."""
+def _files(spec: RunSpec) -> dict[str, Path]:
+    """Path below a folder of datasets -> where it is here, of all that a run needs."""
+    files = {}
     entry = datasets.entry(spec.dataset)
-    path = None if entry.generated else datasets.locate(entry)
+    path = None
+    if not entry.generated:
+        path = datasets.locate(entry)
     if path is not None:
-        folder = next(one for one in datasets.search_dirs() if path.is_relative_to(one))
-        name = path.relative_to(folder)
-        beside = sorted(path.parent.iterdir()) if len(name.parts) > 1 else [path]
-        yield from ((str(one.relative_to(folder)), one) for one in beside if one.is_file())
+        files |= _dataset_files(path)
     if spec.folds_sha256:
         path = stored_folds_path(fold.folds_folder(), spec.folds_sha256)
-        yield f"{fold.folds_folder().name}/{path.name}", path
+        files[f"{fold.folds_folder().name}/{path.name}"] = path
+    return files
 
 
-def _sent(client: Client, path: Path) -> Iterator[Any]:
+def _dataset_files(path: Path) -> dict[str, Path]:
+    """The file of a dataset by its path below its folder of datasets.
+
+    Where that is in a folder of its own, the files beside it belong to the dataset too.
+    """
+    for folder in datasets.search_dirs():
+        if path.is_relative_to(folder):
+            files = [path]
+            if path.parent != folder:
+                files = [beside for beside in sorted(path.parent.iterdir()) if beside.is_file()]
+            return {str(file.relative_to(folder)): file for file in files}
+    return {}
+
+
+def _send_file(client: Client, path: Path) -> list[Any]:
+    """Give a file to the cluster; what stands for its chunks there, in their order."""
+    chunks = []
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
-            yield client.scatter(chunk, hash=False)
+            chunks.append(client.scatter(chunk, hash=False))
+    return chunks
 
 
-def _is(path: Path, sha256: str) -> bool:
+def _has_content(path: Path, sha256: str) -> bool:
     return path.is_file() and datasets.file_sha256(path) == sha256
 
 
@@ -204,41 +225,58 @@ def _process() -> Workers:
 
 def run_task(call: Call) -> Answer:
     """A task on the worker that this is called on. Raises: EcvError."""
-    from distributed import Status, get_client, get_worker
+    from distributed import get_client, get_worker
 
-    if differ := differences(call.versions, versions()):
-        raise RunError(f"the node {host()} was refused: it has {differ}; install the same there")
-    here = get_worker()
-    name = host() if call.alone is not False else f"{host()}/{here.name}"
+    wrong_versions = differences(call.versions, versions())
+    if wrong_versions:
+        raise RunError(
+            f"the node {host()} was refused: it has {wrong_versions}; install the same there"
+        )
+    worker = get_worker()
+    name = host()
+    if call.alone is False:  # several workers are on this machine
+        name = f"{name}/{worker.name}"
     folder = place(call.content, get_client)
 
-    def tell(phase: str, step: int, steps: int) -> None:
-        here.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
+    def report(phase: str, step: int, steps: int) -> None:
+        worker.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
 
-    here.log_event(call.topic, {"key": call.key, "begun": name})
+    worker.log_event(call.topic, {"key": call.key, "begun": name})
     with _busy:
-        process, found = _process(), []
+        process = _process()
         process.compute = partial(compute_there, call.compute, folder, call.alone, name)
-        process.surroundings = _own_folder() if call.alone is not None else {}
-        process.submit(call.task, Seldom(tell, TELL_SECONDS))
+        process.surroundings = {}
+        if call.alone is not None:
+            process.surroundings = _own_folder()
+        process.submit(call.task, Throttled(report, TELL_SECONDS))
+        answer: Answer = []
         while True:
-            # Cancelled, or cut off from the scheduler: Dask itself ends nothing that runs.
-            task = here.state.tasks.get(call.key)
-            closes = here.status in (Status.closing, Status.closed, Status.failed)
-            if closes or task is None or task.state == "cancelled":
+            if _is_cancelled(worker, call.key):
                 process.cancel(call.task)
                 raise Cancelled
-            for said in process.finished(LOOK_SECONDS):
-                if isinstance(said, Computed):
-                    found.append((said.place, said.result))
-                elif not isinstance(said, Ended):
-                    continue
-                elif isinstance(said.error, WorkerDied):
-                    raise WorkerDied(f"{said.error.how} on the node {name}")
-                elif said.error is not None:
-                    raise said.error
-                else:
-                    return found
+            for message in process.finished(LOOK_SECONDS):
+                if isinstance(message, Computed):
+                    answer.append((message.place, message.result))
+                elif isinstance(message, Ended):
+                    _raise_error(message, name)
+                    return answer
+
+
+def _is_cancelled(worker: Any, key: str) -> bool:  # noqa: ANN401  Dask's workers have no types
+    """Whether a task was cancelled, or its worker cut off: Dask itself ends nothing that runs."""
+    from distributed import Status
+
+    if worker.status in (Status.closing, Status.closed, Status.failed):
+        return True
+    task = worker.state.tasks.get(key)
+    return task is None or task.state == "cancelled"
+
+
+def _raise_error(ended: Ended, node: str) -> None:
+    if isinstance(ended.error, WorkerDied):
+        raise WorkerDied(f"{ended.error.how} on the node {node}")
+    if ended.error is not None:
+        raise ended.error
 
 
 def versions() -> dict[str, str]:
@@ -250,11 +288,11 @@ def versions() -> dict[str, str]:
 
 def differences(wanted: Mapping[str, str], there: Mapping[str, str]) -> str:
     """'numpy 2.1 and not 2.4'; empty where all is the same."""
-    return ", ".join(
-        f"{name} {there.get(name)} and not {version}"
-        for name, version in wanted.items()
-        if there.get(name) != version
-    )
+    words = []
+    for name, version in wanted.items():
+        if there.get(name) != version:
+            words.append(f"{name} {there.get(name)} and not {version}")
+    return ", ".join(words)
 
 
 _USUAL = os.environ.get("ECV_DATA_DIR", "")
@@ -273,13 +311,22 @@ def compute_there(
     os.environ["ECV_DATA_DIR"] = folder or _USUAL
     if alone is False:  # their energy is then said to be shared
         specs = [replace(spec, share_machine=True) for spec in specs]
-    before = slurm_joules() if alone else None
-    for at, result in compute(specs, index, progress):
-        now = slurm_joules() if alone else None
-        spent = None if before is None or now is None else max(now - before, 0.0)
-        before = now
-        here = result.node or node_here(result.total_seconds)
-        yield at, replace(result, node=replace(here, host=name, slurm_joules=spent))
+    joules_before = _node_joules(alone)
+    for place_of_spec, result in compute(specs, index, progress):
+        joules = _node_joules(alone)
+        spent = None
+        if joules is not None and joules_before is not None:
+            spent = max(joules - joules_before, 0.0)
+        joules_before = joules
+        node = result.node or node_here(result.total_seconds)
+        yield place_of_spec, replace(result, node=replace(node, host=name, slurm_joules=spent))
+
+
+def _node_joules(alone: bool | None) -> float | None:
+    """What SLURM has counted of this node; None where others use it, or nothing counts."""
+    if alone:
+        return slurm_joules()
+    return None
 
 
 def _own_folder() -> dict[str, str]:
