@@ -257,7 +257,7 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.float64]:
     if len(strange):
         what = f"ratings are predicted that fold {fold.index} does not hold out"
         raise _wrong_ratings(fold, strange, len(held_out), what)
-    return predicted[held_out].to_numpy(dtype=np.float64)
+    return np.asarray(predicted[held_out], dtype=np.float64)
 
 
 def _wrong_ratings(

@@ -144,7 +144,7 @@ def _folder(content: Content) -> Path:
 
 def _files(spec: RunSpec) -> dict[str, Path]:
     """Path below a folder of datasets -> where it is here, of all that a run needs."""
-    files = {}
+    files: dict[str, Path] = {}
     entry = datasets.entry(spec.dataset)
     path = None
     if not entry.generated:
