@@ -164,7 +164,7 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
         name=f"baselines on {dataset}",
-        table=lambda: frame,
+        table=frame.copy,
     )
     notes = f"Published: {about.source}; split: {about.protocol}."
     ours = [entry for entry in entries if not entry.published]
@@ -259,7 +259,7 @@ def _curve(dataset: str, number: int, title: str, frame: pd.DataFrame, words: st
         key=f"baselines-{number}",
         alt=f"{words} RMSE from {highest:.3f} to {lowest:.3f}.",
         name=f"figure {number} on {dataset}",
-        table=lambda: frame,
+        table=frame.copy,
     )
     st.caption(f"{words} First of ten folds of {published(dataset).title}.")
 

@@ -265,7 +265,7 @@ def _figure(chosen: Shown, sentences: Sequence[str]) -> None:
         slider=NAME,
         steps=lambda: steps,
         name=chosen.name,
-        table=lambda: frame,
+        table=frame.copy,
     )
 
 

@@ -293,10 +293,10 @@ def tradeoff(explored: Explored) -> None:
         key="tradeoff",
         alt="Cost against difference to the k-fold mean, for every alpha.",
         slider=SLIDER,
-        steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
+        steps=partial(tradeoff_steps, explored.frame, explored.alphas, explored.texts),
         name="trade-off of all alphas",
         opens=replays,
-        table=lambda: explored.frame,
+        table=explored.frame.copy,
     )
     if replays:
         st.caption("A click on a run's line plays it in Replay, in any order of its folds.")
@@ -311,9 +311,9 @@ def stops(explored: Explored) -> None:
         key="stops",
         alt="Share of orders that stop after each fold.",
         slider=SLIDER,
-        steps=lambda: stops_steps(explored.stops, explored.alphas, explored.texts),
+        steps=partial(stops_steps, explored.stops, explored.alphas, explored.texts),
         name="where the rule stops",
-        table=lambda: explored.stops,
+        table=explored.stops.copy,
     )
     if explored.cost == "energy":
         folds: list[FoldResult] = []

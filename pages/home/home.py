@@ -13,9 +13,9 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race
 from pages.shared.address.navigation import go, page
-from pages.shared.address.present import present_button, presenting
+from pages.shared.address.present import present_button
 from pages.shared.live.acting import acting
-from pages.shared.live.state import escaped, manager, sentence, sentences
+from pages.shared.live.state import manager, sentence, sentences
 from pages.shared.widgets.glossary import glossary_link
 
 if TYPE_CHECKING:
@@ -98,9 +98,6 @@ with page():
     race = recorded_run(_RUN)  # None only where an installation came without the recorded runs
     introduction(race)
     if race is not None:
-        with st.container(key="presented-race"):
-            if presenting():
-                st.markdown(f"**{escaped(run_title(race))}**")
-            play_race(race, autoplay=True)
+        play_race(race, autoplay=True)
     doors()
     manager()  # the worker is ready before anybody presses

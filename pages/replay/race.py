@@ -63,10 +63,7 @@ def race(beside_title: DeltaGenerator) -> None:
         return
     with beside_title:
         present_button()
-    with st.container(key="presented-race"):
-        if presenting():
-            st.markdown(f"**{escaped(run_title(run))}**")
-        play_race(run)
+    play_race(run)
     st.caption(_costs_words(run))
     st.button(
         "Replay it fold by fold",
@@ -85,18 +82,21 @@ def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
     data = race_data(run, NAME)
     usual = _two_digits(max(data["total"], 0.1) / _USUAL_SECONDS)
     factors = sorted({_two_digits(usual / 2), usual, _two_digits(2 * usual), 1.0})
-    _race(key="race-lanes", data=data)
-    player(
-        NAME,
-        version=run.run_id,
-        texts=data["verdicts"],
-        seconds=data["seconds"],
-        speeds=[(f"{factor:g} x real time", factor) for factor in factors],
-        speed=usual,
-        step=asked_step(run.k),
-        label="Folds of the k-fold lane",
-        autoplay=autoplay,
-    )
+    with st.container(key="presented-race"):
+        if presenting():
+            st.markdown(f"**{escaped(run_title(run))}**")
+        _race(key="race-lanes", data=data)
+        player(
+            NAME,
+            version=run.run_id,
+            texts=data["verdicts"],
+            seconds=data["seconds"],
+            speeds=[(f"{factor:g} x real time", factor) for factor in factors],
+            speed=usual,
+            step=asked_step(run.k),
+            label="Folds of the k-fold lane",
+            autoplay=autoplay,
+        )
 
 
 def _two_digits(factor: float) -> float:

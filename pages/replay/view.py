@@ -98,17 +98,18 @@ def figure(chosen: ChosenReplay) -> None:
         stopped_at=played.stopped_at,
         title=run_title(run),
     )
+    draw = partial(
+        efold_figures,
+        played.moments,
+        k=played.k,
+        metric=metric,
+        stopped_at=played.stopped_at,
+        confidence=spec.confidence,
+        height=_HEIGHT,
+        type_scale=type_scale,
+    )
     plot(
-        partial(
-            efold_figures,
-            played.moments,
-            k=played.k,
-            metric=metric,
-            stopped_at=played.stopped_at,
-            confidence=spec.confidence,
-            height=_HEIGHT,
-            type_scale=type_scale,
-        ),
+        draw,
         # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
         version=(run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale),
         key="replay-figure",
@@ -116,7 +117,7 @@ def figure(chosen: ChosenReplay) -> None:
         slider=NAME,
         steps=lambda: steps,
         name=f"replay of {run_name(run)}",
-        table=lambda: efold_frame(played.moments, played.stopped_at),
+        table=efold_frame(played.moments, played.stopped_at).copy,
     )
 
 

@@ -77,11 +77,13 @@ def year_panel(run: RunRecord) -> None:
         hours = "computing time"
         if facts.processor_seconds is not None:
             hours = "processor time"
+        energy = f"**{_range(saved.kwh)} kWh** | {_range(whole.kwh)} kWh"
+        emissions = f"**{_range(saved.kg_co2e)} kg** | {_range(whole.kg_co2e)} kg"
         st.markdown(
             "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
             f"| {hours} | **{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)} |\n"
-            f"| energy | **{_range(saved.kwh)} kWh** | {_range(whole.kwh)} kWh |\n"
-            f"| emissions (CO2e) | **{_range(saved.kg_co2e)} kg** | {_range(whole.kg_co2e)} kg |\n"
+            f"| energy | {energy} |\n"
+            f"| emissions (CO2e) | {emissions} |\n"
         )
         st.markdown(year_sentence(work, saved, whole, stops))
     with st.expander("For a lecture: a research group's year", icon=":material/school:"):
@@ -252,13 +254,14 @@ def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> 
         fewest = stops.least
         most = stops.most
     low, high = PAPER_KG
-    least_saved = papers * low * (1 - most / work.k)
-    most_saved = papers * high * (1 - fewest / work.k)
+    year = _range((papers * low, papers * high))
+    percent = 100 * (1 - used / work.k)
+    stops_words = _range((fewest, most))
+    saved = _range((papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k)))
     return (
         f"The experiments of a paper on recommenders with deep learning came to "
         f"{_range(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers a year "
-        f"are {_range((papers * low, papers * high))} kg. Were all of it {work.k}-fold "
-        f"cross-validation, stopping after {small_number(used)} folds would save "
-        f"{100 * (1 - used / work.k):.0f} % of it; with stops after {_range((fewest, most))} folds "
-        f"that is {_range((least_saved, most_saved))} kg a year."
+        f"are {year} kg. Were all of it {work.k}-fold cross-validation, stopping after "
+        f"{small_number(used)} folds would save {percent:.0f} % of it; with stops after "
+        f"{stops_words} folds that is {saved} kg a year."
     )

@@ -138,9 +138,9 @@ def toy_picture(spec: RunSpec) -> None:
         key="split-toy",
         alt=sentences[0],
         slider=SLIDER,
-        steps=lambda: timeline_steps(toy, sentences, folds),
+        steps=partial(timeline_steps, toy, sentences, folds),
         name=f"{spec.split} on a toy",
-        table=lambda: toy.marks.drop(columns=["user", "level"]),
+        table=toy.marks.drop(columns=["user", "level"]).copy,
     )
     numbers(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:
@@ -223,7 +223,7 @@ def parts_section(viewed: ViewedFold) -> None:
         label = f"CSV of all {len(folds)} folds"
     csv_button(
         label,
-        lambda: viewed.frame(folds),
+        partial(viewed.frame, folds),
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
     )

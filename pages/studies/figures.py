@@ -27,7 +27,7 @@ from ecv_core.figures.heatmap import (
     scores_figure,
     scores_words,
 )
-from ecv_core.figures.palette import CellScale, Steps, difference_scale, stop_scale
+from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import of_the_paper
@@ -171,11 +171,15 @@ def _heatmap(
     """
     cells = done.cells
 
-    def steps() -> Steps:
-        return heatmap_steps(
-            cells, done.alphas, done.texts, value=value, digits=scale.digits, title=title
-        )
-
+    steps = partial(
+        heatmap_steps,
+        cells,
+        done.alphas,
+        done.texts,
+        value=value,
+        digits=scale.digits,
+        title=title,
+    )
     plot(
         partial(heatmap_figure, cells, value=value, scale=scale, hover=hover),
         version=(done.version, *scores["run_id"]),
@@ -185,7 +189,7 @@ def _heatmap(
         steps=steps,
         name=f"study {what}",
         opens=addresses(scores),
-        table=lambda: cells,
+        table=cells.copy,
         least_width=NAMES + _COLUMN * cells["algorithm"].nunique(),
     )
 
@@ -210,16 +214,17 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
         f"the same order, and each stops by its own scores ({counting})."
     )
     columns = done.cells["algorithm"].nunique() + 2
+    rows = done.ranks.merge(done.stability, on=["alpha", "dataset"])
     plot(
         partial(ranks_figure, done.ranks, done.stability),
         version=(done.version, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
         slider=SLIDER,
-        steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
+        steps=partial(ranks_steps, done.ranks, done.stability, done.alphas, done.texts),
         name="study ranks",
         opens=addresses(scores),
-        table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
+        table=rows.copy,
         least_width=NAMES + _RANK_COLUMN * columns,
     )
 
@@ -269,7 +274,7 @@ def scores_section(scores: pd.DataFrame) -> None:
         alt=f"Scores, datasets by algorithms. {winners}".strip(),
         name="study scores",
         opens=addresses(scores),
-        table=lambda: scores,
+        table=scores.copy,
         least_width=NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
     )
 

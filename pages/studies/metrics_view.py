@@ -86,7 +86,7 @@ def curves(study: MetricsStudy, name: str) -> None:
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
         name=f"{name} p values",
-        table=lambda: frame,
+        table=frame.copy,
     )
 
 

@@ -202,7 +202,7 @@ def _ranks(compared: Swaps, reference: str, metric: str, version: Hashable, name
         key="swaps-table",
         alt=rank_table_words(frame),
         name=name,
-        table=lambda: frame,
+        table=frame.copy,
         least_width=_NAMES + _COLUMN * len(compared.splits),
     )
 
@@ -228,7 +228,7 @@ def _taus(compared: Swaps, version: Hashable, name: str) -> None:
         key="swaps-tau",
         alt=tau_words(frame),
         name=name,
-        table=lambda: frame,
+        table=frame.copy,
         least_width=_NAMES + _COLUMN * (len(compared.splits) - 1),
     )
 
