@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.analysis.orders import outcomes
+from ecv_core.analysis.orders.drawn import sampled as drawn_outcome
+from ecv_core.analysis.orders.outcomes import Outcome
 from ecv_core.records.run import Scores
 from ecv_core.stopping.interval import running, t_quantile
 
@@ -47,12 +48,12 @@ def made_up(k: int) -> Scores:
     return Scores(folds=np.random.default_rng(k).normal(0.3, 0.01, k))
 
 
-def one_alpha(k: int) -> outcomes.Outcome:
+def one_alpha(k: int) -> Outcome:
     """The exact outcome at one alpha, from the scores on."""
     return explore(made_up(k)).at(ALPHA)
 
 
-def sampled(scores: Scores, draws: int = 5000) -> outcomes.Outcome:
+def sampled(scores: Scores, draws: int = 5000) -> Outcome:
     """The paper's way: the e-fold rule on random orders."""
     k = len(scores.folds)
     n = np.arange(2, k + 1)
@@ -65,7 +66,7 @@ def sampled(scores: Scores, draws: int = 5000) -> outcomes.Outcome:
         first: NDArray[np.intp] = np.argmax(fires, axis=1) + 3
         return first
 
-    return outcomes.sampled(scores.folds, stops, confidence=CONFIDENCE, orders=draws)
+    return drawn_outcome(scores.folds, stops, confidence=CONFIDENCE, orders=draws)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A stopping rule over every order of some folds: binds the rules to the walk over orders."""
+"""A stopping rule and some fold scores -> what the rule does over every order of the folds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.orders import outcomes
+from ecv_core.analysis.orders import exact
+from ecv_core.analysis.orders.drawn import drawn_orders, sampled
+from ecv_core.analysis.orders.outcomes import Curve, Outcome
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.analysis.replay import result_of
 from ecv_core.records.errors import InputError
@@ -16,7 +18,7 @@ from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
-from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
+from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, SetSteps, first_stop
 
 DRAWS = 5000
 """Orders drawn where they are not all worked out: as many as in the paper."""
@@ -24,8 +26,8 @@ DRAWS = 5000
 
 def explore(
     scores: Scores, rule: str = PAPERS_RULE, *, confidence: float = 0.95, min_folds: int = 1
-) -> outcomes.Orders:
-    """Every order of the folds under a rule whose axis is still free, ready to be asked.
+) -> exact.Orders:
+    """Work out every order of the folds under a rule, for any value of the rule's axis.
 
     Args:
         scores: the folds; with `users` for a rule that needs them.
@@ -35,57 +37,55 @@ def explore(
     Raises: UnknownName for the rule; InputError if it has no setting to explore, the scores are
         bad or too many, or users are missing.
     """
-    known = rule_named(rule)
+    registered = rule_named(rule)
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must be between 0 and 1, but is {confidence}")
-    if not known.by_sets:
-        able = [one.id for one in RULES.values() if one.by_sets]
-        raise InputError(f"the rule '{rule}' has no setting to explore; choose {' or '.join(able)}")
-    built = known.build(
-        RunSpec(
-            dataset="",
-            algorithm="",
-            k=len(scores.folds),
-            rule=rule,
-            confidence=confidence,
-            min_folds=min_folds,
-        )
+    if not registered.by_sets:
+        explorable = " or ".join(other.id for other in RULES.values() if other.by_sets)
+        raise InputError(f"the rule '{rule}' has no setting to explore; choose {explorable}")
+    spec = RunSpec(
+        dataset="",
+        algorithm="",
+        k=len(scores.folds),
+        rule=rule,
+        confidence=confidence,
+        min_folds=min_folds,
     )
+    built = registered.build(spec)
     assert isinstance(built, SetRule)
-    return _walk(scores, built)[0]
-
-
-def _walk(scores: Scores, rule: SetRule) -> tuple[outcomes.Orders, float]:
-    """The walk, and the value of the axis that the rule itself has."""
     subsets = FoldSubsets(scores.folds)
-    found = rule.steps(
-        FoldSets(
-            folds=subsets.scores,
-            means=subsets.means,
-            half_widths=subsets.half_widths,
-            chosen=subsets.lattice.contains,
-            users=scores.users,
-            aids=scores.aids,
-        )
+    return _orders(scores, subsets, built, _set_steps(scores, subsets, built))
+
+
+def _set_steps(scores: Scores, subsets: FoldSubsets, rule: SetRule) -> SetSteps:
+    """Ask the rule what decides at each step from a set of folds to the next."""
+    sets = FoldSets(
+        folds=subsets.scores,
+        means=subsets.means,
+        half_widths=subsets.half_widths,
+        chosen=subsets.lattice.contains,
+        users=scores.users,
+        aids=scores.aids,
     )
-    walk = outcomes.Orders(
-        subsets if found.means is None else subsets.estimated(found.means),
-        found.half_widths,
-        found.step,
-        first=first_stop(rule),
-        costs=scores.costs,
+    return rule.steps(sets)
+
+
+def _orders(scores: Scores, subsets: FoldSubsets, rule: SetRule, steps: SetSteps) -> exact.Orders:
+    """The orders under a rule, by its own estimates of the k-fold mean where it has some."""
+    if steps.means is not None:
+        subsets = subsets.estimated(steps.means)
+    return exact.Orders(
+        subsets, steps.half_widths, steps.step, first=first_stop(rule), costs=scores.costs
     )
-    return walk, found.setting
 
 
 def fixed(
     scores: Scores, *, confidence: float = 0.95, within_percent: float | None = None
-) -> outcomes.Curve:
+) -> Curve:
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
     subsets = FoldSubsets(scores.folds)
-    return outcomes.fixed(
-        subsets, subsets.half_widths(confidence), costs=scores.costs, within_percent=within_percent
-    )
+    half_widths = subsets.half_widths(confidence)
+    return exact.fixed(subsets, half_widths, costs=scores.costs, within_percent=within_percent)
 
 
 def outcome(
@@ -96,8 +96,8 @@ def outcome(
     draws: int = DRAWS,
     seed: int = 0,
     within_percent: float | None = None,
-) -> outcomes.Outcome:
-    """What any rule does over the orders of some folds.
+) -> Outcome:
+    """Work out what any rule does over the orders of some folds.
 
     Exact for a rule that decides by sets of folds (`stopping.base.SetRule`), or that does not look
     at scores; else over drawn orders, with standard errors.
@@ -113,22 +113,27 @@ def outcome(
     Raises: InputError for bad scores.
     """
     if isinstance(rule, SetRule):
-        walk, setting = _walk(scores, rule)
-        return walk.at(setting, within_percent=within_percent)
-    results = _shown(scores)
+        subsets = FoldSubsets(scores.folds)
+        steps = _set_steps(scores, subsets, rule)
+        orders = _orders(scores, subsets, rule, steps)
+        return orders.at(steps.setting, within_percent=within_percent)
+    results = _fold_results(scores)
     if not getattr(rule, "looks", True):
+        # The rule stops every order after the same fold, whatever the scores are.
         stop = float(_first_stop(rule, results))
         curve = fixed(scores, confidence=confidence, within_percent=within_percent)
-        return replace(curve.at(stop), setting=stop if hasattr(rule, "min_folds") else None)
+        setting = stop if hasattr(rule, "min_folds") else None
+        return replace(curve.at(stop), setting=setting)
 
     def stops(shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         if isinstance(rule, OrderRule):
             return rule.first_stops(shuffled)
-        order = outcomes.drawn_orders(len(results), draws, seed)
-        found = [_first_stop(rule, [results[fold] for fold in row]) for row in order.tolist()]
-        return np.array(found, dtype=np.intp)
+        first_stops = []
+        for order in drawn_orders(len(results), draws, seed).tolist():
+            first_stops.append(_first_stop(rule, [results[fold] for fold in order]))
+        return np.array(first_stops, dtype=np.intp)
 
-    return outcomes.sampled(
+    return sampled(
         scores.folds,
         stops,
         confidence=confidence,
@@ -139,14 +144,17 @@ def outcome(
     )
 
 
-def _shown(scores: Scores) -> tuple[FoldResult, ...]:
+def _fold_results(scores: Scores) -> Sequence[FoldResult]:
     """The folds as a rule sees them."""
     if scores.results is not None:
         return scores.results
-    return tuple(result_of(fold, float(score)) for fold, score in enumerate(scores.folds))
+    return [result_of(fold, score) for fold, score in enumerate(scores.folds.tolist())]
 
 
 def _first_stop(rule: StoppingRule, results: Sequence[FoldResult]) -> int:
     """The fold after which this order stops; the last one ends it in any case."""
     k = len(results)
-    return next((n for n in range(1, k) if rule.decide(results[:n]).stop), k)
+    for n in range(1, k):
+        if rule.decide(results[:n]).stop:
+            return n
+    return k

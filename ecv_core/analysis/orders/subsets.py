@@ -51,7 +51,7 @@ def lattice(k: int) -> Lattice:
     if k > MAX_K:
         raise InputError(
             f"the exact method takes up to {MAX_K} folds, but there are {k}; "
-            "draw random orders instead (orders.sampled)"
+            "draw random orders instead (orders.drawn.sampled)"
         )
     every = np.arange(2**k, dtype=np.int32)
     sizes = np.bitwise_count(every).astype(np.int8)
@@ -65,12 +65,12 @@ def lattice(k: int) -> Lattice:
     )
     before = []
     for n, level in enumerate(levels):
-        rest = masks[level].copy()
-        steps = np.empty((n, len(rest)), dtype=np.int32)
+        remaining = masks[level].copy()
+        steps = np.empty((n, len(remaining)), dtype=np.int32)
         for j in range(n):
-            lowest = rest & -rest
+            lowest = remaining & -remaining  # the lowest bit that is set: the j-th fold of the set
             steps[j] = number[masks[level] ^ lowest]
-            rest ^= lowest
+            remaining ^= lowest
         before.append(steps)
     return Lattice(k=k, masks=masks, sizes=sizes[masks], levels=levels, before=tuple(before))
 
@@ -102,7 +102,8 @@ class FoldSubsets:
             squares = np.concatenate([squares, squares + distance**2 * counts / (counts + 1)])
             means = np.concatenate([means, joined])
             counts = np.concatenate([counts, counts + 1])
-        masks, sizes = self.lattice.masks, self.lattice.sizes
+        masks = self.lattice.masks
+        sizes = self.lattice.sizes
         self.means: NDArray[np.float64] = low + unit * means[masks]
         self.means[0] = np.nan
         self.deviations: NDArray[np.float64] = np.full(len(masks), np.nan)
@@ -115,10 +116,10 @@ class FoldSubsets:
 
         Args: means: shape (2^k,); that of all folds must be the k-fold mean.
         """
-        found = copy(self)
-        found.means = means
-        found.differences = differences_percent(means, means[-1])
-        return found
+        estimated = copy(self)
+        estimated.means = means
+        estimated.differences = differences_percent(means, means[-1])
+        return estimated
 
     @property
     def k(self) -> int:

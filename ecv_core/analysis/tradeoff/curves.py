@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Floats, Orders, drawn_orders, joined
+from ecv_core.analysis.orders.drawn import drawn_orders
+from ecv_core.analysis.orders.exact import Orders
+from ecv_core.analysis.orders.outcomes import Curve, Floats, joined
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve
+from ecv_core.analysis.orders.outcomes import Curve, curve_of_outcomes
 from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, joules_of
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
@@ -285,7 +285,7 @@ def curve_of(
         )
         for setting in settings
     ]
-    return Curve.of(found, settings)
+    return curve_of_outcomes(found, settings)
 
 
 def rule_curve(

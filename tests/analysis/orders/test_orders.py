@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, fixed
-from ecv_core.analysis.orders.outcomes import Measures
+from ecv_core.analysis.orders.exact import SetMeasures
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.run import Scores
 from ecv_core.stopping import EFold, Fixed, Precision
@@ -241,7 +241,7 @@ def test_the_worst_of_all_orders_counts_however_rare():
     stops = np.zeros((8, 1))
     worst = int(np.nanargmax(subsets.differences))
     stops[[7, worst], 0] = 1 - 1e-13, 1e-13
-    measures = Measures.of(subsets, subsets.half_widths(0.95))
+    measures = SetMeasures(subsets, subsets.half_widths(0.95))
     quantiles = measures.curve(np.array([1.0]), stops).at(1.0).difference_quantiles
     # 0.1 beside 0.3: 0.2 / 0.2 = 100 %; 0.6 beside 0.3: 0.3 / 0.45 = 66.7 %
     assert quantiles == pytest.approx({0.5: 0, 0.9: 0, 0.95: 0, 1.0: 100})

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, outcome
-from ecv_core.analysis.orders.outcomes import Orders
+from ecv_core.analysis.orders.exact import Orders
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.run import Scores
