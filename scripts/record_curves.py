@@ -16,7 +16,7 @@ import numpy as np
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import explorable, tradeoff
 from ecv_core.analysis.tradeoff.recorded import CURVES, ERRORS, WITHIN_PERCENT, key_of
-from ecv_core.analysis.tradeoff.rules import by_rule, curves_of_run, registered_curves
+from ecv_core.analysis.tradeoff.rule_curves import by_rule, curves_of_run, registered_curves
 from ecv_core.stopping import PAPERS_RULE
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results, scores_of_run

@@ -23,7 +23,8 @@ from ecv_core.analysis.tradeoff.curves import (
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.frames import cells_frame, headline_frame, stability_frame
-from ecv_core.analysis.tradeoff.rules import by_rule, compared_curves, curves_of_run, rules_frame
+from ecv_core.analysis.tradeoff.rule_curves import by_rule, compared_curves, curves_of_run
+from ecv_core.analysis.tradeoff.rules_compared import rules_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores

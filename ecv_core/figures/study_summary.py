@@ -25,7 +25,8 @@ from ecv_core.analysis.tradeoff.frames import (
     stability_frame,
 )
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
-from ecv_core.analysis.tradeoff.rules import Known, compared_curves, rules_frame
+from ecv_core.analysis.tradeoff.rule_curves import CurvesByRule, compared_curves
+from ecv_core.analysis.tradeoff.rules_compared import rules_frame
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
     algorithm_title,
@@ -90,7 +91,7 @@ class Summary:
         part = replace(self.tradeoff, systems=systems, curves=curves, average=averaged(curves))
         return headline_frame(part, self.alphas)
 
-    def rules(self, curves: Known) -> pd.DataFrame:
+    def rules(self, curves: CurvesByRule) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.
 
         Args: known: the curves of rules that need users' scores; may be empty.

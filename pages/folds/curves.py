@@ -10,7 +10,7 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import Tradeoff, slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
-from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, registered_curves
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, registered_curves
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES

@@ -15,7 +15,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, FoldsAdvice, decide, fixed_folds
-from ecv_core.analysis.tradeoff.rules import RuleCurve
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.advice import (

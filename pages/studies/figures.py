@@ -15,7 +15,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.rules import CELLS, JOULES
+from ecv_core.analysis.tradeoff.rules_compared import CELLS, JOULES
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.heatmap import (

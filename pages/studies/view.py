@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
-from ecv_core.analysis.tradeoff.rules import by_rule
+from ecv_core.analysis.tradeoff.rule_curves import by_rule
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.report.describe import describe_study

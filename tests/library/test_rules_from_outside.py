@@ -15,13 +15,8 @@ import pytest
 import ecv_core as ecv
 from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.frames import tradeoff_frame
-from ecv_core.analysis.tradeoff.rules import (
-    DRAWS,
-    Line,
-    compared_curves,
-    registered_curves,
-    rules_frame,
-)
+from ecv_core.analysis.tradeoff.rule_curves import DRAWS, compared_curves, registered_curves
+from ecv_core.analysis.tradeoff.rules_compared import Line, rules_frame
 from ecv_core.figures.tradeoff import tradeoff_figure
 from ecv_core.figures.words import setting_words
 from ecv_core.records.errors import InputError

@@ -18,7 +18,8 @@ import ecv_core as ecv
 from ecv_core.analysis.comparison.names import names
 from ecv_core.analysis.comparison.settings import differences
 from ecv_core.analysis.replay import replay
-from ecv_core.analysis.tradeoff.rules import Line, compared_curves, registered_curves
+from ecv_core.analysis.tradeoff.rule_curves import compared_curves, registered_curves
+from ecv_core.analysis.tradeoff.rules_compared import Line
 from ecv_core.cli import parse
 from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import describe_runs

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.tradeoff.rules import RULES_COLUMNS
+from ecv_core.analysis.tradeoff.rules_compared import RULES_COLUMNS
 from pages.studies.figures import verdicts
 
 NAN = float("nan")

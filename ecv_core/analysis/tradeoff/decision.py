@@ -15,7 +15,7 @@ import numpy as np
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.outcomes import Curve, Outcome, joined
 from ecv_core.analysis.tradeoff.curves import averaged
-from ecv_core.analysis.tradeoff.rules import RuleCurve
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import BASELINE, NEVER_STOPS, difference_percent

@@ -18,7 +18,7 @@ from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     joules_of,
 )
-from ecv_core.analysis.tradeoff.rules import RuleCurve
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.savings import processor_costs
 from ecv_core.records.frames import with_columns
 

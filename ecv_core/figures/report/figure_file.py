@@ -16,7 +16,7 @@ from ecv_core.analysis.tradeoff.frames import (
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
-from ecv_core.analysis.tradeoff.rules import RuleCurve, by_rule, curves_of_run
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, curves_of_run
 from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.heatmap import heatmap_at, ranks_at
 from ecv_core.figures.palette import difference_scale, stop_scale

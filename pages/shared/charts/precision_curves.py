@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff.rules import curves_of_run
+from ecv_core.analysis.tradeoff.rule_curves import curves_of_run
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES

@@ -10,7 +10,7 @@ import pytest
 
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.decision import decide, fixed_folds, percent_needed
-from ecv_core.analysis.tradeoff.rules import RuleCurve
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 

@@ -10,17 +10,14 @@ from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.curves import slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
-from ecv_core.analysis.tradeoff.rules import (
+from ecv_core.analysis.tradeoff.rule_curves import (
     MANY_DRAWS,
-    RULES_COLUMNS,
-    Line,
     RuleCurve,
-    curve_of,
-    rules_frame,
-    settings_of,
-    walked,
+    axis_values,
+    curve_of_rule,
+    rule_on_systems,
 )
-from ecv_core.analysis.tradeoff.rules import rule_curve as worked_out
+from ecv_core.analysis.tradeoff.rules_compared import RULES_COLUMNS, Line, rules_frame
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES, StdStagnation
 from ecv_core.store.recorded import recorded_run, recorded_runs
@@ -118,7 +115,7 @@ def test_errors_of_cells_join_as_those_of_independent_numbers():
 
 def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
     systems = [system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)]
-    found = worked_out(RULES["fixed"], systems, {})
+    found = rule_on_systems(RULES["fixed"], systems, {})
     for one in found.curves.values():
         assert one.cost_percent == pytest.approx(np.arange(10, 101, 10))
     assert found.curves[0].mean_difference_percent == pytest.approx(
@@ -128,7 +125,7 @@ def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
 
 
 def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_it_is():
-    found = worked_out(RULES["std-stagnation"], [system("noisy", NOISY)], {}, draws=MANY_DRAWS)
+    found = rule_on_systems(RULES["std-stagnation"], [system("noisy", NOISY)], {}, draws=MANY_DRAWS)
     mean = Line.of(found, np.ones(1))
     assert mean.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
     assert np.all(np.diff(mean.cost) > 0)
@@ -145,7 +142,7 @@ def test_every_rule_is_compared_with_e_fold_over_its_own_cells():
     explored = tradeoff(systems, within_percent=2.0)
     alphas = slider_alphas(explored.alphas)
     precision = RuleCurve(rule="precision", curves={1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
-    frame = rules_frame(explored, [worked_out(RULES["fixed"], systems, {}), precision], alphas)
+    frame = rules_frame(explored, [rule_on_systems(RULES["fixed"], systems, {}), precision], alphas)
     assert list(frame.columns) == list(RULES_COLUMNS)
     alpha = min(alphas, key=lambda one: abs(np.log(one / 1e-4)))
     at = {(row.weighting, row.rule): row for row in frame[frame["alpha"] == alpha].itertuples()}
@@ -196,7 +193,7 @@ def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
     kept = {}
     for rule in RULES.values():
         if rule.looks:
-            settings = alphas if rule.id == "e-fold" else settings_of(rule, 10)
+            settings = alphas if rule.id == "e-fold" else axis_values(rule, 10)
             for run_id, system in systems.items():
                 kept[rule.id, run_id] = recorded_curve(system, rule.id, settings, 2.0)
                 assert kept[rule.id, run_id] is not None
@@ -214,18 +211,11 @@ def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
     some = ["ml-100k--popular", "hetrec-lastfm--bpr-mf", "amazon-instant-video--ease"]
     for run in filter(None, map(recorded_run, some)):
         scores, number = Results(None).scores(run), [one.run_id for one in runs].index(run.run_id)
-        anew = {
-            "e-fold": explore(scores).curve(alphas, within_percent=2.0),
-            "e-fold-relative": walked(RULES["e-fold-relative"], scores, within_percent=2.0),
-            "precision": walked(RULES["precision"], scores, within_percent=2.0),
-            "std-stagnation": curve_of(
-                RULES["std-stagnation"],
-                scores,
-                settings_of(RULES["std-stagnation"], 10),
-                seed=number,
-                within_percent=2.0,
-            ),
-        }
+        anew = {"e-fold": explore(scores).curve(alphas, within_percent=2.0)}
+        for rule_id in ("e-fold-relative", "precision", "std-stagnation"):
+            rule = RULES[rule_id]
+            settings = axis_values(rule, 10)
+            anew[rule_id] = curve_of_rule(rule, scores, settings, seed=number, within_percent=2.0)
         for rule, curve in anew.items():
             for field in fields(Curve):
                 now, then = (getattr(one, field.name) for one in (curve, kept[rule, run.run_id]))

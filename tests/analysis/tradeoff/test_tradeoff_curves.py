@@ -12,7 +12,7 @@ from ecv_core.analysis.tradeoff.frames import (
     stops_frame,
     tradeoff_frame,
 )
-from ecv_core.analysis.tradeoff.rules import RuleCurve, walked
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, axis_values, curve_of_rule
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
@@ -133,7 +133,8 @@ def test_the_precision_rule_spends_less_the_more_it_tolerates():
     rng = np.random.default_rng(0)
     users = rng.normal(0.3, 0.1, (6, 200))
     scores = Scores(folds=users.mean(axis=1), users=users)
-    found = walked(RULES["precision"], scores, within_percent=2.0)
+    precision = RULES["precision"]
+    found = curve_of_rule(precision, scores, axis_values(precision, 6), within_percent=2.0)
     assert found.mean_stop[0] > found.mean_stop[-1]
     assert np.all(np.diff(found.cost_percent) <= 1e-9)
 

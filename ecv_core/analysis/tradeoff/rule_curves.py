@@ -1,0 +1,223 @@
+"""Registered rules over their settings -> what each does to every system.
+
+Exact where `exploration.outcome` is, sampled where it samples. Of a rule that decides by sets of
+folds one walk gives the whole curve; those of rules that need users' scores as well are handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ecv_core.analysis import exploration
+from ecv_core.analysis.orders.outcomes import Curve, curve_of_outcomes
+from ecv_core.analysis.tradeoff.curves import averaged
+from ecv_core.analysis.tradeoff.recorded import recorded_curve
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import NEVER_STOPS, PAPERS_RULE, RULES, Rule, StoppingRule
+from ecv_core.stopping.base import OrderRule, first_stop
+
+DRAWS = 200
+"""Orders drawn per system and setting of a rule that is asked one decision at a time: the mean over
+40 systems is then known to 0.05 points."""
+MANY_DRAWS = 1000
+"""The same in a line of a rule that decides for many orders at once: known to 0.02 points."""
+ONLY = 1.0
+"""The setting of a rule that has none."""
+
+CurvesByRule = Mapping[str, Mapping[int, Curve]]
+"""Rule -> number of the system -> its curve."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleCurve:
+    """A rule over its settings, on the systems for which it could be worked out."""
+
+    rule: str
+    curves: Mapping[int, Curve]
+    """By the number of the system; their settings are values of `Rule.axis`, or ONLY."""
+
+    @property
+    def average(self) -> Curve:
+        """Over the systems, each counting the same."""
+        return averaged(list(self.curves.values()))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether orders were drawn; otherwise all of them are counted."""
+        return any(curve.standard_errors for curve in self.curves.values())
+
+
+def axis_values(rule: Rule, k: int) -> list[float]:
+    """The values of the rule's axis that are tried with k folds, ascending."""
+    if rule.axis is None:
+        return [ONLY]
+    if rule.axis.scale == "folds":
+        spec = RunSpec(dataset="", algorithm="", k=k, min_folds=rule.least_folds)
+        least = min(first_stop(rule.build(spec)), k)
+        return [float(n) for n in range(least, k + 1)]
+    return rule.axis.values()
+
+
+def curve_of_rule(
+    rule: Rule,
+    system: Scores,
+    settings: Sequence[float],
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    within_percent: float | None = None,
+) -> Curve:
+    """Work out any rule over its settings, or take what is kept of a recorded run.
+
+    Args:
+        rule: a registered one.
+        system: the fold scores.
+        settings: values of the rule's axis, ascending.
+        draws: how many orders are drawn, where the rule is sampled.
+        seed: of the orders, which are the same at each setting.
+        within_percent: the difference to count as close enough.
+    Raises: InputError for scores that cannot be explored, or where the rule needs what this system
+        lacks, such as users' scores.
+    """
+    kept = recorded_curve(system, rule.id, settings, within_percent)
+    if kept is not None:
+        return kept
+    if rule.by_sets:
+        orders = exploration.explore(system, rule.id, min_folds=rule.default_folds)
+        return orders.curve(settings, within_percent=within_percent)
+    outcomes = []
+    for setting in settings:
+        outcome = exploration.outcome(
+            system,
+            _built_at(rule, system, setting),
+            draws=draws,
+            seed=seed,
+            within_percent=within_percent,
+        )
+        outcomes.append(outcome)
+    return curve_of_outcomes(outcomes, settings)
+
+
+def _built_at(rule: Rule, system: Scores, setting: float) -> StoppingRule:
+    """The rule for this system, with its axis at this setting."""
+    spec = RunSpec(
+        dataset=system.dataset,
+        algorithm=system.algorithm,
+        k=system.k,
+        rule=rule.id,
+        min_folds=min(rule.default_folds, system.k),
+    )
+    axis = rule.axis
+    if axis is not None and axis.scale == "folds":
+        spec = replace(spec, min_folds=min(int(setting), system.k))
+    elif axis is not None:
+        spec = replace(spec, rule_params=((axis.name, axis.parse(setting)),))
+    return rule.build(spec)
+
+
+def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
+    """The curve of each rule that decides by sets of folds and needs users' scores, by its id.
+
+    Empty where a fold came without them, where k is too large, and for a metric that has one value
+    per fold and none per user.
+
+    Args:
+        scores: of a whole run.
+        within_percent: the difference to count as close enough.
+    """
+    curves = {}
+    for rule in RULES.values():
+        if rule.by_sets and rule.needs_user_scores:
+            settings = axis_values(rule, scores.k)
+            with suppress(InputError):  # too many folds for it, or no users' scores
+                curves[rule.id] = curve_of_rule(
+                    rule, scores, settings, within_percent=within_percent
+                )
+    return curves
+
+
+def by_rule(curves_of_systems: Iterable[Mapping[str, Curve]]) -> CurvesByRule:
+    """Sort by rule what `curves_of_run` gives of each system in turn."""
+    curves: dict[str, dict[int, Curve]] = {}
+    for number, curve_by_rule in enumerate(curves_of_systems):
+        for rule, curve in curve_by_rule.items():
+            curves.setdefault(rule, {})[number] = curve
+    return curves
+
+
+def rule_on_systems(
+    rule: Rule,
+    systems: Sequence[Scores],
+    curves_by_users: CurvesByRule | None = None,
+    *,
+    draws: int = DRAWS,
+    within_percent: float | None = None,
+) -> RuleCurve:
+    """Work out a registered rule, on the systems that have what it needs to decide.
+
+    Args:
+        rule: what to work out.
+        systems: in the order of their numbers.
+        curves_by_users: the curves of rules that need users' scores; none by default.
+        draws: orders per system and setting, where the rule is sampled.
+        within_percent: the difference to count as close enough.
+    """
+    if rule.by_sets and rule.needs_user_scores:
+        return RuleCurve(rule=rule.id, curves=(curves_by_users or {}).get(rule.id, {}))
+    settings = axis_values(rule, max(system.k for system in systems))
+    curves: dict[int, Curve] = {}
+    for number, system in enumerate(systems):
+        with suppress(InputError):  # the system lacks what the rule needs, such as users' scores
+            curves[number] = curve_of_rule(
+                rule, system, settings, draws=draws, seed=number, within_percent=within_percent
+            )
+    return RuleCurve(rule=rule.id, curves=curves)
+
+
+def registered_curves(
+    systems: Sequence[Scores],
+    curves_by_users: CurvesByRule | None = None,
+    *,
+    within_percent: float,
+) -> list[RuleCurve]:
+    """Every registered rule but the paper's and those that look at no score.
+
+    Args:
+        systems: at least one.
+        curves_by_users: the curves of rules that need users' scores; none by default.
+        within_percent: the difference to count as close enough.
+    Returns: in the registry's order, without those that cannot be worked out for every system.
+    """
+    rules = []
+    for rule in RULES.values():
+        if rule.id == PAPERS_RULE or not rule.looks:
+            continue
+        worked_out = rule_on_systems(rule, systems, curves_by_users, within_percent=within_percent)
+        if len(worked_out.curves) == len(systems):
+            rules.append(worked_out)
+    return rules
+
+
+def compared_curves(
+    systems: Sequence[Scores], curves_by_users: CurvesByRule | None = None
+) -> list[RuleCurve]:
+    """Every registered rule to compare the paper's with, the simpler first.
+
+    Args:
+        systems: the study's.
+        curves_by_users: the curves of rules that need users' scores; none by default.
+    Returns: without those that cannot be worked out for any system.
+    """
+    rules = []
+    for rule in sorted(RULES.values(), key=lambda rule: (rule.looks, rule.needs_user_scores)):
+        if rule.id in (PAPERS_RULE, NEVER_STOPS):
+            continue
+        draws = MANY_DRAWS if issubclass(rule.kind, OrderRule) else DRAWS
+        worked_out = rule_on_systems(rule, systems, curves_by_users, draws=draws)
+        if worked_out.curves:
+            rules.append(worked_out)
+    return rules

@@ -1,0 +1,221 @@
+"""Rules beside each other: how far off for equal energy, how much energy for an equal difference.
+
+A rule with a setting is a line from its cheapest setting to all folds. Between two settings next to
+each other lies their mix: a share of the runs uses one, the remainder the other, and what is
+expected of the mix is exactly the straight line between them. So no point here is beyond what can
+be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ecv_core.analysis.orders.outcomes import Curve, Floats
+from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
+from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
+from ecv_core.records.frames import with_columns
+from ecv_core.stopping import PAPERS_RULE, RULES
+
+CELLS = "cells"
+"""Energy is averaged so that every run's percentage counts the same."""
+JOULES = "joules"
+"""Energy is averaged so that every joule counts the same."""
+
+RULES_COLUMNS = {
+    "alpha": "of the e-fold rule, which the others are compared with",
+    "weighting": "'cells': every run's energy in percent counts the same; 'joules': the sum of "
+    "all runs' joules, in which large data and neural models dominate",
+    "rule": "the stopping rule",
+    "cells": "how many runs it could be worked out for; e-fold is compared over the same ones",
+    "energy_percent": "energy that e-fold uses there at this alpha, of all k folds",
+    "difference_percent": "e-fold's mean difference to the k-fold mean there",
+    "equal_energy_setting": "the rule's setting with which it uses the same energy",
+    "equal_energy_difference_percent": "and how far off it then is; empty where it cannot be so "
+    "cheap",
+    "equal_energy_error": "standard error of that; 0 where it is exact",
+    "equal_difference_setting": "the rule's cheapest setting that is no further off",
+    "equal_difference_energy_percent": "and the energy that it then uses",
+    "equal_difference_error": "standard error of that; 0 where it is exact",
+    "least_energy_percent": "the least energy that the rule can use",
+}
+"""The rules frame's columns and what they mean."""
+
+
+class Mix(NamedTuple):
+    """A point on a rule's line, between two of its settings."""
+
+    setting: float
+    value: float
+    """The difference or the cost there, in percent."""
+    error: float
+    """Standard error of the value; 0 where nothing was drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Line:
+    """A rule averaged over systems, from its cheapest setting to all folds; shape (settings,)."""
+
+    settings: Floats
+    cost: Floats
+    """Percent of all folds, ascending."""
+    difference: Floats
+    cost_error: Floats
+    """Standard errors; 0 where nothing was drawn."""
+    difference_error: Floats
+
+    @classmethod
+    def of(cls, rule: RuleCurve, weights: Floats) -> Line:
+        """Average the cost with these weights, and the difference with equal ones.
+
+        Args:
+            rule: on some systems of a study.
+            weights: of every system of the study; shape (systems,).
+        """
+        curves = list(rule.curves.values())
+        settings = curves[0].settings
+        cost = np.array([curve.cost_percent for curve in curves])
+        difference = np.array([curve.mean_difference_percent for curve in curves])
+        if RULES[rule.rule].by_sets:
+            # The larger its setting, the earlier such a rule stops.
+            order = np.arange(len(settings))[::-1]
+            has_all_folds = False
+        else:
+            order = np.argsort(cost.mean(axis=0), kind="stable")
+            last = order[-1]
+            has_all_folds = bool((difference[:, last] == 0).all() and (cost[:, last] >= 100).all())
+        # A share of all folds in the mix makes any rule as careful as k-fold.
+        end = ((0, 0), (0, 0 if has_all_folds else 1))
+        cost = np.pad(cost.take(order, axis=1), end, constant_values=100.0)
+        difference = np.pad(difference.take(order, axis=1), end)
+        cost_error = np.pad(_errors(curves, "cost_percent").take(order, axis=1), end)
+        difference_error = _errors(curves, "mean_difference_percent").take(order, axis=1)
+        difference_error = np.pad(difference_error, end)
+        own_weights = weights[list(rule.curves)]
+        cost_weights = own_weights / own_weights.sum()
+        equal_weights = np.full(len(curves), 1 / len(curves))
+        return cls(
+            settings=np.pad(settings[order], end[1]),
+            cost=cost_weights @ cost,
+            difference=equal_weights @ difference,
+            cost_error=_error_of_mean(cost_weights, cost_error),
+            difference_error=_error_of_mean(equal_weights, difference_error),
+        )
+
+    def at_cost(self, cost: float) -> Mix:
+        """Find the setting and the difference at a cost; NaN if the rule cannot be so cheap."""
+        if cost < self.cost[0] * (1 - 1e-9):
+            return Mix(np.nan, np.nan, np.nan)
+        # The mix lies between the setting at `place` and the cheaper one before it.
+        place = int(np.clip(np.searchsorted(self.cost, cost, side="right"), 1, len(self.cost) - 1))
+        gap = self.cost[place] - self.cost[place - 1]
+        share = 1.0
+        if gap > 0:
+            share = float(np.clip((cost - self.cost[place - 1]) / gap, 0, 1))
+        return Mix(
+            setting=_between(self.settings, place, share),
+            value=_between(self.difference, place, share),
+            error=_between(self.difference_error, place, share),
+        )
+
+    def at_difference(self, difference: float) -> Mix:
+        """Find the setting and the cost of the cheapest mix that is no further off."""
+        # All folds are never off, so that there is a first setting that is close enough.
+        place = int(np.argmax(self.difference <= difference))
+        if place == 0:
+            return Mix(float(self.settings[0]), float(self.cost[0]), float(self.cost_error[0]))
+        drop = self.difference[place - 1] - self.difference[place]
+        share = float((self.difference[place - 1] - difference) / drop)
+        # An error of the difference shifts the crossing, and the cost with it.
+        cost_of_difference = (self.cost[place] - self.cost[place - 1]) / drop
+        error = _between(self.cost_error, place, share)
+        error += cost_of_difference * _between(self.difference_error, place, share)
+        return Mix(
+            setting=_between(self.settings, place, share),
+            value=_between(self.cost, place, share),
+            error=error,
+        )
+
+
+def _errors(curves: Sequence[Curve], name: str) -> Floats:
+    """The standard errors of one of the curves' fields; shape (curves, settings)."""
+    exact = np.zeros(len(curves[0].settings))
+    return np.array([curve.standard_errors.get(name, exact) for curve in curves])
+
+
+def _error_of_mean(weights: Floats, errors: Floats) -> Floats:
+    """Standard error of a weighted mean of independent numbers; shape (settings,)."""
+    return np.sqrt(weights**2 @ errors**2)
+
+
+def _between(values: Floats, place: int, share: float) -> float:
+    """The value that lies a share of the way from the place before to this place."""
+    return float((1 - share) * values[place - 1] + share * values[place])
+
+
+@with_columns(RULES_COLUMNS)
+def rules_frame(
+    explored: Tradeoff, others: Sequence[RuleCurve], alphas: Sequence[float]
+) -> pd.DataFrame:
+    """One row for each alpha, weighting and rule, with the RULES_COLUMNS.
+
+    Args:
+        explored: the paper's rule.
+        others: the rules to compare it with.
+        alphas: settings of the paper's rule.
+    Returns: without the weighting by joules where some system has no energy.
+    """
+    weightings = {CELLS: np.ones(len(explored.systems))}
+    joules = joules_of(explored.systems)
+    if joules is not None:
+        weightings[JOULES] = joules
+    paper = RuleCurve(rule=PAPERS_RULE, curves=dict(enumerate(explored.curves)))
+    parts = []
+    for weighting, weights in weightings.items():
+        for rule in [paper, *others]:
+            rows = _rows_of_rule(explored, rule, alphas, weights)
+            rows["weighting"] = weighting
+            parts.append(rows)
+    return pd.concat(parts, ignore_index=True)[list(RULES_COLUMNS)]
+
+
+def _rows_of_rule(
+    explored: Tradeoff, rule: RuleCurve, alphas: Sequence[float], weights: Floats
+) -> pd.DataFrame:
+    """Compare a rule with the paper's, over the systems for which it could be worked out.
+
+    Args:
+        explored: the paper's rule.
+        rule: the other one, or the paper's rule itself.
+        alphas: settings of the paper's rule, a row each.
+        weights: of the energy of every system; shape (systems,).
+    """
+    rows_of_alphas = explored.average.rows(alphas)
+    curves = [explored.curves[number] for number in rule.curves]
+    cost = np.array([curve.cost_percent[rows_of_alphas] for curve in curves])
+    difference = np.array([curve.mean_difference_percent[rows_of_alphas] for curve in curves])
+    own_weights = weights[list(rule.curves)]
+    energy_shares = own_weights / own_weights.sum()
+    energy_percent = energy_shares @ cost
+    difference_percent = difference.mean(axis=0)
+    line = Line.of(rule, weights)
+    rows = []
+    for alpha, energy, off in zip(alphas, energy_percent, difference_percent, strict=True):
+        if rule.rule == PAPERS_RULE:
+            equal_energy = Mix(alpha, off, 0.0)
+            equal_difference = Mix(alpha, energy, 0.0)
+        else:
+            equal_energy = line.at_cost(float(energy))
+            equal_difference = line.at_difference(float(off))
+        rows.append((alpha, energy, off, *equal_energy, *equal_difference))
+    columns = [name for name in RULES_COLUMNS if name not in _OF_EVERY_ROW]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.assign(rule=rule.rule, cells=len(curves), least_energy_percent=line.cost[0])
+
+
+_OF_EVERY_ROW = ("weighting", "rule", "cells", "least_energy_percent")
+"""Columns that are the same in all rows of a rule."""
