@@ -19,10 +19,10 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
     Tradeoff,
     explorable,
-    rankings,
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.frames import cells_frame, headline_frame, stability_frame
+from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.analysis.tradeoff.rule_curves import by_rule, compared_curves, curves_of_run
 from ecv_core.analysis.tradeoff.rules_compared import rules_frame
 from ecv_core.figures.study_summary import recorded_study, scores_frame

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.tradeoff.curves import rankings
+from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book

@@ -10,20 +10,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff.curves import (
-    Tradeoff,
-    averaged,
-    explorable,
-    rankings,
-    slider_alphas,
-    tradeoff,
-)
+from ecv_core.analysis.tradeoff.alphas import slider_alphas
+from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, explorable, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
     headline_frame,
     ranks_frame,
     stability_frame,
 )
+from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
 from ecv_core.analysis.tradeoff.rule_curves import CurvesByRule, compared_curves
 from ecv_core.analysis.tradeoff.rules_compared import rules_frame

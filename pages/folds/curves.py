@@ -8,7 +8,8 @@ from hashlib import sha256
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.tradeoff.curves import Tradeoff, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.alphas import slider_alphas
+from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, registered_curves
 from ecv_core.figures.words import alpha_text

@@ -14,10 +14,10 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
-    Ranking,
     Tradeoff,
     joules_of,
 )
+from ecv_core.analysis.tradeoff.rankings import Ranking
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.savings import processor_costs
 from ecv_core.records.frames import with_columns

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ecv_core.analysis.tradeoff.curves import Tradeoff, rankings, tradeoff
+from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     cells_frame,
     ranks_frame,
@@ -15,6 +15,7 @@ from ecv_core.analysis.tradeoff.frames import (
     stops_frame,
     tradeoff_frame,
 )
+from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.analysis.tradeoff.recorded import WITHIN_PERCENT
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve, by_rule, curves_of_run
 from ecv_core.figures.efold_plot import run_figure

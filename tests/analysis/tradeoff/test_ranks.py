@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.analysis.tradeoff.curves import rankings
+from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 

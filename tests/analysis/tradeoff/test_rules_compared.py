@@ -8,7 +8,8 @@ import pytest
 
 from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff.curves import slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.alphas import slider_alphas
+from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.analysis.tradeoff.rule_curves import (
     MANY_DRAWS,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.analysis.tradeoff.curves import rankings, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.alphas import slider_alphas
+from ecv_core.analysis.tradeoff.curves import tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     CELLS_COLUMNS,
     HEADLINE_COLUMNS,
@@ -17,6 +18,7 @@ from ecv_core.analysis.tradeoff.frames import (
     ranks_frame,
     stability_frame,
 )
+from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.records.run import Scores
 from tests.fake_folds import fold_result
 

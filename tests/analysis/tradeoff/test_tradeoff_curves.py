@@ -5,7 +5,8 @@ import pytest
 
 from ecv_core.analysis.exploration import explore
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff.curves import averaged, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.alphas import slider_alphas
+from ecv_core.analysis.tradeoff.curves import averaged, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,

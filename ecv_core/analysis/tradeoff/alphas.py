@@ -1,0 +1,59 @@
+"""Orders of folds under the paper's rule -> the alphas of a curve, and the steps of a slider."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ecv_core.analysis.orders.exact import Orders
+from ecv_core.analysis.orders.outcomes import Floats
+
+PER_DECADE = 40
+"""Alphas of a curve per factor of ten: neighbours differ by 6 %."""
+PER_STEP = 4
+"""Every fourth of them is a step of a slider: ten per factor of ten."""
+_MOST_DECADES = 9
+_NEARLY_ALL = 0.97
+"""Share of the folds used at the lowest alpha from which on nearly all folds are used."""
+
+
+def alpha_grid(orders: Sequence[Orders]) -> Floats:
+    """Choose alphas over whole factors of ten, from where nearly all folds are used to where none.
+
+    Nearly all that are ever used: where scores are equal, the rule stops early at any alpha.
+
+    Args:
+        orders: of each system under the paper's rule.
+    Returns: ascending; every PER_STEP-th is a round number, the first and the last too.
+    """
+    highest_change = max(each.breakpoints()[-1] for each in orders)
+    # Above 10^top every order stops as early as it can.
+    top = math.ceil(math.log10(max(highest_change, 1e-12)) - 1e-9)
+    lowest = top - _MOST_DECADES
+    decades = np.array([10.0**exponent for exponent in range(lowest, top)])
+    used = np.array([each.mean_stop(decades) for each in orders])
+    uses_nearly_all = (used >= _NEARLY_ALL * used[:, :1]).all(axis=0)
+    bottom = lowest + int(np.flatnonzero(uses_nearly_all).max(initial=0))
+    points = range(bottom * PER_DECADE, top * PER_DECADE + 1)
+    return np.array([_alpha_of_point(point) for point in points])
+
+
+def slider_alphas(alphas: Floats) -> list[float]:
+    """Those of a grid that are a slider's steps: the round ones."""
+    return [alpha for alpha in alphas.tolist() if alpha == _nearest_step(alpha)]
+
+
+def _alpha_of_point(point: int) -> float:
+    """Three digits, so that an alpha means what is read; two for a step of a slider."""
+    exact = 10.0 ** (point / PER_DECADE)
+    if point % PER_STEP == 0:
+        return float(f"{exact:.1e}")
+    return float(f"{exact:.2e}")
+
+
+def _nearest_step(alpha: float) -> float:
+    """The step of a slider that is nearest to an alpha."""
+    steps_per_decade = PER_DECADE // PER_STEP
+    return _alpha_of_point(round(math.log10(alpha) * steps_per_decade) * PER_STEP)

@@ -1,0 +1,147 @@
+"""Finished folds of several algorithms -> how they rank at the stops, at each alpha.
+
+All algorithms of a dataset see the folds in the same order, as they would when a study is run, and
+each one stops when its own scores say so. How they rank then depends on the whole order, so it is
+counted over orders instead of walked through sets: over all of them where these are few, else over
+a random sample.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ecv_core.analysis.orders.drawn import drawn_orders
+from ecv_core.analysis.orders.outcomes import Floats
+from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+from ecv_core.stopping import least_alphas
+from ecv_core.stopping.interval import running
+
+DRAWS = 5000
+"""Orders per dataset, as many as the paper draws."""
+_CONFIDENCE = 0.95
+ALL_ORDERS_K = 7
+"""Folds up to which every order is counted: 7! = 5,040."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """How the algorithms of one dataset rank under the paper's rule, at each alpha."""
+
+    dataset: str
+    algorithms: tuple[str, ...]
+    alphas: Floats
+    whole: Floats
+    """Rank by the k-fold mean, 1 is best, equals share theirs; shape (algorithms,)."""
+    stopped: Floats
+    """Mean rank by the scores at the stops; shape (alphas, algorithms)."""
+    same_order: Floats
+    """Share of orders in which all algorithms rank as under k folds; shape (alphas,)."""
+    same_winner: Floats
+    """Share of orders in which the best one is the best under k folds; shape (alphas,)."""
+    orders: int
+    """How many were counted: all of them, or a sample."""
+
+
+def rankings(systems: Sequence[Scores], alphas: ArrayLike) -> list[Ranking]:
+    """Rank the systems of each dataset with at least two, in the order of the datasets.
+
+    Args:
+        systems: of one dataset all with the same folds.
+        alphas: settings of the paper's rule, with intervals of 95 %; shape (alphas,).
+    Raises: InputError if systems of one dataset differ in k.
+    """
+    systems_by_dataset: dict[str, list[Scores]] = {}
+    for system in systems:
+        systems_by_dataset.setdefault(system.dataset, []).append(system)
+    ranked = []
+    for on_dataset in systems_by_dataset.values():
+        if len(on_dataset) > 1:
+            ranked.append(_ranking(on_dataset, np.asarray(alphas)))
+    return ranked
+
+
+def _ranking(systems: Sequence[Scores], alphas: Floats) -> Ranking:
+    """Rank the systems of one dataset."""
+    dataset = systems[0].dataset
+    k = systems[0].k
+    if any(system.k != k for system in systems):
+        raise InputError(
+            f"algorithms are ranked on the same folds, but on {dataset} some have {k} folds and "
+            "some another number; pick those of one number"
+        )
+    orders = _orders(k)
+    courses = []
+    directions = []
+    k_fold_scores = []
+    names = []
+    for system in systems:
+        direction = 1.0 if system.higher_is_better else -1.0
+        courses.append(_course(system.folds[orders]))
+        directions.append(direction)
+        k_fold_scores.append(direction * fmean(system.folds.tolist()))
+        names.append(system.algorithm or system.name)
+    count = len(systems)
+    k_fold_signs = pair_signs(k_fold_scores)
+    winner = int(np.argmax(k_fold_scores))
+    first, second = pair_numbers(count)
+    has_winner = (first == winner) | (second == winner)
+    stopped = np.empty((len(alphas), count))
+    same_order = np.empty(len(alphas))
+    same_winner = np.empty(len(alphas))
+    for row, alpha in enumerate(alphas):
+        scores = np.stack([course.means_at_stop(alpha) for course in courses], axis=1)
+        signs = pair_signs(scores * directions)
+        same = signs == k_fold_signs
+        stopped[row] = ranks_of(signs.mean(axis=0), count)  # ranks are linear in signs
+        same_order[row] = same.all(axis=1).mean()
+        same_winner[row] = same[:, has_winner].all(axis=1).mean()
+    return Ranking(
+        dataset=dataset,
+        algorithms=tuple(names),
+        alphas=alphas,
+        whole=ranks_of(k_fold_signs, count),
+        stopped=stopped,
+        same_order=same_order,
+        same_winner=same_winner,
+        orders=len(orders),
+    )
+
+
+def _orders(k: int) -> NDArray[np.intp]:
+    """Every order of k folds where these are few, else drawn ones; shape (orders, k)."""
+    if k <= ALL_ORDERS_K:
+        return np.array(list(itertools.permutations(range(k))), dtype=np.intp)
+    return drawn_orders(k, DRAWS, seed=0)
+
+
+class _Course(NamedTuple):
+    """A system's means fold by fold in each order, and when the rule stops."""
+
+    means: Floats
+    """After 1 .. k folds; shape (k, orders)."""
+    least_alphas: Floats
+    """The least alpha at which the rule has stopped by then; shape (k, orders)."""
+
+    def means_at_stop(self, alpha: float) -> Floats:
+        """The mean at the stop of each order; shape (orders,)."""
+        # Folds before the stop, which is the next one; the last fold ends an order in any case.
+        before = np.count_nonzero(self.least_alphas[:-1] > alpha, axis=0)
+        return self.means[before, np.arange(self.means.shape[1])]
+
+
+def _course(shuffled: Floats) -> _Course:
+    """Follow the rule through each order; `shuffled` are scores of shape (orders, k)."""
+    means, deviations = running(shuffled)
+    means[:, -1] = fmean(shuffled[0].tolist())  # the same in every order, to the last digit
+    least = np.minimum.accumulate(least_alphas(deviations, _CONFIDENCE), axis=1)
+    # Copied, so that the orders at one fold lie side by side in memory.
+    return _Course(means.T.copy(), least.T.copy())
