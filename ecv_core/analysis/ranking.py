@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Floats = NDArray[np.float64]
+
 _SAME = 1e-12
 """Relative difference that adding up in another order can make: such scores are equal."""
 
@@ -17,8 +19,8 @@ def pair_numbers(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, second
 
 
-def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[np.float64]:
-    """Who is ahead in each pair of algorithms.
+def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
+    """Find who is ahead in each pair of algorithms.
 
     Args:
         scores: shape (..., algorithms).
@@ -27,29 +29,36 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[n
         in the order of `pair_numbers`.
     """
     values = np.moveaxis(np.asarray(scores, dtype=np.float64), -1, 0)
-    values = np.ascontiguousarray(values if higher_is_better else -values)
+    if not higher_is_better:
+        values = -values
+    values = np.ascontiguousarray(values)
+    count = len(values)
     noise = _SAME * np.abs(values)
-    ahead = np.empty((math.comb(len(values), 2), *values.shape[1:]))
+    signs = np.empty((math.comb(count, 2), *values.shape[1:]))
     end = 0
-    for first in range(len(values) - 1):
-        start, end = end, end + len(values) - 1 - first
-        by = values[first] - values[first + 1 :]
-        apart = np.abs(by) > np.maximum(noise[first], noise[first + 1 :])
-        np.multiply(np.sign(by), apart, out=ahead[start:end])
-    return np.moveaxis(ahead + 0.0, 0, -1)  # no minus zero
+    for first in range(count - 1):
+        # The pairs of this algorithm with every later one lie together.
+        start = end
+        end += count - 1 - first
+        difference = values[first] - values[first + 1 :]
+        differs = np.abs(difference) > np.maximum(noise[first], noise[first + 1 :])
+        np.multiply(np.sign(difference), differs, out=signs[start:end])
+    return np.moveaxis(signs + 0.0, 0, -1)  # no minus zero
 
 
-def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[np.float64]:
-    """Ranks, 1 is best; equal scores share the mean of their ranks.
+def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
+    """Rank algorithms by their scores: 1 is best, equal scores share the mean of their ranks.
 
-    Args: as `pair_signs`.
+    Args:
+        scores: shape (..., algorithms).
+        higher_is_better: whether a higher score is ahead.
     Returns: shape (..., algorithms); NaN where a score of the row is NaN.
     """
     signs = pair_signs(scores, higher_is_better=higher_is_better)
     return ranks_of(signs, np.shape(scores)[-1])
 
 
-def ranks_of(signs: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def ranks_of(signs: Floats, count: int) -> Floats:
     """Ranks of `count` algorithms from their `pair_signs`; shape (..., algorithms)."""
     ranks = np.full((*signs.shape[:-1], count), (count + 1) / 2)
     for pair, (first, second) in enumerate(zip(*pair_numbers(count), strict=True)):
@@ -58,7 +67,7 @@ def ranks_of(signs: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return ranks
 
 
-def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def tau_b(first: Floats, second: Floats) -> Floats:
     """Kendall's tau-b between two rankings, from their `pair_signs`.
 
     Args:
@@ -68,7 +77,9 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np
     Source: Kendall (1945), The treatment of ties in ranking problems.
     """
     agreement = np.einsum("...p,...p->...", first, second)
-    untied = np.einsum("...p,...p->...", first, first) * np.einsum("...p,...p->...", second, second)
+    untied_first = np.einsum("...p,...p->...", first, first)
+    untied_second = np.einsum("...p,...p->...", second, second)
+    untied = untied_first * untied_second
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau: NDArray[np.float64] = np.where(untied > 0, agreement / np.sqrt(untied), np.nan)
+        tau: Floats = np.where(untied > 0, agreement / np.sqrt(untied), np.nan)
     return tau

@@ -23,10 +23,10 @@ from ecv_core.stopping import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A run told again, fold by fold."""
+    """A run played again, fold by fold."""
 
     folds: tuple[FoldResult, ...]
-    """In the order of telling."""
+    """In the order in which they are played."""
     moments: tuple[Moment, ...]
     """One per fold."""
     stopped_at: int | None
@@ -36,7 +36,7 @@ class Replay:
 
 
 def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
-    """The folds once more under the spec's rule, by the code that decides live.
+    """Play the folds once more under the spec's rule, by the code that decides live.
 
     Args:
         spec: of the run; give it another alpha to see what that would have decided.
@@ -55,39 +55,56 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
             f"the rule '{spec.rule}' needs every user's score, which this run comes without; "
             f"play it with the rule '{PAPERS_RULE}'"
         )
-    if cheap := cheap_models(spec):
+    cheap = cheap_models(spec)
+    if cheap:
         raise InputError(
             f"the rule '{spec.rule}' was adjusted by {', '.join(cheap)}, which cannot be "
             f"played again; play it with the rule '{PAPERS_RULE}'"
         )
-    count = len(folds)
-    order = np.random.default_rng(seed).permutation(count) if seed else np.arange(count)
-    told = [folds[at] for at in order.tolist()]
+    ordered = list(folds)
+    if seed:
+        order = np.random.default_rng(seed).permutation(len(folds))
+        ordered = [folds[place] for place in order]
     k = spec.max_folds
-    played = moments(rule_for(spec), told, spec.confidence)
-    return Replay(folds=tuple(told), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
+    played = moments(rule_for(spec), ordered, spec.confidence)
+    return Replay(folds=tuple(ordered), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
 
 
 def explanations(played: Replay) -> list[str]:
     """The sentence of each moment, from before the first fold (n = 0) to the last that ran."""
-    said = [f"Before the first fold: nothing is known yet, and up to {played.k} folds may run."]
-    return said + [_explanation(played, moment) for moment in played.moments]
+    sentences = [
+        f"Before the first fold: nothing is known yet, and up to {played.k} folds may run."
+    ]
+    for moment in played.moments:
+        sentences.append(_explanation(played, moment))
+    return sentences
 
 
 def _explanation(played: Replay, moment: Moment) -> str:
-    k, stop, n = played.k, played.stopped_at, moment.n
-    if stop is not None and n > stop:
-        at = played.moments[stop - 1].mean
-        off = f"{difference_percent(at, moment.mean):.2f} % from the {at:.4f} at the stop"
-        if n == k:
-            return f"Checked: the mean of all {k} folds is {moment.mean:.4f}, {off}."
-        return f"After {n} folds, the last run only to check: the mean is {moment.mean:.4f}, {off}."
-    if n < len(played.moments) or moment.decision.stop:
-        return moment.decision.reason
-    reason = moment.decision.reason.removesuffix(": go on.")
+    k = played.k
+    n = moment.n
+    if played.stopped_at is not None and n > played.stopped_at:
+        return _explanation_after_stop(played.moments[played.stopped_at - 1], moment, k)
+    reason = moment.decision.reason
+    if moment.decision.stop or n < len(played.moments):
+        return reason
+    # The last fold that ran, after which the rule would go on.
+    reason = reason.removesuffix(": go on.")
     if n == k:
         return f"{reason}. All {k} folds are in, and the rule never said stop."
     return f"{reason}. No more folds ran: {n} of {k} are recorded."
+
+
+def _explanation_after_stop(at_stop: Moment, moment: Moment, k: int) -> str:
+    """Say how far the mean has moved since the stop, with folds that ran only to check it."""
+    percent = difference_percent(at_stop.mean, moment.mean)
+    difference = f"{percent:.2f} % from the {at_stop.mean:.4f} at the stop"
+    if moment.n == k:
+        return f"Checked: the mean of all {k} folds is {moment.mean:.4f}, {difference}."
+    return (
+        f"After {moment.n} folds, the last run only to check: the mean is {moment.mean:.4f}, "
+        f"{difference}."
+    )
 
 
 def result_of(fold: int, score: float) -> FoldResult:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.analysis.split_tables import DAYS, ToySplit
+from ecv_core.analysis.split_tables.toy import DAYS, ToySplit
 from ecv_core.figures.palette import (
     LABEL,
     TEXT,

@@ -13,7 +13,8 @@ import streamlit as st
 
 from ecv_core import dataset as datasets
 from ecv_core import splits
-from ecv_core.analysis.split_tables import ToySplit, parts_frame, toy_split
+from ecv_core.analysis.split_tables.parts import parts_frame
+from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.dataset.preparation import prepared
 from ecv_core.figures.splits import timeline_figure, timeline_steps
 from ecv_core.figures.words import counted, dataset_title, titled, titles_of

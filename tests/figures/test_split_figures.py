@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.split_tables import ToySplit
+from ecv_core.analysis.split_tables.toy import ToySplit
 from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.splits import STACK, timeline_figure, timeline_steps
 

@@ -215,7 +215,7 @@ def test_a_single_split_has_no_k_in_its_link():
 
 
 def test_the_toy_says_what_is_left_out_and_names_its_leak():
-    from ecv_core.analysis.split_tables import toy_split
+    from ecv_core.analysis.split_tables.toy import toy_split
     from pages.splits.view import toy_sentence
 
     # 61 of the 77 lie before day 156; Jon's five and items K and L of others are unknown

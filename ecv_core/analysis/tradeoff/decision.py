@@ -7,21 +7,18 @@ chosen without a dataset does on that dataset.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, Outcome, joined
+from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, joined
 from ecv_core.analysis.tradeoff.curves import averaged
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.stopping import BASELINE, NEVER_STOPS, difference_percent
-
-# A promise about orders -> the setting of a rule that spends least, and a check of it.
-
 
 ROUNDING = 1e-9
 """Shares of orders that are closer than this are equal."""
@@ -41,19 +38,20 @@ class CarryOver:
 
 
 def cheapest(curve: Curve, share: float) -> Outcome | None:
-    """What spends least among the settings at which enough orders end close enough.
+    """Find what spends least among the settings at which enough orders end close enough.
 
     Args:
         curve: with `within`.
         share: of orders, in (0, 1].
-    Returns: None if no setting keeps the promise.
+    Returns: None if no setting keeps the promise; of equal costs the smallest setting, which is the
+        most careful one.
     """
     assert curve.within is not None
-    keeps = np.flatnonzero(curve.within >= share - ROUNDING)
-    if not len(keeps):
+    keeping = np.flatnonzero(curve.within >= share - ROUNDING)
+    if not len(keeping):
         return None
-    # Of equal costs the smallest setting: the most careful one.
-    return curve.at(float(curve.settings[keeps[np.argmin(curve.cost_percent[keeps])]]))
+    row = keeping[np.argmin(curve.cost_percent[keeping])]
+    return curve.at(float(curve.settings[row]))
 
 
 def leave_one_dataset_out(
@@ -69,29 +67,31 @@ def leave_one_dataset_out(
         share: of orders, in (0, 1].
     Returns: empty below two datasets.
     """
-    datasets = list(dict.fromkeys(system.dataset for system in systems))
-    if len(datasets) < 2:
+    curves_by_dataset: dict[str, list[Curve]] = {}
+    for system, curve in zip(systems, curves, strict=True):
+        curves_by_dataset.setdefault(system.dataset, []).append(curve)
+    if len(curves_by_dataset) < 2:
         return []
-    pairs = [(system.dataset, curve) for system, curve in zip(systems, curves, strict=True)]
-    return [_left_out(pairs, dataset, share) for dataset in datasets]
+    average_by_dataset = {}
+    for dataset, of_dataset in curves_by_dataset.items():
+        average_by_dataset[dataset] = averaged(of_dataset)
+    return [_carry_over(average_by_dataset, dataset, share) for dataset in average_by_dataset]
 
 
-def _left_out(pairs: Sequence[tuple[str, Curve]], dataset: str, share: float) -> CarryOver:
-    here = averaged([curve for name, curve in pairs if name == dataset])
-    others = _per_dataset([(name, curve) for name, curve in pairs if name != dataset])
-    chosen = cheapest(others, share)
+def _carry_over(curve_by_dataset: Mapping[str, Curve], dataset: str, share: float) -> CarryOver:
+    """Choose the setting on the other datasets and use it on this one."""
+    others = [curve for name, curve in curve_by_dataset.items() if name != dataset]
+    chosen = cheapest(averaged(others), share)
+    setting = None
     # Where no setting keeps the promise all folds are used, whose mean is the k-fold mean.
-    setting = chosen.setting if chosen else None
-    within = 1.0 if setting is None else here.at(setting).within
+    within: float | None = 1.0
+    if chosen is not None and chosen.setting is not None:
+        setting = chosen.setting
+        within = curve_by_dataset[dataset].at(setting).within
     assert within is not None
     return CarryOver(
         dataset=dataset, setting=setting, within=within, kept=within >= share - ROUNDING
     )
-
-
-def _per_dataset(curves: Sequence[tuple[str, Curve]]) -> Curve:
-    names = dict.fromkeys(name for name, _ in curves)
-    return averaged([averaged([c for other, c in curves if other == name]) for name in names])
 
 
 ALL_FOLDS = NEVER_STOPS
@@ -166,80 +166,105 @@ def decide(
         raise InputError(
             f"the share of fold orders must be above 0 and at most 100 %, but is {100 * share:g} %"
         )
-    found, failing = [], []
-    for one in candidates:
-        average = one.average
-        kept = cheapest(average, share)
-        if kept is None or kept.cost_percent >= 100 - _SAVES:
-            failing.append(one.rule)
+    options: list[Option] = []
+    failing = []
+    for candidate in candidates:
+        outcome = cheapest(candidate.average, share)
+        if outcome is None or outcome.cost_percent >= 100 - _SAVES:
+            failing.append(candidate.rule)
         else:
-            checks = leave_one_dataset_out(systems, list(one.curves.values()), share)
-            found.append(_option(one, kept, share, checks))
-    found.sort(key=lambda option: round(option.outcome.cost_percent, 6))
+            options.append(_option(candidate, outcome, systems, share))
+    needed_percent = None
+    if not options:
+        needed_percent = percent_needed(systems, share)
+    # Options of equal cost keep the order of the candidates: the simpler rule comes first.
+    options.sort(key=lambda option: round(option.outcome.cost_percent, 6))
+    options.append(_all_folds(systems, within_percent))
     return FoldsAdvice(
         within_percent=within_percent,
         share=share,
         systems=tuple(systems),
-        options=(*found, _all_folds(systems, within_percent)),
+        options=tuple(options),
         failing=tuple(failing),
-        needed_percent=None if found else percent_needed(systems, share),
+        needed_percent=needed_percent,
     )
 
 
 def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> RuleCurve:
     """Always e folds, for e from 1 to the most folds of any system; those with fewer use all."""
     settings = np.arange(1.0, max(system.k for system in systems) + 1)
+    curves = {}
+    for number, system in enumerate(systems):
+        curve = exploration.fixed(system, within_percent=within_percent)
+        curves[number] = _at_settings(curve, settings)
+    return RuleCurve(rule=BASELINE, curves=curves)
 
-    def curve(system: Scores) -> Curve:
-        found = exploration.fixed(system, within_percent=within_percent)
-        rows = found.rows(settings)
-        return joined([found], settings, lambda arrays: arrays[0][rows])
 
-    return RuleCurve(rule=BASELINE, curves=dict(enumerate(map(curve, systems))))
+def _at_settings(curve: Curve, settings: Floats) -> Curve:
+    """The curve with a row for each of these settings: the row that holds there."""
+    rows = curve.rows(settings)
+
+    def take(arrays: list[Floats]) -> Floats:
+        (array,) = arrays
+        return array[rows]
+
+    return joined([curve], settings, take)
 
 
 def percent_needed(systems: Sequence[Scores], share: float) -> float:
-    """The least difference, in percent, that k - 1 folds keep in this share of orders; exact.
+    """Find the least difference, in percent, that k - 1 folds keep in this share of orders; exact.
 
     Averaged over systems, each counting the same.
     """
-    differences, weights = [], []
+    differences = []
+    weights = []
     for system in systems:
-        folds = system.folds
-        whole, k = float(np.mean(folds)), system.k
-        for left_out in range(k):
-            mean = (k * whole - float(folds[left_out])) / (k - 1)
-            differences.append(difference_percent(mean, whole))
+        k = system.k
+        k_fold_mean = float(np.mean(system.folds))
+        for left_out in system.folds.tolist():
+            mean = (k * k_fold_mean - left_out) / (k - 1)
+            differences.append(difference_percent(mean, k_fold_mean))
             weights.append(1 / k / len(systems))
     order = np.argsort(differences, kind="stable")
     reached = np.cumsum(np.array(weights)[order])
     place = int(np.searchsorted(reached, share - ROUNDING))
-    return float(np.array(differences)[order][min(place, len(order) - 1)])
+    # The weights may sum up to just below 1.
+    place = min(place, len(order) - 1)
+    return differences[order[place]]
 
 
 _SAVES = 1e-6
 """Percent of all folds below which nothing is saved."""
 
 
-def _option(one: RuleCurve, outcome: Outcome, share: float, checks: Sequence[CarryOver]) -> Option:
+def _option(
+    candidate: RuleCurve, outcome: Outcome, systems: Sequence[Scores], share: float
+) -> Option:
+    """Describe a rule at its cheapest setting, with how the setting carries over to other data."""
     setting = outcome.setting
     assert setting is not None
-    alone = [curve.at(setting).within for curve in one.curves.values()]
+    curves = list(candidate.curves.values())
+    kept_by = 0
+    for curve in curves:
+        within = curve.at(setting).within
+        if within is not None and within >= share - ROUNDING:
+            kept_by += 1
     return Option(
-        rule=one.rule,
+        rule=candidate.rule,
         outcome=outcome,
-        kept_by=sum(within is not None and within >= share - ROUNDING for within in alone),
-        sampled=one.sampled,
-        checks=tuple(checks),
+        kept_by=kept_by,
+        sampled=candidate.sampled,
+        checks=tuple(leave_one_dataset_out(systems, curves, share)),
     )
 
 
 def _all_folds(systems: Sequence[Scores], within_percent: float) -> Option:
-    every = fixed_folds(systems, within_percent=within_percent)
-    whole = every.average.at(float(max(system.k for system in systems)))
+    """The option that is always there: the rule that uses all folds has no setting."""
+    average = fixed_folds(systems, within_percent=within_percent).average
+    last = average.settings[-1]
     return Option(
         rule=ALL_FOLDS,
-        outcome=replace(whole, setting=None),
+        outcome=replace(average.at(float(last)), setting=None),
         kept_by=len(systems),
         sampled=False,
         checks=(),

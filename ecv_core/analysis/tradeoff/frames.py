@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Floats
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -22,10 +20,12 @@ from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.savings import processor_costs
 from ecv_core.records.frames import with_columns
 
-SYSTEM, AVERAGE, FIXED, PAPER, RULE = "system", "average", "fixed e", "paper", "rule"
-"""Kinds of rows of the frame."""
-
-Columns = dict[str, NDArray[Any]]
+SYSTEM = "system"
+AVERAGE = "average"
+FIXED = "fixed e"
+PAPER = "paper"
+RULE = "rule"
+"""Kinds of rows of the trade-off frame."""
 
 TRADEOFF_COLUMNS = {
     "kind": "'system' and 'average': the paper's rule; 'fixed e': always e folds, averaged; "
@@ -52,37 +52,34 @@ STOPS_COLUMNS = {
 
 @with_columns(TRADEOFF_COLUMNS)
 def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.DataFrame:
-    """One row per curve and setting, with the TRADEOFF_COLUMNS.
+    """One row for each curve and setting, with the TRADEOFF_COLUMNS.
 
     Args:
         explored: the paper's rule and the baseline.
         others: the other registered rules.
     """
-    parts = [_rows(AVERAGE, "", explored.average)]
-    parts += [
-        _rows(SYSTEM, system.name, curve)
-        for system, curve in zip(explored.systems, explored.curves, strict=True)
-    ]
-    if (baseline := explored.baseline) is not None:
-        parts.append(_rows(FIXED, "", baseline))
-    parts += [_rows(RULE, other.rule, other.average) for other in others]
-    parts.append(
-        _filled(
-            kind=[PAPER],
-            system=[""],
-            folds=[PAPER_STOP],
-            energy_percent=[PAPER_COST_PERCENT],
-            difference_percent=[PAPER_DIFFERENCE_PERCENT],
-        )
-    )
-    return pd.DataFrame(
-        {name: np.concatenate([part[name] for part in parts]) for name in TRADEOFF_COLUMNS}
-    )
+    parts = [_curve_rows(AVERAGE, "", explored.average)]
+    for system, curve in zip(explored.systems, explored.curves, strict=True):
+        parts.append(_curve_rows(SYSTEM, system.name, curve))
+    baseline = explored.baseline
+    if baseline is not None:
+        parts.append(_curve_rows(FIXED, "", baseline))
+    for other in others:
+        parts.append(_curve_rows(RULE, other.rule, other.average))
+    paper = {
+        "kind": PAPER,
+        "system": "",
+        "folds": PAPER_STOP,
+        "energy_percent": PAPER_COST_PERCENT,
+        "difference_percent": PAPER_DIFFERENCE_PERCENT,
+    }
+    parts.append(pd.DataFrame([paper], columns=list(TRADEOFF_COLUMNS)))
+    return pd.concat(parts, ignore_index=True)
 
 
 @with_columns(STOPS_COLUMNS)
 def stops_frame(curve: Curve) -> pd.DataFrame:
-    """One row per alpha and fold, with the STOPS_COLUMNS."""
+    """One row for each alpha and fold, with the STOPS_COLUMNS."""
     return pd.DataFrame(
         {
             "alpha": np.repeat(curve.settings, curve.k),
@@ -92,29 +89,22 @@ def stops_frame(curve: Curve) -> pd.DataFrame:
     )
 
 
-def _rows(kind: str, system: str, curve: Curve) -> Columns:
-    rows = len(curve.settings)
-    return _filled(
-        kind=[kind] * rows,
-        system=[system] * rows,
-        setting=curve.settings,
-        folds=curve.mean_stop,
-        energy_percent=curve.cost_percent,
-        difference_percent=curve.mean_difference_percent,
-        difference_95_percent=curve.difference_quantiles[:, QUANTILES.index(0.95)],
-        coverage=curve.coverage,
-        within=curve.within,
+def _curve_rows(kind: str, system: str, curve: Curve) -> pd.DataFrame:
+    """One row for each setting of a curve, with the TRADEOFF_COLUMNS."""
+    within = np.full(len(curve.settings), np.nan) if curve.within is None else curve.within
+    return pd.DataFrame(
+        {
+            "kind": kind,
+            "system": system,
+            "setting": curve.settings,
+            "folds": curve.mean_stop,
+            "energy_percent": curve.cost_percent,
+            "difference_percent": curve.mean_difference_percent,
+            "difference_95_percent": curve.difference_quantiles[:, QUANTILES.index(0.95)],
+            "coverage": curve.coverage,
+            "within": within,
+        }
     )
-
-
-def _filled(kind: list[str], **known: ArrayLike | None) -> Columns:
-    """All columns; NaN where nothing is known."""
-    unknown = np.full(len(kind), np.nan)
-    columns: Columns = {"kind": np.array(kind, dtype=object)}
-    for name in list(TRADEOFF_COLUMNS)[1:]:
-        values = known.get(name)
-        columns[name] = unknown if values is None else np.asarray(values)
-    return columns
 
 
 CELLS_COLUMNS = {
@@ -156,87 +146,101 @@ HEADLINE_COLUMNS = {
 
 @with_columns(CELLS_COLUMNS)
 def cells_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
-    """One row per alpha and run, with the CELLS_COLUMNS."""
+    """One row for each alpha and run, with the CELLS_COLUMNS."""
+    rows = explored.average.rows(alphas)
     parts = []
     for system, curve in zip(explored.systems, explored.curves, strict=True):
-        rows = explored.average.rows(alphas)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "alpha": list(alphas),
-                    "dataset": system.dataset,
-                    "algorithm": system.algorithm or system.name,
-                    "difference_percent": curve.mean_difference_percent[rows],
-                    "mean_stop": curve.mean_stop[rows],
-                    "energy_percent": curve.cost_percent[rows],
-                    "k_fold_mean": float(np.mean(system.folds)),
-                }
-            )
+        part = pd.DataFrame(
+            {
+                "alpha": list(alphas),
+                "dataset": system.dataset,
+                "algorithm": system.algorithm or system.name,
+                "difference_percent": curve.mean_difference_percent[rows],
+                "mean_stop": curve.mean_stop[rows],
+                "energy_percent": curve.cost_percent[rows],
+                "k_fold_mean": float(np.mean(system.folds)),
+            }
         )
-    frame = pd.concat(parts, ignore_index=True)[list(CELLS_COLUMNS)]
-    return frame.sort_values("alpha", kind="stable", ignore_index=True)
+        parts.append(part)
+    return _by_alpha(parts, CELLS_COLUMNS)
 
 
 @with_columns(RANKS_COLUMNS)
-def ranks_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
-    """One row per alpha, dataset and algorithm, with the RANKS_COLUMNS."""
-    rows = [
-        (float(alpha), one.dataset, name, float(one.whole[place]), float(one.stopped[row, place]))
-        for one in ranked
-        for row, alpha in enumerate(one.alphas)
-        for place, name in enumerate(one.algorithms)
-    ]
-    frame = pd.DataFrame(rows, columns=list(RANKS_COLUMNS))
-    return frame.sort_values("alpha", kind="stable", ignore_index=True)
+def ranks_frame(rankings: Sequence[Ranking]) -> pd.DataFrame:
+    """One row for each alpha, dataset and algorithm, with the RANKS_COLUMNS."""
+    parts = []
+    for ranking in rankings:
+        count = len(ranking.algorithms)
+        part = pd.DataFrame(
+            {
+                "alpha": np.repeat(ranking.alphas, count),
+                "dataset": ranking.dataset,
+                "algorithm": list(ranking.algorithms) * len(ranking.alphas),
+                "rank_k_fold": np.tile(ranking.whole, len(ranking.alphas)),
+                "rank_e_fold": ranking.stopped.ravel(),
+            }
+        )
+        parts.append(part)
+    return _by_alpha(parts, RANKS_COLUMNS)
 
 
 @with_columns(STABILITY_COLUMNS)
-def stability_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
-    """One row per alpha and dataset, with the STABILITY_COLUMNS."""
-    parts = [
-        pd.DataFrame(
+def stability_frame(rankings: Sequence[Ranking]) -> pd.DataFrame:
+    """One row for each alpha and dataset, with the STABILITY_COLUMNS."""
+    parts = []
+    for ranking in rankings:
+        part = pd.DataFrame(
             {
-                "alpha": one.alphas,
-                "dataset": one.dataset,
-                "algorithms": len(one.algorithms),
-                "same_order_percent": 100 * one.same_order,
-                "same_winner_percent": 100 * one.same_winner,
-                "orders": one.orders,
+                "alpha": ranking.alphas,
+                "dataset": ranking.dataset,
+                "algorithms": len(ranking.algorithms),
+                "same_order_percent": 100 * ranking.same_order,
+                "same_winner_percent": 100 * ranking.same_winner,
+                "orders": ranking.orders,
             }
         )
-        for one in ranked
-    ]
+        parts.append(part)
+    return _by_alpha(parts, STABILITY_COLUMNS)
+
+
+def _by_alpha(parts: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Put the parts of a frame together, rows of the same alpha beside each other."""
     if not parts:
-        return pd.DataFrame(columns=list(STABILITY_COLUMNS))
+        return pd.DataFrame(columns=list(columns))
     frame = pd.concat(parts, ignore_index=True)
     return frame.sort_values("alpha", kind="stable", ignore_index=True)
 
 
 @with_columns(HEADLINE_COLUMNS)
 def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
-    """One row per alpha, with the HEADLINE_COLUMNS."""
+    """One row for each alpha, with the HEADLINE_COLUMNS."""
     rows = explored.average.rows(alphas)
     average = explored.average
-    shares = np.array(
-        [curve.mean_stop[rows] / curve.k for curve in explored.curves], dtype=np.float64
-    )
-    costs = [processor_costs(one.results or ()) for one in explored.systems]
-    seconds = np.array([sum(one, 0.0) for one in costs])
-    timed = int(np.count_nonzero(seconds))
-    bill, billed = np.full(len(rows), np.nan), 0
-    if (joules := joules_of(explored.systems)) is not None:
-        used = np.array([curve.cost_percent[rows] for curve in explored.curves])
-        bill = joules @ used / joules.sum()
-        billed = int(np.count_nonzero(joules))
+    curves = explored.curves
+    used_shares = np.array([curve.mean_stop[rows] / curve.k for curve in curves])
+    seconds = []
+    for system in explored.systems:
+        seconds.append(sum(processor_costs(system.results or ()), 0.0))
+    timed_runs = int(np.count_nonzero(seconds))
+    processor_percent: Floats | float = np.nan
+    if timed_runs:
+        processor_percent = 100 * np.array(seconds) @ used_shares / np.sum(seconds)
+    joules = joules_of(explored.systems)
+    joules_percent: Floats | float = np.nan
+    metered_runs = 0
+    if joules is not None:
+        used_percent = np.array([curve.cost_percent[rows] for curve in curves])
+        joules_percent = joules @ used_percent / joules.sum()
+        metered_runs = int(np.count_nonzero(joules))
     return pd.DataFrame(
         {
             "alpha": list(alphas),
             "difference_percent": average.mean_difference_percent[rows],
             "mean_stop": average.mean_stop[rows],
             "energy_percent": average.cost_percent[rows],
-            "processor_percent": 100 * seconds @ shares / seconds.sum() if timed else np.nan,
-            "processor_runs": timed,
-            "joules_percent": bill,
-            "joules_runs": billed,
+            "processor_percent": processor_percent,
+            "processor_runs": timed_runs,
+            "joules_percent": joules_percent,
+            "joules_runs": metered_runs,
         }
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ecv_core.analysis.orders.outcomes import Curve
+from ecv_core.analysis.orders.outcomes import Curve, Floats
 from ecv_core.records.run import Scores
 from ecv_core.store.recorded import FOLDER
 
@@ -36,33 +37,46 @@ def recorded_curve(
     """What a rule does to a recorded run at some settings; None where that is not kept."""
     if within_percent != WITHIN_PERCENT:
         return None
-    places, stored = _stored()
-    at, columns = places.get(key_of(scores)), stored.get(rule)
-    if at is None or columns is None:
+    stored = _stored_curves()
+    run = stored.run_numbers.get(key_of(scores))
+    fields = stored.fields_by_rule.get(rule)
+    if run is None or fields is None:
         return None
-    known = columns["settings"][at]
-    rows = np.searchsorted(known, settings).clip(max=len(known) - 1)
-    if not np.array_equal(known[rows], settings):
+    kept_settings = fields["settings"][run]
+    rows = np.searchsorted(kept_settings, settings).clip(max=len(kept_settings) - 1)
+    if not np.array_equal(kept_settings[rows], settings):
         return None
-    told = {name: values[at, rows] for name, values in columns.items()}
-    errors = {name: told.pop(name) for name in list(told) if name.startswith(ERRORS)}
-    return Curve(
-        k=len(scores.folds),
-        **told,
-        standard_errors={name.removeprefix(ERRORS): one for name, one in errors.items()},
-    )
+    values = {}
+    errors = {}
+    for name, arrays in fields.items():
+        if name.startswith(ERRORS):
+            errors[name.removeprefix(ERRORS)] = arrays[run, rows]
+        else:
+            values[name] = arrays[run, rows]
+    return Curve(k=scores.k, **values, standard_errors=errors)
+
+
+class _StoredCurves(NamedTuple):
+    """What the file of curves holds."""
+
+    run_numbers: Mapping[str, int]
+    """The row of each run, by its key."""
+    fields_by_rule: Mapping[str, Mapping[str, Floats]]
+    """Rule -> field of a curve -> values; shape (runs, settings, ...)."""
 
 
 @cache
-def _stored() -> tuple[Mapping[str, int], Mapping[str, dict[str, NDArray[np.float64]]]]:
-    """The row of each run by its key; rule -> field -> values of all runs."""
+def _stored_curves() -> _StoredCurves:
+    """Read the file, once; nothing is kept where there is none."""
     if not CURVES.exists():
-        return {}, {}
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+        return _StoredCurves({}, {})
+    run_numbers = {}
+    fields_by_rule: dict[str, dict[str, Floats]] = {}
     with np.load(CURVES) as file:
-        places = {str(key): at for at, key in enumerate(file["runs"])}
+        for number, key in enumerate(file["runs"]):
+            run_numbers[str(key)] = number
         for name in file.files:
             rule, _, field = name.partition("/")
             if field:
-                found.setdefault(rule, {})[field] = file[name].astype(np.float64)
-    return places, found
+                fields_by_rule.setdefault(rule, {})[field] = file[name].astype(np.float64)
+    return _StoredCurves(run_numbers, fields_by_rule)

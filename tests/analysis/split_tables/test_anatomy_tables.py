@@ -2,7 +2,8 @@
 
 import pytest
 
-from ecv_core.analysis.split_tables import parts_frame, toy
+from ecv_core.analysis.split_tables.parts import parts_frame
+from ecv_core.analysis.split_tables.toy import toy
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, fold_parts, serving, split

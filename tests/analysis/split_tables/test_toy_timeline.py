@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from ecv_core.analysis.split_tables import MOST_FOLDS, VISITS, toy, toy_split
+from ecv_core.analysis.split_tables.toy import MOST_FOLDS, VISITS, toy, toy_split
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.tasks import Task

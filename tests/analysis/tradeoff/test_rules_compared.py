@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -186,6 +187,10 @@ def test_without_any_energy_only_cells_are_weighted():
     assert set(rules_frame(explored, [], [1e-4])["weighting"]) == {"cells"}
 
 
+def no_curves():
+    return SimpleNamespace(run_numbers={}, fields_by_rule={})
+
+
 def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
     """Where they are not, `python -m scripts.record_curves` works them out anew."""
     runs = [run for run in recorded_runs() if run.whole]
@@ -208,7 +213,7 @@ def test_recorded_curves_are_those_that_the_rules_give_today(monkeypatch):
     assert recorded_curve(system, "e-fold", [1.01e-4], 2.0) is None
     assert recorded_curve(replace(system, joules=None), "e-fold", alphas, 2.0) is None
 
-    monkeypatch.setattr("ecv_core.analysis.tradeoff.recorded._stored", lambda: ({}, {}))
+    monkeypatch.setattr("ecv_core.analysis.tradeoff.recorded._stored_curves", no_curves)
     some = ["ml-100k--popular", "hetrec-lastfm--bpr-mf", "amazon-instant-video--ease"]
     for run in filter(None, map(recorded_run, some)):
         scores, number = Results(None).scores(run), [one.run_id for one in runs].index(run.run_id)

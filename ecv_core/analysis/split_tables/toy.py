@@ -1,0 +1,193 @@
+"""A split -> what it does to a toy: ten people, who visit on some days and take some items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecv_core.analysis.split_tables.parts import PART_WORDS
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Folds, Interactions, Part
+from ecv_core.records.parameters import ParamValue
+from ecv_core.splits import Past, Strategy, split, strategy
+
+SECONDS_PER_DAY = 86_400
+START = 1_704_067_200
+"""1 January 2024, UTC: day 0."""
+MOST_FOLDS = 10
+DAYS = 182
+
+VISITS: dict[str, str] = {
+    "Ada": "2 AB, 23 C, 44 DE, 72 F, 100 G, 135 H, 163 I",
+    "Ben": "9 B, 30 ACF, 58 D, 93 E, 121 GH",
+    "Cleo": "5 AD, 37 B, 65 CE, 86 J, 114 F, 142 I, 177 K",
+    "Dan": "16 C, 51 AB, 79 G, 107 DH, 149 J, 170 EL",
+    "Eve": "12 EF, 40 G, 68 AI, 96 B",
+    "Finn": "61 B, 82 AC, 103 D, 124 E, 145 FI, 166 H, 180 L",
+    "Gus": "26 H, 47 I, 75 BJ, 110 C, 138 A",
+    "Hana": "54 A, 89 CD, 117 BF, 152 G, 173 HK",
+    "Ida": "19 D, 33 A, 84 BG, 128 C, 156 EJ, 175 F",
+    "Jon": "158 BC, 168 A, 178 DL",
+}
+"""Who came on which day and took what: a basket per visit. Jon and item L come late, so that the
+splits at one point in time have users and items that training does not know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToySplit:
+    """The toy, split by a strategy."""
+
+    marks: pd.DataFrame
+    """One row per fold and interaction: fold, user (row), name, day, level, item, part."""
+    periods: tuple[tuple[int, int] | None, ...]
+    """Of each fold the first and the last day that is held out, training lying before the first;
+    None without a point in time that everybody shares."""
+    leaks: tuple[pd.DataFrame | None, ...]
+    """The widest leak of each fold: the marks of a training interaction and of an earlier test
+    interaction of the same item."""
+
+    @property
+    def k(self) -> int:
+        """How many folds the toy has."""
+        return len(self.periods)
+
+
+@cache
+def toy() -> Interactions:
+    """The interactions, sorted by user and item, with timestamps and baskets."""
+    rows = []
+    for user, visits in enumerate(VISITS.values()):
+        for basket, visit in enumerate(visits.split(", ")):
+            day, letters = visit.split()
+            for item in letters:
+                rows.append((user, item, int(day), basket))
+    table = pd.DataFrame(rows, columns=["user", "item", "day", "basket"])
+    table = table.sort_values(["user", "item"])
+    item_ids, items = np.unique(table["item"].to_numpy(dtype=np.str_), return_inverse=True)
+    return Interactions(
+        dataset="the toy",
+        users=table["user"].to_numpy(dtype=np.int32),
+        items=items.astype(np.int32),
+        user_ids=np.array(list(VISITS)),
+        item_ids=item_ids,
+        timestamps=START + SECONDS_PER_DAY * table["day"].to_numpy(dtype=np.int64),
+        baskets=table["basket"].to_numpy(dtype=np.int32),
+    )
+
+
+def toy_split(
+    split_id: str, k: int, seed: int, params: Mapping[str, ParamValue] | None = None
+) -> ToySplit:
+    """Split the toy, into as many of the k folds as it has room for.
+
+    Args:
+        split_id: as `splits.split`, like the others.
+        k: how many folds are wanted.
+        seed: of the draws.
+        params: of the split.
+    Raises: InputError for the id or a parameter; FoldsError if the toy cannot be split so at all.
+    """
+    chosen = strategy(split_id)
+    settings = dict(chosen.resolve(params or {}))
+    least = max(chosen.least_k, 1)
+    for folds in range(min(k, MOST_FOLDS), least, -1):
+        with suppress(FoldsError):  # the toy has no room for so many
+            return _split(chosen, folds, seed, settings)
+    # The error says why the toy, or a k below the least, cannot serve.
+    return _split(chosen, min(k, least), seed, settings)
+
+
+def _split(chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]) -> ToySplit:
+    """Split the toy into exactly k folds. Raises: FoldsError if it has no room for them."""
+    folds = split(toy(), chosen.id, k, seed, settings)
+    marks_of_folds = [_marks(index, _part_words(chosen, folds, index)) for index in range(k)]
+    marks = pd.concat(marks_of_folds, ignore_index=True)
+    leaks = [_widest_leak(marks[marks["fold"] == index]) for index in range(k)]
+    return ToySplit(marks=marks, periods=_periods(chosen, k, seed, settings), leaks=tuple(leaks))
+
+
+def _part_words(chosen: Strategy, folds: Folds, index: int) -> NDArray[np.str_]:
+    """What each interaction of the toy is for in a fold, as figures say it.
+
+    'fold-in' is learnt from like training: the known part of the profile of a user who is tested.
+    Only strategies with a parameter of that name have it.
+    """
+    parts = folds.parts(index)
+    users = toy().users
+    words_of_parts = PART_WORDS | {Part.UNKNOWN: "unknown"}
+    words = np.array([words_of_parts[part] for part in Part])[parts]
+    if "fold_in" in [parameter.name for parameter in chosen.parameters]:
+        held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
+        words[(parts == Part.TRAIN) & np.isin(users, users[held_out])] = "fold-in"
+    return words
+
+
+def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
+    """The marks of a fold: see `ToySplit.marks`."""
+    data = toy()
+    return pd.DataFrame(
+        {
+            "fold": index,
+            "user": data.users,
+            "name": data.user_ids[data.users],
+            "day": _days(),
+            "level": _levels(),
+            "item": data.item_ids[data.items],
+            "part": part_words,
+        }
+    )
+
+
+@cache
+def _levels() -> NDArray[np.float64]:
+    """The place of each interaction in its basket, around 0; shape (interactions,)."""
+    data = toy()
+    table = pd.DataFrame({"user": data.users, "basket": data.baskets})
+    baskets = table.groupby(["user", "basket"])
+    place = baskets.cumcount()
+    size = baskets["user"].transform("size")
+    return (place - (size - 1) / 2).to_numpy()
+
+
+@cache
+def _days() -> NDArray[np.int64]:
+    """The day of each interaction; shape (interactions,)."""
+    return (np.asarray(toy().timestamps) - START) // SECONDS_PER_DAY
+
+
+def _periods(
+    chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]
+) -> tuple[tuple[int, int] | None, ...]:
+    """The days that each fold holds out: see `ToySplit.periods`."""
+    if chosen.past is not Past.EVERYBODY:
+        return (None,) * k
+    # What is dropped as unknown counts too: it moves no point in time.
+    folds = split(toy(), chosen.id, k, seed, {**settings, "unknown": "keep"})
+    periods = []
+    for index in range(k):
+        test_days = _days()[folds.parts(index) == Part.TEST]
+        periods.append((int(test_days.min()), int(test_days.max())))
+    return tuple(periods)
+
+
+def _widest_leak(marks: pd.DataFrame) -> pd.DataFrame | None:
+    """Find the training mark that lies most days after a test mark of the same item.
+
+    Args:
+        marks: of one fold.
+    Returns: the training mark and the test mark; None where no training lies after such a test.
+    """
+    learnt = marks[marks["part"].isin(["training", "fold-in"])].reset_index()
+    tested = marks[marks["part"] == "test"].reset_index()
+    pairs = learnt.merge(tested, on="item", suffixes=("_learnt", "_tested"))
+    gaps = pairs["day_learnt"] - pairs["day_tested"]
+    if gaps.empty or gaps.max() <= 0:
+        return None
+    widest = pairs.iloc[int(gaps.argmax())]
+    return marks.loc[[widest["index_learnt"], widest["index_tested"]]]
