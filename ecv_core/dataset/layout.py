@@ -88,6 +88,11 @@ class Layout:
         return dict(self.roles).get(role)
 
     @property
+    def decimal_comma(self) -> bool:
+        """Whether '1,234' is less than two: no comma separates the columns."""
+        return self.separator != ","
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Needed roles that no column has."""
         if self.column("target") is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.csv as pv
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.layout import ENCODINGS, Form, Layout, Unreadable
+from ecv_core.dataset.losses import NO_OBJECT, WIDTH
 from ecv_core.dataset.plain import Plain, check_limits
 from ecv_core.untrusted.files import opened
 
@@ -51,52 +53,63 @@ def parquet_file(
             _check_size(file, limited=limited)
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
-        said = " ".join(str(error).split())[:150]
-        raise Unreadable(f"the Parquet file is damaged ({said}); get it again") from error
+        reason = " ".join(str(error).split())[:150]
+        raise Unreadable(f"the Parquet file is damaged ({reason}); get it again") from error
 
 
 def _check_size(file: pq.ParquetFile, *, limited: bool) -> None:
-    found, names = file.metadata, file.schema_arrow.names
-    # Not column by column: Arrow ends the whole process over the statistics of a damaged one.
-    size = sum(found.row_group(at).total_byte_size for at in range(found.num_row_groups))
+    """Refuse a file beyond the limits, or with two columns of a name. Raises: Unreadable."""
+    metadata = file.metadata
+    names = file.schema_arrow.names
     if limited:
-        check_limits(rows=found.num_rows, columns=len(names), size=size)
+        # Not column by column: Arrow ends the whole process over the statistics of a damaged one.
+        size = 0
+        for number in range(metadata.num_row_groups):
+            size += metadata.row_group(number).total_byte_size
+        check_limits(rows=metadata.num_rows, columns=len(names), size=size)
     if len(set(names)) < len(names):
         raise Unreadable("two of its columns have the same name; rename one")
 
 
-def parquet_head(path: Path, count: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def parquet_head(path: Path, count: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Names of the columns, and the first rows as text. Raises: Unreadable."""
     with parquet_file(path) as file:
         names = tuple(file.schema_arrow.names)
         for batch in file.iter_batches(batch_size=count):
-            columns = [list(map(_text, column.to_pylist())) for column in batch.columns]
-            return names, tuple(zip(*columns, strict=True))
-    return names, ()
+            columns = []
+            for column in batch.columns:
+                columns.append([_preview(value) for value in column.to_pylist()])
+            return names, list(zip(*columns, strict=True))
+    return names, []
 
 
-def _text(value: object) -> str:
+def _preview(value: object) -> str:
+    """A value as it is shown: empty where there is none, and cut where it is long."""
+    if value is None:
+        return ""
     text = as_text(value)
-    return "" if value is None else (str(value) if text is None else text)[:_SHOWN]
+    if text is None:
+        text = str(value)
+    return text[:_SHOWN]
 
 
 def as_text(value: object) -> str | None:
     """A value as an id or a number is written; None for what is neither."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    is_one = isinstance(value, str | int | float) and not isinstance(value, bool)
-    return str(value) if is_one else None
+    return str(value)
 
 
 # Any file -> its rows, batch by batch.
 
 
-WIDTH = "another number of columns than the other rows"
-NO_OBJECT = "no JSON object on the line"
-_LINES = 50_000
+_JSON_ROWS = 50_000
+"""Lines of JSON that make a batch."""
 _BEGINNING = 120
 """Characters of a line that are shown."""
-_INNER = "\x1f"
+_ONE_SIGN = "\x1f"
 """Stands for a separator of two signs, which the parser cannot take."""
 
 
@@ -104,17 +117,24 @@ _INNER = "\x1f"
 class Batch:
     """Some rows, in the order of the file."""
 
-    columns: dict[str, pa.Array]
+    columns: Mapping[str, pa.Array]
     """Role -> values as they are written, all of one length."""
     unfit: int = 0
-    """How many lines beside these are no rows of the table: by `WIDTH`, of JSON by `NO_OBJECT`."""
-    first: str = ""
-    """The beginning of the first of those."""
+    """How many lines beside these are no rows of the table."""
+    unfit_reason: str = WIDTH
+    """Why they are none."""
+    first_unfit: str = ""
+    """The beginning of the first of them."""
     share: float = 1.0
-    """How much of the file has been read, from 0 to 1."""
+    """How much of the file has been read, from 0; a little above 1 where that is not known well."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    @property
+    def per_mille(self) -> int:
+        """How much of the file has been read, in thousandths."""
+        return int(1000 * min(self.share, 1.0))
 
 
 def batches(plain: Plain, layout: Layout) -> Iterator[Batch]:
@@ -137,9 +157,12 @@ def text_batches(file: io.BufferedIOBase, layout: Layout, size: int = 0) -> Iter
         size: of the file, where that is known.
     Raises: Unreadable.
     """
+    size = max(size, 1)
     try:
-        of_form = _json_lines if layout.form is Form.JSON_LINES else _delimited
-        yield from of_form(file, layout, max(size, 1))
+        if layout.form is Form.JSON_LINES:
+            yield from _json_batches(file, layout, size)
+        else:
+            yield from _delimited_batches(file, layout, size)
     except UnicodeDecodeError as error:
         raise _not_encoded(layout) from error
 
@@ -158,130 +181,179 @@ def parquet_batches(path: Path, layout: Layout, *, limited: bool = True) -> Iter
     """
     with parquet_file(path, limited=limited) as file:
         schema = file.schema_arrow
-    names = {role: schema.names[at] for role, at in layout.roles}
-    kinds = {name: schema.field(name).type for name in names.values()}
-    of_text = [
-        name
-        for name, kind in kinds.items()
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    ]
+    names = {role: schema.names[place] for role, place in layout.roles}
+    columns = list(dict.fromkeys(names.values()))
+    texts = [column for column in columns if _is_text(schema.field(column).type)]
     done = 0
-    with parquet_file(path, of_text, limited=limited) as file:
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(kinds)):
-            done += batch.num_rows
-            columns = {role: batch.column(name) for role, name in names.items()}
-            yield Batch(columns=columns, share=done / max(file.metadata.num_rows, 1))
+    with parquet_file(path, texts, limited=limited) as file:
+        for rows in file.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
+            done += rows.num_rows
+            values = {role: rows.column(name) for role, name in names.items()}
+            yield Batch(columns=values, share=done / max(file.metadata.num_rows, 1))
 
 
-def _delimited(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
-    wanted = [str(at) for _, at in layout.roles]
-    stream: pa.NativeFile = pa.PythonFile(file, mode="r")
-    separator, encoding = layout.separator, layout.encoding
-    if len(separator) > 1:
-        if encoding != "utf-8":
-            stream, encoding = pa.transcoding_input_stream(stream, encoding, "utf-8"), "utf-8"
-        stream = pa.TransformInputStream(stream, _OneSign(separator))
-        separator = _INNER
-    unfit: list[str] = []
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
-    def note(row: pv.InvalidRow) -> str:
-        unfit.append("" if unfit else row.text[:_BEGINNING].replace(_INNER, layout.separator))
+
+def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
+    roles = [role for role, _ in layout.roles]
+    unfit = _UnfitLines()
+
+    def skip(row: pv.InvalidRow) -> str:
+        unfit.add(row.text.replace(_ONE_SIGN, layout.separator))
         return "skip"
 
-    def batch(columns: Sequence[pa.Array]) -> Batch:
-        return Batch(
-            columns={role: values for (role, _), values in zip(layout.roles, columns, strict=True)},
-            unfit=len(unfit),
-            first=unfit[0] if unfit else "",
-            share=file.tell() / size,
-        )
+    def batch(values: Sequence[pa.Array]) -> Batch:
+        return unfit.batch(dict(zip(roles, values, strict=True)), WIDTH, file.tell() / size)
 
     try:
-        reader = pv.open_csv(
-            stream,
-            pv.ReadOptions(
-                column_names=[str(at) for at in range(len(layout.names))],
-                skip_rows=layout.skip,
-                skip_rows_after_names=int(layout.header),
-                block_size=limits.LONGEST_LINE,
-                use_threads=False,
-                encoding=encoding,
-            ),
-            pv.ParseOptions(
-                delimiter=separator,
-                quote_char='"' if layout.quotes else False,
-                newlines_in_values=layout.quotes,
-                invalid_row_handler=note,
-            ),
-            pv.ConvertOptions(
-                include_columns=wanted,
-                column_types=dict.fromkeys(wanted, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-        for rows in reader:
+        for rows in _open_csv(file, layout, skip):
             yield batch(rows.columns)
             unfit.clear()
     except pa.ArrowInvalid as error:
-        raise Unreadable(_why(str(error), layout)) from error
-    if unfit:
-        yield batch([pa.array([], pa.string())] * len(wanted))
+        raise Unreadable(_csv_reason(str(error), layout)) from error
+    if unfit.count:  # at the end of the file, after the last batch
+        yield batch([pa.array([], pa.string())] * len(roles))
+
+
+class _UnfitLines:
+    """The lines since the last batch that are no rows of the table."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin the next batch."""
+        self.count = 0
+        self._first = ""
+
+    def add(self, line: str) -> None:
+        """Count a line; of the first its beginning is kept."""
+        if not self.count:
+            self._first = line[:_BEGINNING]
+        self.count += 1
+
+    def batch(self, columns: Mapping[str, pa.Array], reason: str, share: float) -> Batch:
+        """The rows beside these lines, which are none for this reason."""
+        return Batch(
+            columns=columns,
+            unfit=self.count,
+            unfit_reason=reason,
+            first_unfit=self._first,
+            share=share,
+        )
+
+
+def _open_csv(
+    file: io.BufferedIOBase, layout: Layout, skip: Callable[[pv.InvalidRow], str]
+) -> pv.CSVStreamingReader:
+    """The rows of delimited text: of the columns that have a role, as texts.
+
+    Args:
+        file: its bytes.
+        layout: how it is read.
+        skip: called with each row of another width; returns 'skip'.
+    Raises: pyarrow.ArrowInvalid for what is not readable as delimited text.
+    """
+    places = [str(place) for _, place in layout.roles]
+    stream: pa.NativeFile = pa.PythonFile(file, mode="r")
+    separator = layout.separator
+    encoding = layout.encoding
+    if len(separator) > 1:
+        if encoding != "utf-8":
+            stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
+            encoding = "utf-8"
+        stream = pa.TransformInputStream(stream, _OneSign(separator))
+        separator = _ONE_SIGN
+    read_options = pv.ReadOptions(
+        column_names=[str(place) for place in range(len(layout.names))],
+        skip_rows=layout.skip,
+        skip_rows_after_names=int(layout.header),
+        block_size=limits.LONGEST_LINE,
+        use_threads=False,
+        encoding=encoding,
+    )
+    parse_options = pv.ParseOptions(
+        delimiter=separator,
+        quote_char='"' if layout.quotes else False,
+        newlines_in_values=layout.quotes,
+        invalid_row_handler=skip,
+    )
+    convert_options = pv.ConvertOptions(
+        include_columns=places,
+        column_types=dict.fromkeys(places, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    return pv.open_csv(stream, read_options, parse_options, convert_options)
 
 
 class _OneSign:
     """Puts one sign for a separator of two, in chunk after chunk of UTF-8."""
 
     def __init__(self, separator: str) -> None:
-        self._separator, self._held = separator.encode(), b""
+        self._separator = separator.encode()
+        self._held = b""
 
     def __call__(self, chunk: pa.Buffer) -> bytes:
-        # A half separator at the end waits for the other half; the last chunk is empty.
-        text: bytes = (self._held + chunk.to_pybytes()).replace(self._separator, _INNER.encode())
-        half = text.endswith(self._separator[:1]) and chunk.size > 0
-        self._held = self._separator[:1] if half else b""
-        return text[:-1] if half else text
+        """The next chunk; the last one is empty."""
+        text: bytes = self._held + chunk.to_pybytes()
+        text = text.replace(self._separator, _ONE_SIGN.encode())
+        self._held = b""
+        if chunk.size and text.endswith(self._separator[:1]):
+            # A half separator at the end waits for the other half.
+            self._held = self._separator[:1]
+            text = text[:-1]
+        return text
 
 
-def _why(said: str, layout: Layout) -> str:
-    if "straddl" in said or "block_size" in said or "block size" in said:
-        quotes = " or a quotation mark that is not closed" if layout.quotes else ""
-        return (
-            f"it has a line longer than {limits.LONGEST_LINE >> 20} MB{quotes}; correct it"
-            + ", or read it without quotation marks" * layout.quotes
-        )
-    if "UTF8" in said:
-        return str(_not_encoded(layout))
-    return f"it is not readable as delimited text ({' '.join(said.split())[:150]})"
-
-
-def _json_lines(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
-    wanted = [(role, layout.names[at]) for role, at in layout.roles]
-    encoding = "utf-8-sig" if layout.encoding == "utf-8" else layout.encoding
-    with io.TextIOWrapper(file, encoding=encoding) as lines:  # type: ignore[type-var]
-        ended = False
-        while not ended:
-            values: dict[str, list[str | None]] = {role: [] for role, _ in wanted}
-            unfit: list[str] = []
-            for _ in range(_LINES):
-                line = lines.readline(limits.LONGEST_LINE + 1)
-                if ended := not line:
-                    break
-                if len(line) > limits.LONGEST_LINE:
-                    raise Unreadable(f"it has a line longer than {limits.LONGEST_LINE >> 20} MB")
-                if not line.strip():
-                    continue
-                if (record := json_object(line)) is None:
-                    unfit.append("" if unfit else line[:_BEGINNING].strip())
-                    continue
-                for role, name in wanted:
-                    values[role].append(_sound(as_text(record.get(name))))
-            yield Batch(
-                columns={role: pa.array(column, pa.string()) for role, column in values.items()},
-                unfit=len(unfit),
-                first=unfit[0] if unfit else "",
-                share=file.tell() / size,
+def _csv_reason(message: str, layout: Layout) -> str:
+    """Why delimited text cannot be read, from what Arrow says."""
+    if "straddl" in message or "block_size" in message or "block size" in message:
+        line = f"it has a line longer than {limits.LONGEST_LINE >> 20} MB"
+        if layout.quotes:
+            return (
+                f"{line} or a quotation mark that is not closed; correct it, or read it without "
+                "quotation marks"
             )
+        return f"{line}; correct it"
+    if "UTF8" in message:
+        return str(_not_encoded(layout))
+    return f"it is not readable as delimited text ({' '.join(message.split())[:150]})"
+
+
+def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
+    names = {role: layout.names[place] for role, place in layout.roles}
+    encoding = layout.encoding
+    if encoding == "utf-8":
+        encoding = "utf-8-sig"  # a mark of the byte order is no part of the first line
+    with io.TextIOWrapper(file, encoding=encoding) as lines:  # type: ignore[type-var]
+        filled_lines = _filled_lines(lines)
+        rows = _JSON_ROWS
+        while rows == _JSON_ROWS:
+            rows = 0
+            unfit = _UnfitLines()
+            values: dict[str, list[str | None]] = {role: [] for role in names}
+            for line in islice(filled_lines, _JSON_ROWS):
+                rows += 1
+                record = json_object(line)
+                if record is None:
+                    unfit.add(line.strip())
+                    continue
+                for role, name in names.items():
+                    values[role].append(_writable(as_text(record.get(name))))
+            columns = {role: pa.array(texts, pa.string()) for role, texts in values.items()}
+            yield unfit.batch(columns, NO_OBJECT, file.tell() / size)
+
+
+def _filled_lines(lines: TextIO) -> Iterator[str]:
+    """The lines with something in them. Raises: Unreadable for one that is too long."""
+    while line := lines.readline(limits.LONGEST_LINE + 1):
+        if len(line) > limits.LONGEST_LINE:
+            raise Unreadable(f"it has a line longer than {limits.LONGEST_LINE >> 20} MB")
+        if line.strip():
+            yield line
 
 
 def json_object(line: str) -> dict[str, Any] | None:
@@ -290,14 +362,20 @@ def json_object(line: str) -> dict[str, Any] | None:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    if not isinstance(record, dict):
+        return None
+    return record
 
 
-def _sound(text: str | None) -> str | None:
-    """A text that can be written as UTF-8, cut after any id's end; else None."""
+def _writable(text: str | None) -> str | None:
+    """A text, cut after any id's end; None where it cannot be written as UTF-8."""
     if text is None:
         return None
     text = text[: limits.LONGEST_ID + 1]
-    return (
-        text if text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text) else None
-    )
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    return text

@@ -12,6 +12,7 @@ import streamlit as st
 
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, ROLES, SEPARATORS, UNIT_TEXTS, Form, Layout
+from ecv_core.dataset.losses import loss
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.recognise import (
     Recognised,
@@ -22,7 +23,6 @@ from ecv_core.dataset.own.recognise import (
     with_unit,
 )
 from ecv_core.dataset.plain import Plain
-from ecv_core.dataset.reading import loss
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE

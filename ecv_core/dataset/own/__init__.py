@@ -32,10 +32,12 @@ from ecv_core.dataset.about import About as About  # also for those who take it 
 from ecv_core.dataset.entries import catalogue
 from ecv_core.dataset.folders import data_dir
 from ecv_core.dataset.layout import NONE, Layout, TimeUnit
+from ecv_core.dataset.losses import loss
 from ecv_core.dataset.own.recognise import Recognised, recognise, with_unit
 from ecv_core.dataset.plain import Plain, Report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
-from ecv_core.dataset.reading import FileContent, loss, read_rows, read_samples
+from ecv_core.dataset.reading import FileContent, read_rows
+from ecv_core.dataset.samples import read_samples
 from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec

@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 import ecv_core.untrusted.bounded as bounded
+from ecv_core.dataset.columns import read_ratings, read_seconds
+from ecv_core.dataset.dates import date_orders
 from ecv_core.dataset.layout import (
     ROLES,
     SEPARATORS,
@@ -27,7 +29,6 @@ from ecv_core.dataset.layout import (
     unnamed,
 )
 from ecv_core.dataset.plain import Plain, check_limits, refusals
-from ecv_core.dataset.reading import orders, ratings, seconds
 from ecv_core.dataset.rows import as_text, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
@@ -132,7 +133,7 @@ def guess_unit(values: Sequence[str]) -> TimeUnit:
     present = [value.strip() for value in values if value.strip()]
     numbers = sorted(abs(_number(value)) for value in present if is_number(value))
     if len(numbers) * 2 < len(present):
-        return orders(present)[0][0]
+        return date_orders(present)[0][0]
     if numbers and all(map(_DAY_NUMBER.fullmatch, present)):
         return TimeUnit.ISO
     if numbers and numbers[len(numbers) // 2] > 20 * _UNIX_TO:
@@ -164,7 +165,7 @@ def _is_time(values: Sequence[str]) -> bool:
 def _are_dates(values: Sequence[str]) -> bool:
     present = [value for value in values if value]
     likely = [value for value in present if len(value) > 7 and not is_number(value)]
-    return len(likely) > 0.9 * len(present) and orders(likely)[1] > 0.9 * len(present)
+    return len(likely) > 0.9 * len(present) and date_orders(likely)[1] > 0.9 * len(present)
 
 
 def _is_rating(values: Sequence[str]) -> bool:
@@ -412,10 +413,10 @@ def first_look(found: Recognised) -> list[str]:
     layout, count = found.layout, len(found.rows)
     written = {role: [row[at].strip() for row in found.rows] for role, at in layout.roles}
     if "rating" in written:
-        values = ratings(pa.array(written["rating"]), decimal_comma=layout.separator != ",")
+        values = read_ratings(pa.array(written["rating"]), decimal_comma=layout.decimal_comma)
         said.append(f"{np.isfinite(values).sum()} of the first {count} rows have a rating.")
     if "timestamp" in written:
-        times = seconds(pa.array(written["timestamp"]), layout.unit)
+        times = read_seconds(pa.array(written["timestamp"]), layout.unit)
         good = np.isfinite(times)
         sentence = f"{good.sum()} of the first {count} rows have a time ({UNIT_TEXTS[layout.unit]})"
         if good.any():
@@ -423,6 +424,6 @@ def first_look(found: Recognised) -> list[str]:
             moment = datetime.fromtimestamp(times[at], UTC)
             sentence += f": {written['timestamp'][at]} is {moment.day} {moment:%B %Y, %H:%M} UTC"
         said.append(f"{sentence}.")
-        if layout.unit in (fitting := orders(written["timestamp"])[0]) and len(fitting) > 1:
+        if layout.unit in (fitting := date_orders(written["timestamp"])[0]) and len(fitting) > 1:
             said.append("Day first and month first fit these dates alike: see which it is.")
     return said

@@ -10,17 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecv_core.dataset.layout import TimeUnit
-from ecv_core.dataset.reading import (
+from ecv_core.dataset.losses import (
     LONG_ID,
     NO_BASKET,
     NO_ITEM,
+    NO_OBJECT,
     NO_RATING,
     NO_TEXT,
     NO_USER,
     REPEATED,
+    WIDTH,
     loss,
 )
-from ecv_core.dataset.rows import NO_OBJECT, WIDTH
 from ecv_core.records.errors import DatasetError
 from tests.dataset.own.conftest import read_path, rows_of
 

@@ -1,0 +1,119 @@
+"""Arrow arrays of a column as it is written -> ids, numbers and Unix seconds; null is unusable."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+import ecv_core.untrusted.limits as limits
+from ecv_core.dataset.dates import unix_seconds
+from ecv_core.dataset.layout import TimeUnit, Unreadable
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
+_LONGEST_NUMBER = 64
+_DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
+_NO_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
+"""Where commas separate columns: '1,234' may be a thousand, '3,5' is none."""
+
+
+def read_ids(values: pa.Array) -> pa.Array:
+    """Ids as text, null where there is none; a longer one than may be is cut one sign after that.
+
+    Raises: Unreadable for a column of lists, structures or bytes, which are no ids.
+    """
+    ids = _decoded(values, limits.LONGEST_ID + 1)
+    if not pa.types.is_string(ids.type):
+        try:
+            ids = ids.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise Unreadable(
+                f"a column of ids holds {ids.type}, and ids are texts or numbers; choose "
+                "another column"
+            ) from error
+        ids = _decoded(ids, limits.LONGEST_ID + 1)
+    empty = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
+    return pc.if_else(empty, pa.scalar(None, pa.string()), ids)
+
+
+def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> NDArray[np.float64]:
+    """Finite numbers; NaN where there is none. Shape (rows,).
+
+    Args:
+        values: numbers, or texts.
+        decimal_comma: whether '1,234' is less than two; '3,5' is three and a half anyway.
+    """
+    values = _decoded(values, _LONGEST_NUMBER)
+    if pa.types.is_string(values.type):
+        column = _parse_numbers(pc.utf8_trim_whitespace(values), decimal_comma=decimal_comma)
+    else:
+        try:
+            column = values.cast(pa.float64(), safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return np.full(len(values), np.nan)
+    numbers: NDArray[np.float64] = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _decoded(values: pa.Array, longest: int) -> pa.Array:
+    """Texts of at most `longest` characters, so that dictionaries can be spelled out."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _decoded(values.dictionary, longest).take(values.indices)
+    if pa.types.is_large_string(kind) or pa.types.is_string(kind):
+        return pc.utf8_slice_codeunits(values, 0, longest).cast(pa.string())
+    return values
+
+
+def _parse_numbers(texts: pa.Array, *, decimal_comma: bool) -> pa.Array:
+    """Numbers of texts without space around them; null where a text is none."""
+    try:
+        return texts.cast(pa.float64())  # most columns need no more
+    except pa.ArrowInvalid:
+        pass
+    comma = _NO_THOUSANDS
+    if decimal_comma:
+        comma = _DECIMAL_COMMA
+    texts = pc.replace_substring_regex(texts, comma, r"\1.\2")
+    is_number = pc.match_substring_regex(texts, _NUMBER)
+    return pc.if_else(is_number, texts, pa.scalar(None, texts.type)).cast(pa.float64())
+
+
+def read_ratings(values: pa.Array, *, decimal_comma: bool) -> NDArray[np.float64]:
+    """Ratings; NaN where there is none, or one that is a mistake. Shape (rows,)."""
+    ratings = read_numbers(values, decimal_comma=decimal_comma)
+    return np.where(np.abs(ratings) <= limits.LARGEST_RATING, ratings, np.nan)
+
+
+def read_seconds(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+    """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
+    if pa.types.is_temporal(values.type):
+        seconds = _seconds_of_moments(values)
+    elif unit is TimeUnit.SECONDS:
+        seconds = read_numbers(values)
+    elif unit is TimeUnit.MILLISECONDS:
+        seconds = read_numbers(values) / 1000
+    else:
+        seconds = _seconds_of_dates(values, unit)
+    inside = (seconds >= limits.EARLIEST) & (seconds < limits.LATEST)
+    return np.floor(np.where(inside, seconds, np.nan))
+
+
+def _seconds_of_moments(values: pa.Array) -> NDArray[np.float64]:
+    """Of timestamps and dates as Parquet has them; a time of day alone is none."""
+    try:
+        moments = values.cast(pa.timestamp("s"), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return np.full(len(values), np.nan)
+    return read_numbers(moments.cast(pa.int64()))
+
+
+def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+    """Of dates that are written as texts, or as numbers such as 20230122."""
+    texts = _decoded(values, _LONGEST_NUMBER)
+    if pa.types.is_integer(texts.type):
+        texts = texts.cast(pa.string())
+    if not pa.types.is_string(texts.type):
+        return np.full(len(texts), np.nan)
+    return unix_seconds(pc.utf8_trim_whitespace(texts), unit)

@@ -1,0 +1,101 @@
+"""Dates as people and programs write them -> Unix seconds, and which of their parts comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ecv_core.dataset.layout import TimeUnit
+
+_TIDY = (
+    (r"\s?(UTC|GMT)$", "Z"),
+    (r"\s?Uhr$", ""),
+    (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # the name of the day
+    (r"(\d)\s?([AaPp])\.?[Mm]\.?$", r"\1 \2M"),
+    (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+(\d{4})", r"\3-\2-\1"),
+    (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+([0-6]\d)([\s,]|$)", r"20\3-\2-\1\4"),
+    (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+([7-9]\d)([\s,]|$)", r"19\3-\2-\1\4"),
+    (r"^([A-Za-z\x{e4}]{3})[a-z]*[.\s]+(\d{1,2}),?\s+(\d{4})", r"\3-\1-\2"),
+)
+"""Patterns and what is written for them, in Arrow's syntax."""
+_MONTHS = (
+    *("jan", "feb", r"m[a\x{e4}]r", "apr", "ma[iy]", "jun"),
+    *("jul", "aug", "sep", "o[ck]t", "nov", "de[cz]"),
+)
+"""The first three letters of their names in English and German, as patterns."""
+_NUMBERS = r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d\d)(\D|$)"
+_YEAR_LAST = {
+    TimeUnit.DAY_FIRST: (_NUMBERS, r"\3-\2-\1\4"),
+    TimeUnit.MONTH_FIRST: (_NUMBERS, r"\3-\1-\2\4"),
+}
+_CENTURIES = ((r"^([0-6]\d)-(\d)", r"20\1-\2"), (r"^([7-9]\d)-(\d)", r"19\1-\2"))
+"""Years of two digits are those from 1970 to 2069."""
+_AFTER_DATE = ((r"^([\d-]+),\s*", r"\1 "), (r"^([\d-]+)\s+", r"\1 "))
+_FORMATS = ("ISO8601", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M %p")
+
+
+def unix_seconds(texts: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
+    """Unix seconds of dates with or without a time; NaN where there is none. Shape (rows,).
+
+    A date without a zone is taken for UTC. ISO 8601 and names of months are read in any order.
+
+    Args:
+        texts: without space around them.
+        unit: ISO, DAY_FIRST or MONTH_FIRST.
+    """
+    moments = _parse(texts, "ISO8601")  # most files need no more
+    for date_format in _FORMATS:
+        missing = np.isnat(moments)
+        if not missing.any():
+            break
+        rewritten = _year_first(texts.filter(pa.array(missing)), unit)
+        moments[missing] = _parse(rewritten, date_format)
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e9)
+
+
+def _parse(texts: pa.Array, date_format: str) -> NDArray[np.datetime64]:
+    """The moments that the texts name in this format of pandas; NaT where they name none."""
+    import pandas as pd
+
+    moments = pd.to_datetime(texts.to_pandas(), format=date_format, utc=True, errors="coerce")
+    return moments.to_numpy(dtype="datetime64[ns]", copy=True)
+
+
+def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
+    """The dates with year, month and day as numbers, in this order, wherever they have all."""
+    changes = list(_TIDY)
+    if unit in _YEAR_LAST:
+        changes.append(_YEAR_LAST[unit])
+        changes.extend(_CENTURIES)
+    changes.extend(_AFTER_DATE)
+    if pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py():
+        for number, name in enumerate(_MONTHS, start=1):
+            changes.append((rf"(?i)^(\d{{4}})-{name}-", rf"\1-{number:02}-"))
+    for pattern, replacement in changes:
+        texts = pc.replace_substring_regex(texts, pattern, replacement)
+    return texts
+
+
+def date_orders(values: Sequence[str]) -> tuple[list[TimeUnit], int]:
+    """The orders of day, month and year in which most of the values are dates.
+
+    More than one order fits where no date tells: the likeliest comes first. ISO alone fits where
+    it reads as many as any other.
+
+    Returns: the orders, and how many values are dates in them.
+    """
+    texts = pa.array(values, pa.string())
+    orders = [TimeUnit.ISO, TimeUnit.DAY_FIRST, TimeUnit.MONTH_FIRST]
+    if any("/" in value for value in values):  # as Americans write dates
+        orders = [TimeUnit.ISO, TimeUnit.MONTH_FIRST, TimeUnit.DAY_FIRST]
+    counts = {}
+    for order in orders:
+        counts[order] = int(np.isfinite(unix_seconds(texts, order)).sum())
+    most = max(counts.values())
+    if counts[TimeUnit.ISO] == most:
+        return [TimeUnit.ISO], most
+    return [order for order in orders if counts[order] == most], most

@@ -1,0 +1,75 @@
+"""Why a row of a file cannot be used, in words, and when too many cannot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import ecv_core.untrusted.limits as limits
+from ecv_core.dataset.layout import UNIT_TEXTS, TimeUnit
+
+NO_USER = "no user"
+NO_ITEM = "no item"
+NO_BASKET = "no basket"
+NO_ID = {
+    "user_id": NO_USER,
+    "item_id": NO_ITEM,
+    "basket": NO_BASKET,
+    "cluster": "no cluster",
+}
+"""Role of a column of ids -> the reason where there is none."""
+LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
+NO_TEXT = "an id with a null character, which no text has"
+NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
+REPEATED = "a user and an item again; the earliest of them is kept"
+WIDTH = "another number of columns than the other rows"
+NO_OBJECT = "no JSON object on the line"
+MOST_LOST = 0.1
+"""The share of rows that may be lost without a word: with more, something is read wrongly."""
+
+
+def no_time(unit: TimeUnit) -> str:
+    """The reason where there is no time that is written so."""
+    return f"no time, or none from 1700 to 2199 as {UNIT_TEXTS[unit]}"
+
+
+_WAYS_OUT = {
+    NO_RATING: "choose another column for the rating, or none",
+    WIDTH: "see whether separator and quotation marks are what they are taken for",
+    NO_OBJECT: "correct these lines",
+}
+for _unit in TimeUnit:
+    _WAYS_OUT[no_time(_unit)] = "say how times are written, choose another column for them, or none"
+
+
+def way_out(reason: str) -> str:
+    """What to do where many rows have this reason."""
+    return _WAYS_OUT.get(reason, "see whether the columns are what they are taken for")
+
+
+def loss(unused: Mapping[str, int], rows: int) -> str:
+    """Why more than MOST_LOST of the rows would be lost, and the way out; empty where they are not.
+
+    Rows that repeat a user and an item are not lost: what they say is kept once.
+
+    Args:
+        unused: reason -> rows that cannot be used.
+        rows: of the file.
+    """
+    reasons = Counter(unused)
+    del reasons[REPEATED]
+    lost = reasons.total()
+    if not lost or lost <= MOST_LOST * rows:
+        return ""
+    reason, count = reasons.most_common(1)[0]
+    return (
+        f"{lost:,} of {rows:,} rows ({100 * lost / rows:.0f} %) would be lost: "
+        f"{count:,} {have(count)} {reason}; {way_out(reason)}"
+    )
+
+
+def have(count: int) -> str:
+    """The verb of so many rows."""
+    if count == 1:
+        return "has"
+    return "have"

@@ -1,0 +1,71 @@
+"""A plain file with a target column -> its columns as numbers or texts, a row for each sample."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import ecv_core.untrusted.limits as limits
+from ecv_core.dataset.columns import read_ids, read_numbers
+from ecv_core.dataset.layout import Layout, Unreadable
+from ecv_core.dataset.plain import Plain, Report, refusals
+from ecv_core.dataset.rows import batches
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MISSING = ["?", "na", "n/a", "nan", "null", "none", "-"]
+"""What stands for no value, in small letters."""
+
+
+def read_samples(plain: Plain, layout: Layout, report: Report) -> tuple[pd.DataFrame, Counter[str]]:
+    """Read all columns of a file.
+
+    Args:
+        plain: the file.
+        layout: how it is read.
+        report: called with 'read', per mille done, 1000.
+    Returns: float64 where every value is a number or missing, else texts; and how many rows are
+        none of the table, by reason.
+    Raises: DatasetError for a file that is beyond the limits, or not as the layout says.
+    """
+    import pandas as pd
+
+    places = range(len(layout.names))
+    all_columns = replace(layout, roles=tuple((str(place), place) for place in places))
+    chunks: list[list[pa.Array]] = [[] for _ in places]
+    unfit: Counter[str] = Counter()
+    rows = 0
+    with refusals(plain.name):
+        for batch in batches(plain, all_columns):
+            rows += len(batch)
+            for place in places:
+                chunks[place].append(read_ids(batch.columns[str(place)]))
+            if batch.unfit:
+                unfit[batch.unfit_reason] += batch.unfit
+            report("read", batch.per_mille, 1000)
+        if not 0 < rows <= limits.MAX_ROWS:
+            raise Unreadable(f"it has {rows:,} rows, and 1 to {limits.MAX_ROWS:,} are read")
+        comma = layout.decimal_comma
+        columns = [_numbers_or_texts(pa.chunked_array(column), comma) for column in chunks]
+    frame = pd.concat(columns, axis=1)
+    frame.columns = pd.Index(layout.names)
+    return frame, unfit
+
+
+def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series:
+    """A column of texts as numbers, where every value is one or missing."""
+    import pandas as pd
+
+    texts = pc.utf8_trim_whitespace(column.combine_chunks())
+    missing = pc.is_in(pc.utf8_lower(texts), pa.array(_MISSING))
+    texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+    numbers = read_numbers(texts, decimal_comma=decimal_comma)
+    if np.isnan(numbers).sum() == texts.null_count:
+        return pd.Series(numbers)
+    return pd.Series(texts.to_pandas())
