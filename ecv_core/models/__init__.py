@@ -22,45 +22,52 @@ from ecv_core.records.tasks import Task
 
 __all__ = ["ALGORITHMS", "algorithm", "computed_here", "computing", "of", "serving", "tracked"]
 
-_OWN: dict[str, Algorithm] = {
-    "popular": POPULAR,
-    "item-knn": ITEM_KNN,
-    "implicit-mf": IMPLICIT_MF,
-    "multi-vae": MULTI_VAE,
-    "neu-mf": NEU_MF,
-    "ease": EASE_MODEL,
-    "user-knn": USER_KNN,
-    "bpr-mf": BPR_MF,
-    "nmf": NMF_MODEL,
-    "rp3beta": RP3BETA,
-    "light-gcn": LIGHT_GCN,
-    "ngcf": NGCF,
-    "triple2vec": TRIPLE2VEC,
-    "vbcar": VBCAR,
-    "bias": BIAS,
-    "sgd-mf": SGD_MF,
-    "biased-als": BIASED_ALS,
-    **{known.id: known for known in (*BAYESIAN, *TABULAR)},
-}
+# A new algorithm is its import above and its name here, where pages shall list it.
+_PROJECTS = (
+    POPULAR,
+    ITEM_KNN,
+    IMPLICIT_MF,
+    MULTI_VAE,
+    NEU_MF,
+    EASE_MODEL,
+    USER_KNN,
+    BPR_MF,
+    NMF_MODEL,
+    RP3BETA,
+    LIGHT_GCN,
+    NGCF,
+    TRIPLE2VEC,
+    VBCAR,
+    BIAS,
+    SGD_MF,
+    BIASED_ALS,
+    *BAYESIAN,
+    *TABULAR,
+)
+"""The project's own algorithms."""
 
 
-def _offered(found: object, name: str) -> tuple[str, Algorithm]:
-    """What an entry point gave, as an entry of the registry."""
-    if not isinstance(found, Algorithm):
-        raise TypeError(f"it names {found!r}, which is no ecv_core.models.base.Algorithm")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9+-]{0,39}", found.id):
-        raise ValueError(f"its id '{found.id}' is not small letters, digits and hyphens")
-    return found.id, found
+def _from_entry_point(offered: object, name: str) -> tuple[str, Algorithm]:
+    """The id and the algorithm that a package offers."""
+    if not isinstance(offered, Algorithm):
+        raise TypeError(f"it names {offered!r}, which is no ecv_core.models.base.Algorithm")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9+-]{0,39}", offered.id):
+        raise ValueError(f"its id '{offered.id}' is not small letters, digits and hyphens")
+    return offered.id, offered
 
 
-ALGORITHMS = Registry(_OWN, group="ecv_core.models", accept=_offered)
+ALGORITHMS = Registry(
+    {algorithm.id: algorithm for algorithm in _PROJECTS},
+    group="ecv_core.models",
+    accept=_from_entry_point,
+)
 """Every algorithm by its id, in the order in which pages list them: the project's own, and those
 of installed packages (docs/extending.md)."""
 
 
 def serving(task: Task) -> list[str]:
     """Ids of the algorithms that can be asked for this, in the registry's order."""
-    return [name for name, known in ALGORITHMS.items() if known.task is task]
+    return [name for name, algorithm in ALGORITHMS.items() if algorithm.task is task]
 
 
 def algorithm(algorithm_id: str) -> Algorithm:
@@ -73,8 +80,9 @@ def algorithm(algorithm_id: str) -> Algorithm:
 
 def of(spec: RunSpec) -> Algorithm:
     """What is known of the model of a run, whether its code is here or not; loads nothing."""
-    known = None if spec.tracked else ALGORITHMS.get(spec.algorithm)
-    return known or elsewhere(spec.algorithm, spec.task)
+    if computed_here(spec):
+        return ALGORITHMS[spec.algorithm]
+    return elsewhere(spec.algorithm, spec.task)
 
 
 def computed_here(spec: RunSpec) -> bool:

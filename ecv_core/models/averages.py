@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.models.base import Algorithm, Floats, Indices, Report, Settings, with_source
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
@@ -17,7 +16,6 @@ from ecv_core.records.tasks import Task
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
 
 # Every user gets the items with most training interactions.
 
@@ -48,21 +46,23 @@ class Popular:
         """As of `evaluation.Scorer`."""
         return self._scores
 
-    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
+    def score(self, users: Indices) -> NDArray[np.float32]:
         return np.tile(self._scores, (len(users), 1))
 
 
-def _once_per_batch(train: csr_array, positives: int, seed: int) -> NDArray[np.intp]:
+def _once_per_batch(train: csr_array, positives: int, seed: int) -> Indices:
     """The items of each batch, each once: what RecBole 1.2.1 counts.
 
     A batch has so many interactions in random order, and for each an item that the user has not,
     drawn evenly. `item_cnt[item] = item_cnt[item] + 1` counts an item once, however often it is
     there, the drawn ones too; so no item counts more often than there are batches.
     """
-    rng, (users, items) = np.random.default_rng(seed), train.shape
+    rng = np.random.default_rng(seed)
+    users, items = train.shape
     owners = np.repeat(np.arange(users), np.diff(train.indptr))
     taken = owners * items + train.indices
-    drawn, clashes = np.empty(train.nnz, dtype=np.intp), np.arange(train.nnz)
+    drawn = np.empty(train.nnz, dtype=np.intp)
+    clashes = np.arange(train.nnz)
     for _ in range(_DRAWS):
         drawn[clashes] = rng.integers(items, size=len(clashes))
         clashes = clashes[np.isin(owners[clashes] * items + drawn[clashes], taken)]
@@ -71,24 +71,26 @@ def _once_per_batch(train: csr_array, positives: int, seed: int) -> NDArray[np.i
     return np.unique(keys) % items
 
 
+_POPULAR_PARAMETERS = (
+    Parameter(
+        "batch_size",
+        0,
+        "0 counts every interaction. Otherwise an item counts once in each batch, half of "
+        "it interactions and half negatives: a mistake of RecBole's Pop (2048 there).",
+        low=0,
+        high=1_000_000,
+        source="every interaction counts in the paper; RecBole 1.2.1 counts by batches",
+        later=True,
+    ),
+)
+
 POPULAR = Algorithm(
     id="popular",
     title="Popularity",
     summary="Recommends the items with most training interactions to everyone. "
     "Costs next to nothing; the baseline that any personal model has to beat.",
     paper="Cremonesi, Koren, Turrin (2010): Performance of recommender algorithms on top-N tasks",
-    parameters=(
-        Parameter(
-            "batch_size",
-            0,
-            "0 counts every interaction. Otherwise an item counts once in each batch, half of "
-            "it interactions and half negatives: a mistake of RecBole's Pop (2048 there).",
-            low=0,
-            high=1_000_000,
-            source="every interaction counts in the paper; RecBole 1.2.1 counts by batches",
-            later=True,
-        ),
-    ),
+    parameters=_POPULAR_PARAMETERS,
     build=lambda params: Popular(int(params.get("batch_size", 0))),
     random=False,
     with_torch=False,
@@ -106,7 +108,7 @@ class Bias:
     Source: Koren, Bell (2011), Advances in Collaborative Filtering, section 5.2.1.
     """
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         self._params = params
 
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
@@ -121,10 +123,29 @@ class Bias:
 
 
 def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
+    """The sum of what is left of each user's (or item's) ratings over their damped number."""
     sums = np.bincount(codes, weights=left, minlength=size)
     counts = np.bincount(codes, minlength=size) + damping
     return np.divide(sums, counts, out=np.zeros(size), where=counts > 0)
 
+
+_BIAS_PARAMETERS = with_source(
+    "LensKit 2025.8",
+    Parameter(
+        "user_damping",
+        5.0,
+        "Ratings without deviation that every user is given beside the own ones.",
+        low=0,
+        high=1e6,
+    ),
+    Parameter(
+        "item_damping",
+        5.0,
+        "Ratings without deviation that every item is given beside the own ones.",
+        low=0,
+        high=1e6,
+    ),
+)
 
 BIAS = Algorithm(
     id="bias",
@@ -136,23 +157,7 @@ BIAS = Algorithm(
     ),
     paper="Koren, Bell (2011): Advances in Collaborative Filtering",
     task=Task.RATINGS,
-    parameters=with_source(
-        "LensKit 2025.8",
-        Parameter(
-            "user_damping",
-            5.0,
-            "Ratings without deviation that every user is given beside the own ones.",
-            low=0,
-            high=1e6,
-        ),
-        Parameter(
-            "item_damping",
-            5.0,
-            "Ratings without deviation that every item is given beside the own ones.",
-            low=0,
-            high=1e6,
-        ),
-    ),
+    parameters=_BIAS_PARAMETERS,
     build=Bias,
     random=False,
 )

@@ -16,14 +16,20 @@ from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
-    import torch
     from scipy.sparse import csr_array
+    from torch import Tensor
+
+
+Indices = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Settings = Mapping[str, Any]
+"""Every parameter of a configuration, by name."""
 
 
 class Fitted(Protocol):
     """A model that has learnt: it scores any number of blocks of users."""
 
-    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
+    def score(self, users: Indices) -> NDArray[np.float32] | Tensor:
         """Scores of all items for a block of users of the training matrix; higher is better.
 
         Args: users: row numbers of the training matrix; shape (block,).
@@ -81,9 +87,7 @@ class SharedFit(Protocol):
 class Report(Protocol):
     """Told of each step of a fit; it may raise `records.errors.Cancelled` to end it."""
 
-    def __call__(
-        self, step: int, steps: int, predicted: NDArray[np.float64] | None = None, /
-    ) -> None:
+    def __call__(self, step: int, steps: int, predicted: Floats | None = None, /) -> None:
         """Note a step.
 
         Args:
@@ -101,9 +105,7 @@ class RatingPredictor(Protocol):
     answer later takes gigabytes. Who is asked about what is known from the start; no rating is.
     """
 
-    def predict(
-        self, train: Ratings, asked: Pairs, *, seed: int, report: Report
-    ) -> NDArray[np.float64]:
+    def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """Learn from the training part of a fold and predict the ratings of the held-out part.
 
         Args:
@@ -144,38 +146,59 @@ def with_source(source: str, *parameters: Parameter) -> tuple[Parameter, ...]:
     return tuple(replace(parameter, source=parameter.source or source) for parameter in parameters)
 
 
-_SHARED = (
-    Parameter("factors", 64, "Length of a vector.", low=1, high=2048),
+_COMMON: dict[str, Parameter] = {}
+"""Parameters that several models take, by name."""
+
+
+def _define(parameter: Parameter) -> None:
+    """Make a parameter one that models can take by its name."""
+    _COMMON[parameter.name] = parameter
+
+
+_define(Parameter("factors", 64, "Length of a vector.", low=1, high=2048))
+_define(
     Parameter(
         "layers",
         2,
         "Steps over the graph: with 2, a user also learns from users who share an item.",
         low=1,
         high=10,
-    ),
+    )
+)
+_define(
     Parameter(
         "dropout", 0.0, "Share of a layer that is switched off in training.", low=0, high=0.99
-    ),
+    )
+)
+_define(
     Parameter(
         "regularization",
         0.01,
         "Weight of the squared length of the vectors in a batch.",
         low=0,
         high=100.0,
-    ),
-    Parameter("negatives", 4, "Items drawn at random beside each training pair.", low=1, high=100),
-    Parameter("learning_rate", 0.01, "Adam's step size.", low=1e-6, high=1.0),
-    Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000),
+    )
+)
+_define(
+    Parameter("negatives", 4, "Items drawn at random beside each training pair.", low=1, high=100)
+)
+_define(Parameter("learning_rate", 0.01, "Adam's step size.", low=1e-6, high=1.0))
+_define(Parameter("batch_size", 1024, "Training pairs per step.", low=1, high=1_000_000))
+_define(
     Parameter(
         "weight_decay", 0.0, "Shrinks all weights a little at each step (AdamW).", low=0, high=10.0
-    ),
+    )
+)
+_define(
     Parameter(
         "epochs",
         10,
         "Passes over the training data; at most, with early stopping.",
         low=1,
         high=10_000,
-    ),
+    )
+)
+_define(
     Parameter(
         "averaging",
         0.8,
@@ -183,17 +206,18 @@ _SHARED = (
         "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone.",
         low=0,
         high=0.999,
-    ),
+    )
 )
 
 
-def shared(help: str = "", /, **defaults: ParamValue) -> tuple[Parameter, ...]:
-    """Parameters that several models take, with these defaults; `help` where it is another."""
-    known = {parameter.name: parameter for parameter in _SHARED}
-    return tuple(
-        replace(known[name], default=value, help=help or known[name].help)
-        for name, value in defaults.items()
-    )
+def common(**defaults: ParamValue) -> tuple[Parameter, ...]:
+    """Parameters that several models take, by name with the default of this model."""
+    return tuple(replace(_COMMON[name], default=value) for name, value in defaults.items())
+
+
+def common_for(help: str, **defaults: ParamValue) -> tuple[Parameter, ...]:
+    """As `common`, of parameters that mean something else to this model, as `help` says."""
+    return tuple(replace(parameter, help=help) for parameter in common(**defaults))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +230,7 @@ class Sharing:
     goes_on: bool = False
     """Whether each fit goes on from the one before, as iterations do: its work then serves those
     after it too. Otherwise only what comes before the first fit serves all."""
-    possible: Callable[[Mapping[str, ParamValue]], bool] = lambda _: True
+    possible: Callable[[Settings], bool] = lambda _: True
     """Whether a configuration can take part."""
 
 
@@ -220,7 +244,7 @@ class Algorithm:
     """What it does, its cost and when to use it, in at most three sentences."""
     paper: str
     parameters: tuple[Parameter, ...]
-    build: Callable[[Mapping[str, ParamValue]], Any]
+    build: Callable[[Settings], Any]
     """Makes an unfitted `models.base.Model`, the kind that `task` says; imports what it needs only
     when called."""
     log_odds: bool = False
@@ -254,18 +278,20 @@ class Algorithm:
         """
         if self.sharing is None or not self.sharing.possible(dict(params)):
             return None
-        return tuple(one for one in params if one[0] not in self.sharing.parameters)
+        differing = self.sharing.parameters
+        return tuple((name, value) for name, value in params if name not in differing)
 
-    def resolve(self, given: Mapping[str, ParamValue]) -> Params:
-        """Every parameter with its value: the given ones checked, the rest by default.
+    def resolve(self, values: Mapping[str, ParamValue]) -> Params:
+        """Every parameter with its value: checked, and by default where none is given.
 
         Raises: InputError for an unknown name or a bad value.
         """
-        return resolve(self.parameters, given, of=self.id)
+        return resolve(self.parameters, values, of=self.id)
 
     def every(self, params: Params) -> dict[str, ParamValue]:
         """All parameters with their values, of what `resolve` gave."""
-        return {one.name: one.default for one in self.parameters} | dict(params)
+        defaults = {parameter.name: parameter.default for parameter in self.parameters}
+        return defaults | dict(params)
 
     def rough_seconds(self, params: Mapping[str, ParamValue], ratings: int) -> float:
         """How long a fit takes on one core, within a factor of about two; 0 where it is quick.
@@ -301,5 +327,7 @@ class Algorithm:
             history: asked for only where it is needed.
             train, seed, progress: as for `Recommender.fit`.
         """
-        more = {} if self.needs is Need.NOTHING else {"history": history()}
-        model.fit(train, seed=seed, progress=progress, **more)
+        if self.needs is Need.NOTHING:
+            model.fit(train, seed=seed, progress=progress)
+        else:
+            model.fit(train, seed=seed, progress=progress, history=history())

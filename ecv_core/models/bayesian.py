@@ -13,7 +13,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.models.base import Algorithm, Floats, Indices, Report, Settings, with_source
 from ecv_core.records.errors import DatasetError, RunError
 from ecv_core.records.interactions import Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 DAY = 86_400
+Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,8 +37,8 @@ class FeatureBlock:
     """
 
     rows: csr_matrix
-    train: NDArray[np.intp]
-    asked: NDArray[np.intp]
+    train: Indices
+    asked: Indices
     groups: tuple[int, ...]
     """Features of each kind, in their order: a prior is learnt for each kind."""
 
@@ -66,63 +67,67 @@ def blocks(
     Raises: DatasetError if times are asked for that are not there.
     Source: Rendle, Zhang, Koren (2019), section 5.1; weights as in Koren (2008), SVD++.
     """
-    ones = np.ones(len(train))
-    shape = train.n_users, train.n_items
-    rated = scipy.sparse.csr_array((ones, (train.users, train.items)), shape=shape)
-    found = [
-        _block(rated, train.users, asked.users, items_of_user),
-        _block(rated.T.tocsr(), train.items, asked.items, users_of_item),
+    rated = scipy.sparse.csr_array(
+        (np.ones(len(train)), (train.users, train.items)), shape=(train.n_users, train.n_items)
+    )
+    features = [
+        _block(rated, train.users, asked.users, implicit=items_of_user),
+        _block(rated.T.tocsr(), train.items, asked.items, implicit=users_of_item),
     ]
     if time:
-        found.append(_times(train.pairs, asked, days))
-    return found
+        features.append(_times(train.pairs, asked, days))
+    return features
 
 
-def _block(
-    rated: csr_array, train: NDArray[np.int32], asked: NDArray[np.int32], implicit: bool
-) -> FeatureBlock:
+def _block(rated: csr_array, train: Codes, asked: Codes, *, implicit: bool) -> FeatureBlock:
+    """The features of users; of items where `rated` is transposed.
+
+    Args:
+        rated: ones where a user has rated an item; shape (users, items).
+        train: the user of each rating.
+        asked: the user of each rating that is to be predicted.
+        implicit: whether what a user has rated is a feature too, whatever the ratings.
+    """
     counts = np.diff(rated.indptr)
-    known = np.flatnonzero(counts)
-    own = scipy.sparse.csr_array(
-        (np.ones(len(known)), (known, np.arange(len(known)))), shape=(rated.shape[0], len(known))
-    )
-    parts, groups = [own], [len(known)]
+    parts = [_indicators(np.flatnonzero(counts), len(counts))]
     if implicit:
-        others = np.unique(rated.indices)
+        features = np.unique(rated.indices)
         weights = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
-        bag = scipy.sparse.csr_array(
-            (weights, np.searchsorted(others, rated.indices), rated.indptr),
-            shape=(rated.shape[0], len(others)),
-        )
-        parts, groups = [own, bag], [*groups, len(others)]
+        columns = np.searchsorted(features, rated.indices)
+        shape = (len(counts), len(features))
+        parts.append(scipy.sparse.csr_array((weights, columns, rated.indptr), shape=shape))
+    rows = scipy.sparse.hstack(parts, format="csr")
     return FeatureBlock(
-        rows=scipy.sparse.csr_matrix(scipy.sparse.hstack(parts, format="csr"), dtype=np.float64),
+        rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
         train=train.astype(np.intp),
         asked=asked.astype(np.intp),
-        groups=tuple(groups),
+        groups=tuple(part.shape[1] for part in parts),
     )
+
+
+def _indicators(rows: Indices, count: int) -> csr_array:
+    """A feature of its own for each of these of `count` rows; shape (count, len(rows))."""
+    columns = np.arange(len(rows))
+    return scipy.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, len(rows)))
 
 
 def _times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
+    """A feature for each period of so many days in which a training rating was given."""
     if train.timestamps is None or asked.timestamps is None:
         raise DatasetError("ratings without times have no feature of time")
     periods, codes = np.unique(train.timestamps // (days * DAY), return_inverse=True)
+    count = len(periods)
     wanted = asked.timestamps // (days * DAY)
-    places = np.searchsorted(periods, wanted).clip(max=len(periods) - 1)
+    places = np.searchsorted(periods, wanted).clip(max=count - 1)
     # The last row is empty: of a period that training does not know.
-    rows = scipy.sparse.csr_array(
-        (np.ones(len(periods)), (np.arange(len(periods)), np.arange(len(periods)))),
-        shape=(len(periods) + 1, len(periods)),
-    )
+    rows = _indicators(np.arange(count), count + 1)
     return FeatureBlock(
         rows=scipy.sparse.csr_matrix(rows, dtype=np.float64),
         train=codes.astype(np.intp),
-        asked=np.where(periods[places] == wanted, places, len(periods)).astype(np.intp),
-        groups=(len(periods),),
+        asked=np.where(periods[places] == wanted, places, count).astype(np.intp),
+        groups=(count,),
     )
 
-
-Floats = NDArray[np.float64]
 
 BURN_IN = 5
 """Steps at the start that are left out of the average once there are more, as in myFM."""
@@ -134,7 +139,7 @@ class BayesianFM:
     Every step answers what is asked and is then forgotten, so that memory does not grow with them.
     """
 
-    def __init__(self, features: Mapping[str, bool], params: Mapping[str, Any]) -> None:
+    def __init__(self, features: Mapping[str, bool], params: Settings) -> None:
         """Load myFM, so that no fold is charged for it.
 
         Args:
@@ -149,56 +154,66 @@ class BayesianFM:
         steps = self._params["steps"]
         report(0, steps)
         fm = import_myfm()
-        found = blocks(train, asked, days=self._params.get("days", 1), **self._features)
-        # For a moment about as much memory as myFM will take: where there is none, a MemoryError
-        # says so; inside myFM that mostly ends the whole process.
-        rows, features = np.sum([block.rows.shape for block in found], axis=0)
-        np.empty((2 * int(features) + int(rows), self._params["dimension"]))
-        none = [
-            scipy.sparse.csr_matrix((size, 0), dtype=np.float64)
-            for size in (len(train), len(asked))
-        ]
-        learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in found]
-        wanted = [fm.RelationBlock(block.asked.tolist(), block.rows) for block in found]
+        features = blocks(train, asked, days=self._params.get("days", 1), **self._features)
+        self._try_memory(features)
+        learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in features]
+        wanted = [fm.RelationBlock(block.asked.tolist(), block.rows) for block in features]
+        # All features are in the blocks; the ratings themselves have none.
+        none_learnt = scipy.sparse.csr_matrix((len(train), 0), dtype=np.float64)
+        none_wanted = scipy.sparse.csr_matrix((len(asked), 0), dtype=np.float64)
         average = np.zeros(len(asked))
         # Whoever is unknown has no feature, so what is common to all must not hide in features.
         mean = train.mean
 
         def after(step: int, sample: Any, *_: object) -> bool:  # noqa: ANN401 - of compiled code
             nonlocal average
-            counts = step + 1 - BURN_IN
-            answer = mean + np.asarray(sample.predict_score(none[1], wanted))
-            average = answer if step <= BURN_IN else average + (answer - average) / counts
+            answer = mean + np.asarray(sample.predict_score(none_wanted, wanted))
+            if step <= BURN_IN:
+                average = answer
+            else:
+                average = average + (answer - average) / (step + 1 - BURN_IN)
             if not np.isfinite(average).all():
                 raise RunError(
                     f"the sampling diverged in step {step + 1} of {steps}: predictions are "
                     "no finite numbers any more; use a smaller dimension or deviation"
                 )
             report(step + 1, steps, average)
-            return False
+            return False  # go on
 
         fm.create_train_fm(
             self._params["dimension"],
             self._params["deviation"],
-            none[0],
+            none_learnt,
             learnt,
             train.values - mean,
             seed % 2**31,
-            self._config(fm, found),
+            self._config(fm, features),
             after,
         )
         return average
 
-    def _config(self, fm: Any, found: list[FeatureBlock]) -> object:  # noqa: ANN401
+    def _try_memory(self, features: list[FeatureBlock]) -> None:
+        """Take for a moment about as much memory as myFM will.
+
+        Where there is none, a MemoryError says so; inside myFM that mostly ends the whole process.
+        """
+        rows, columns = np.sum([block.rows.shape for block in features], axis=0)
+        np.empty((2 * int(columns) + int(rows), self._params["dimension"]))
+
+    def _config(self, fm: Any, features: list[FeatureBlock]) -> object:  # noqa: ANN401
         """myFM's own settings, with a prior for each kind of feature."""
-        sizes = [size for block in found for size in block.groups]
+        sizes: list[int] = []
+        for block in features:
+            sizes += block.groups
         config = fm.ConfigBuilder()
         config.set_task_type(fm.TaskType.REGRESSION)
-        config.set_group_index([kind for kind, size in enumerate(sizes) for _ in range(size)])
+        config.set_group_index(np.repeat(np.arange(len(sizes)), sizes).tolist())
         config.set_n_iter(self._params["steps"])
         config.set_n_kept_samples(1)
-        for name in ("alpha_0", "beta_0", "gamma_0", "reg_0"):
-            getattr(config, f"set_{name}")(1.0)
+        config.set_alpha_0(1.0)
+        config.set_beta_0(1.0)
+        config.set_gamma_0(1.0)
+        config.set_reg_0(1.0)
         config.set_mu_0(0.0)
         config.set_fit_w0(True)
         config.set_fit_linear(True)
@@ -231,30 +246,34 @@ _RATE = 3e-8
 """Measured on ml-1m: 455 s of one core for 512 steps with 32 dimensions (the recorded study);
 each further kind of feature takes about half as much again."""
 
+_DIMENSION = Parameter(
+    "dimension",
+    32,
+    "Length of a feature's vector; larger is better and takes longer.",
+    low=1,
+    high=1024,
+)
+_STEPS = Parameter(
+    "steps",
+    512,
+    "Steps of Gibbs sampling, over which predictions are averaged; more is better.",
+    low=1,
+    high=100_000,
+)
+_DEVIATION = Parameter(
+    "deviation",
+    0.1,
+    "Standard deviation of the normal distribution from which vectors are drawn first.",
+    low=0.0,
+    high=10.0,
+)
 _ALWAYS = with_source(
     "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.2",
-    Parameter(
-        "dimension",
-        32,
-        "Length of a feature's vector; larger is better and takes longer.",
-        low=1,
-        high=1024,
-    ),
-    Parameter(
-        "steps",
-        512,
-        "Steps of Gibbs sampling, over which predictions are averaged; more is better.",
-        low=1,
-        high=100_000,
-    ),
-    Parameter(
-        "deviation",
-        0.1,
-        "Standard deviation of the normal distribution from which vectors are drawn first.",
-        low=0.0,
-        high=10.0,
-    ),
+    _DIMENSION,
+    _STEPS,
+    _DEVIATION,
 )
+"""Parameters of the whole family."""
 _DAYS = Parameter(
     "days",
     1,

@@ -9,11 +9,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ecv_core.models.base import Indices
 
 if TYPE_CHECKING:
     import torch
     from scipy.sparse import csr_array
+    from torch import Tensor
 
 
 def best_device() -> torch.device:
@@ -86,8 +88,8 @@ class Rows:
     starts[r + 1]]; both int32, as `embedding_bag` takes them.
     """
 
-    columns: torch.Tensor
-    starts: torch.Tensor
+    columns: Tensor
+    starts: Tensor
 
     @classmethod
     def of(cls, matrix: csr_array, device: torch.device) -> Self:
@@ -100,19 +102,19 @@ class Rows:
         )
 
     @property
-    def sizes(self) -> torch.Tensor:
+    def sizes(self) -> Tensor:
         """Entries in each row; shape (rows,)."""
         return self.starts.diff()
 
     @property
-    def owners(self) -> torch.Tensor:
+    def owners(self) -> Tensor:
         """The row of each entry; shape (entries,)."""
         import torch
 
         rows = torch.arange(len(self.starts) - 1, device=self.starts.device)
         return rows.repeat_interleave(self.sizes, output_size=len(self.columns))
 
-    def take(self, rows: torch.Tensor | NDArray[np.intp]) -> Self:
+    def take(self, rows: Tensor | Indices) -> Self:
         """These rows, in this order; repeats are fine."""
         import torch
 
@@ -124,6 +126,28 @@ class Rows:
         shift = (self.starts[rows] - starts[:-1]).repeat_interleave(sizes, output_size=total)
         places = torch.arange(total, dtype=torch.int32, device=shift.device) + shift
         return type(self)(columns=self.columns[places], starts=starts)
+
+    def sums(self, table: Tensor, weights: Tensor | None = None, *, sparse: bool = False) -> Tensor:
+        """The product of the matrix and a dense one: for each row the sum of the table's rows at
+        its columns.
+
+        Args:
+            table: shape (columns of the matrix, width).
+            weights: what the entries are instead of ones; shape (entries,).
+            sparse: whether the gradient of the table is sparse.
+        Returns: shape (rows, width).
+        """
+        from torch.nn.functional import embedding_bag
+
+        return embedding_bag(
+            self.columns,
+            table,
+            self.starts,
+            mode="sum",
+            include_last_offset=True,
+            sparse=sparse,
+            per_sample_weights=weights,
+        )
 
     def batches(self, size: int) -> Iterator[Self]:
         """Consecutive parts of `size` rows; the last may be shorter."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ecv_core.models.base import Algorithm, Sharing
+from ecv_core.models.base import Algorithm, Indices, Settings, Sharing
 from ecv_core.models.device import Rows, best_device, threads
 from ecv_core.models.neighbourhood import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.records.errors import RunError
@@ -17,8 +14,8 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
-    import torch
     from scipy.sparse import csr_array
+    from torch import Tensor
 
     from ecv_core.models.base import Fitted
 
@@ -31,17 +28,17 @@ class EASE:
     condition number far below what that can carry. Peak memory is 3 matrices of items x items.
     """
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         self._regularization: float = params["regularization"]
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 3)
-        inputs, gram = _gram(train)
+        gram = _gram(train)
         progress("fit", 1, 3)
-        self.solve(inputs, gram, progress)
+        self.solve(Rows.of(train, gram.device), gram, progress)
 
     @threads(2)  # anywhere: rounding ranks items that are nearly level, and their number decides it
-    def solve(self, inputs: Rows, gram: torch.Tensor, progress: Progress = no_progress) -> None:
+    def solve(self, inputs: Rows, gram: Tensor, progress: Progress = no_progress) -> None:
         """Find the weights.
 
         Args:
@@ -74,25 +71,19 @@ class EASE:
         """Give the memory of the weights back; it scores no more."""
         del self._weights
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        import torch
-
-        rows = self._input.take(users)
-        return torch.nn.functional.embedding_bag(
-            rows.columns, self._weights, rows.starts, mode="sum", include_last_offset=True
-        )
+    def score(self, users: Indices) -> Tensor:
+        return self._input.take(users).sums(self._weights)
 
 
-def _gram(train: csr_array) -> tuple[Rows, torch.Tensor]:
-    """The training matrix, and its product with itself, on the device."""
+def _gram(train: csr_array) -> Tensor:
+    """The product of the training matrix with itself, on the device."""
     import torch
 
-    device = best_device()
     if dense_is_cheaper(train):
         gram = dense_counts(train)
     else:
         gram = torch.from_numpy(sparse_counts(train).toarray())
-    return Rows.of(train, device), gram.to(device)
+    return gram.to(best_device())
 
 
 def _shared(
@@ -105,7 +96,8 @@ def _shared(
 ) -> Iterator[tuple[int, Fitted]]:
     """One Gram matrix for all regularizations; it takes a fourth matrix of items x items."""
     progress("fit", 0, 3)
-    inputs, gram = _gram(train)
+    gram = _gram(train)
+    inputs = Rows.of(train, gram.device)
     progress("fit", 1, 3)
 
     def fits() -> Iterator[tuple[int, Fitted]]:
@@ -117,6 +109,17 @@ def _shared(
     return fits()
 
 
+_PARAMETERS = (
+    Parameter(
+        "regularization",
+        250.0,
+        "Pulls weights towards zero: more for small or sparse data.",
+        low=1e-3,
+        high=1e9,
+        source="RecBole 1.2.1",
+    ),
+)
+
 EASE_MODEL = Algorithm(
     id="ease",
     title="EASE",
@@ -124,16 +127,7 @@ EASE_MODEL = Algorithm(
     "user's items from the others. Hard to beat for its cost up to some ten thousand items; "
     "beyond that its items x items matrix costs gigabytes.",
     paper="Steck (2019): Embarrassingly shallow autoencoders for sparse data",
-    parameters=(
-        Parameter(
-            "regularization",
-            250.0,
-            "Pulls weights towards zero: more for small or sparse data.",
-            low=1e-3,
-            high=1e9,
-            source="RecBole 1.2.1",
-        ),
-    ),
+    parameters=_PARAMETERS,
     build=EASE,
     sharing=Sharing(parameters=frozenset({"regularization"}), fit=_shared),
     random=False,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch import Tensor
 from torch.nn.functional import leaky_relu, normalize
 
+from ecv_core.models.base import Indices
 from ecv_core.models.device import Rows
-from ecv_core.models.sampled_net import PairNet, Vectors, bpr, gradient
+from ecv_core.models.sampled_net import Batch, PairNet, Vectors, bpr, gradient
 from ecv_core.records.interactions import History
 
 
@@ -35,13 +35,13 @@ class Graph:
         self._user_weights = _edges(self._of_users, scale_users, scale_items)
         self._item_weights = _edges(self._of_items, scale_items, scale_users)
 
-    def to_users(self, items: torch.Tensor) -> torch.Tensor:
+    def to_users(self, items: Tensor) -> Tensor:
         """Each user's weighted sum of its items' vectors; (items, factors) -> (users, factors)."""
         return _Product.apply(  # type: ignore[no-untyped-call]
             items, self._of_users, self._user_weights, self._of_items, self._item_weights
         )
 
-    def to_items(self, users: torch.Tensor) -> torch.Tensor:
+    def to_items(self, users: Tensor) -> Tensor:
         """Each item's weighted sum of its users' vectors; (users, factors) -> (items, factors)."""
         return _Product.apply(  # type: ignore[no-untyped-call]
             users, self._of_items, self._item_weights, self._of_users, self._user_weights
@@ -54,39 +54,46 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401  torch's own
-        table: torch.Tensor,
+        table: Tensor,
         rows: Rows,
-        weights: torch.Tensor,
+        weights: Tensor,
         back_rows: Rows,
-        back_weights: torch.Tensor,
-    ) -> torch.Tensor:
+        back_weights: Tensor,
+    ) -> Tensor:
         """The product of the matrix in `rows` and the table."""
-        ctx.back = back_rows, back_weights
-        return _summed(table, rows, weights)
+        ctx.back_rows = back_rows
+        ctx.back_weights = back_weights
+        return rows.sums(table, weights)
 
     @staticmethod
-    def backward(ctx: Any, slopes: torch.Tensor) -> tuple[torch.Tensor, None, None, None, None]:  # noqa: ANN401
+    def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor, None, None, None, None]:  # noqa: ANN401
         """Of the table only: the graph is given."""
-        return _summed(slopes.contiguous(), *ctx.back), None, None, None, None
+        back = ctx.back_rows.sums(slopes.contiguous(), ctx.back_weights)
+        return back, None, None, None, None
 
 
-def _summed(table: torch.Tensor, rows: Rows, weights: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.embedding_bag(
-        rows.columns,
-        table,
-        rows.starts,
-        mode="sum",
-        include_last_offset=True,
-        per_sample_weights=weights,
-    )
-
-
-def _scale(rows: Rows) -> torch.Tensor:
+def _scale(rows: Rows) -> Tensor:
+    """1 / sqrt(entries) of each row; shape (rows,)."""
     return rows.sizes.clamp(min=1).float().rsqrt()
 
 
-def _edges(rows: Rows, own: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+def _edges(rows: Rows, own: Tensor, others: Tensor) -> Tensor:
+    """The weight of each entry, from the scales of its row and of its column; shape (entries,)."""
     return own[rows.owners] * others[rows.columns.long()]
+
+
+class Sides(NamedTuple):
+    """Something of users, and the same of items: their numbers, or their vectors."""
+
+    users: Tensor
+    items: Tensor
+
+    def at(self, nodes: Sides | None) -> Sides:
+        """The rows of these nodes; all of them for None."""
+        if nodes is None:
+            return self
+        users = self.users.index_select(0, nodes.users)
+        return Sides(users, self.items.index_select(0, nodes.items))
 
 
 class GraphNet(PairNet):
@@ -98,43 +105,41 @@ class GraphNet(PairNet):
     def hold(self, train: csr_array, history: History | None) -> None:
         super().hold(train, history)
         self.graph = Graph(train, self.device)
-        self._made: tuple[tuple[int, ...], torch.Tensor, torch.Tensor] | None = None
+        self._made: Sides | None = None
+        """The final vectors, once they are made for scoring."""
+        self._made_of: list[int] = []
+        """Versions of the weights that they are made of."""
 
     def start(self) -> None:
         self.users = self.normal(self.n_users, self.params["factors"], std=0.1)
         self.items = self.normal(self.n_items, self.params["factors"], std=0.1)
 
     @abstractmethod
-    def vectors(
-        self, of: tuple[torch.Tensor, torch.Tensor] | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def vectors(self, nodes: Sides | None = None) -> Sides:
         """Final vectors of users and of items, whose products are scores.
 
-        Args: of: in training, the users and the items that the batch is about; None for all.
+        Args:
+            nodes: in training, the users and the items that the batch is about; None for all.
         """
 
-    def learn(
-        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
-    ) -> torch.Tensor:
+    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
         self._made = None  # fused optimizers do not raise a weight's version
-        user_rows, own = torch.unique(users, return_inverse=True)
-        item_rows, ranked = torch.unique(
-            torch.cat((items, negatives.flatten())), return_inverse=True
-        )
-        made = self.vectors((user_rows, item_rows))
-        slopes = [torch.zeros_like(values) for values in made]
-        of_users, of_items = (
-            Vectors(values=values.detach(), slopes=slope)
-            for values, slope in zip(made, slopes, strict=True)
-        )
-        others = ranked[len(items) :].view(negatives.shape)
-        loss = bpr(of_users, of_items, (own, ranked[: len(items)], others))
+        user_rows, user_places = torch.unique(users, return_inverse=True)
+        all_items = torch.cat((items, negatives.flatten()))
+        item_rows, item_places = torch.unique(all_items, return_inverse=True)
+        made = self.vectors(Sides(user_rows, item_rows))
+        slopes = Sides(torch.zeros_like(made.users), torch.zeros_like(made.items))
+        of_users = Vectors(values=made.users.detach(), slopes=slopes.users)
+        of_items = Vectors(values=made.items.detach(), slopes=slopes.items)
+        own_places = item_places[: len(items)]
+        negative_places = item_places[len(items) :].view(negatives.shape)
+        loss = bpr(of_users, of_items, Batch(user_places, own_places, negative_places))
         torch.autograd.backward(made, slopes)
         if self.params["regularization"]:
             self._decay(users, items, negatives)
         return loss
 
-    def _decay(self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor) -> None:
+    def _decay(self, users: Tensor, items: Tensor, negatives: Tensor) -> None:
         """Add the slopes of the squared length of a batch's vectors before any layer.
 
         Those of a user, of its item and of one of its negatives count, in the batch's mean.
@@ -147,14 +152,15 @@ class GraphNet(PairNet):
             gradient(self.users).addcmul_(self.users, user_share[:, None])
             gradient(self.items).addcmul_(self.items, (times * share)[:, None])
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         with torch.no_grad():
             # Made once for all blocks of users; weights put in from outside raise their version.
-            versions = tuple(weight._version for weight in self.weights())
-            if self._made is None or self._made[0] != versions:
-                self._made = versions, *self.vectors()
-            _, of_users, of_items = self._made
-            return of_users[torch.as_tensor(users, device=self.device)] @ of_items.T
+            versions = [weight._version for weight in self.weights()]
+            if self._made is None or self._made_of != versions:
+                self._made = self.vectors()
+                self._made_of = versions
+            rows = torch.as_tensor(users, device=self.device)
+            return self._made.users[rows] @ self._made.items.T
 
 
 # The layers of LightGCN; loads torch.
@@ -163,18 +169,20 @@ class GraphNet(PairNet):
 class LightGCNNet(GraphNet):
     """A final vector is the mean of a node's own, its neighbours', their neighbours', and so on."""
 
-    def vectors(
-        self, of: tuple[torch.Tensor, torch.Tensor] | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        users, items = self.users, self.items
-        user_sum, item_sum = users, items
+    def vectors(self, nodes: Sides | None = None) -> Sides:
+        users = self.users
+        items = self.items
+        user_sum = users
+        item_sum = items
         for _ in range(self.params["layers"]):
-            users, items = self.graph.to_users(items), self.graph.to_items(users)
-            user_sum, item_sum = user_sum + users, item_sum + items
-        if of is not None:
-            user_sum, item_sum = user_sum.index_select(0, of[0]), item_sum.index_select(0, of[1])
+            next_users = self.graph.to_users(items)
+            items = self.graph.to_items(users)
+            users = next_users
+            user_sum = user_sum + users
+            item_sum = item_sum + items
+        sums = Sides(user_sum, item_sum).at(nodes)
         count = self.params["layers"] + 1
-        return user_sum / count, item_sum / count
+        return Sides(sums.users / count, sums.items / count)
 
 
 # The layers of NGCF; loads torch.
@@ -182,6 +190,15 @@ class LightGCNNet(GraphNet):
 
 SLOPE = 0.2
 """Of the activation below 0, as in the authors' code."""
+
+
+class Mixing(NamedTuple):
+    """What a layer learns."""
+
+    weight: Tensor
+    """Shape (2 * factors, factors): of the sum and of the product of a node and its neighbours."""
+    bias: Tensor
+    """Shape (factors,)."""
 
 
 class NGCFNet(GraphNet):
@@ -195,54 +212,36 @@ class NGCFNet(GraphNet):
     def start(self) -> None:
         super().start()
         size = self.params["factors"]
-        std = math.sqrt(1 / size)
-        self._mixing = [
-            (self.normal(2 * size, size, std=std), self.normal(size, std=0.0))
-            for _ in range(self.params["layers"])
-        ]
+        self._mixing = []
+        for _ in range(self.params["layers"]):
+            weight = self.normal(2 * size, size, std=math.sqrt(1 / size))
+            self._mixing.append(Mixing(weight, self.normal(size, std=0.0)))
 
-    def vectors(
-        self, of: tuple[torch.Tensor, torch.Tensor] | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        sides = [self.users, self.items]
-        found = [[_rows(side, of, number)] for number, side in enumerate(sides)]
+    def vectors(self, nodes: Sides | None = None) -> Sides:
+        sides = Sides(self.users, self.items)
+        layers = [sides.at(nodes)]
         last = len(self._mixing) - 1
-        for layer, (weight, bias) in enumerate(self._mixing):
-            sums = [self.graph.to_users(sides[1]), self.graph.to_items(sides[0])]
-            if layer == last:  # nobody asks for the last layer of others
-                sides, sums = (
-                    [_rows(side, of, number) for number, side in enumerate(both)]
-                    for both in (sides, sums)
-                )
-            sides = [
-                self._mixed(own, around, weight, bias, training=of is not None)
-                for own, around in zip(sides, sums, strict=True)
-            ]
-            for number, side in enumerate(sides):
-                rest = side if layer == last else _rows(side, of, number)
-                found[number].append(normalize(rest))
-        of_users, of_items = (torch.cat(layers, dim=1) for layers in found)
-        return of_users, of_items
+        for layer, mixing in enumerate(self._mixing):
+            sums = Sides(self.graph.to_users(sides.items), self.graph.to_items(sides.users))
+            if layer == last:  # nobody needs the last layer of other nodes
+                sides = sides.at(nodes)
+                sums = sums.at(nodes)
+            users = self._mixed(sides.users, sums.users, mixing, training=nodes is not None)
+            items = self._mixed(sides.items, sums.items, mixing, training=nodes is not None)
+            sides = Sides(users, items)
+            wanted = sides
+            if layer != last:
+                wanted = sides.at(nodes)
+            layers.append(Sides(normalize(wanted.users), normalize(wanted.items)))
+        users = torch.cat([layer.users for layer in layers], dim=1)
+        return Sides(users, torch.cat([layer.items for layer in layers], dim=1))
 
-    def _mixed(
-        self,
-        own: torch.Tensor,
-        sums: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        *,
-        training: bool,
-    ) -> torch.Tensor:
+    def _mixed(self, own: Tensor, sums: Tensor, mixing: Mixing, *, training: bool) -> Tensor:
+        """A layer's vectors of some nodes, from those before and the sums of their neighbours'."""
         both = torch.cat((own + sums, own * sums), dim=1)
-        mixed = leaky_relu(torch.addmm(bias, both, weight), SLOPE)
+        mixed = leaky_relu(torch.addmm(mixing.bias, both, mixing.weight), SLOPE)
         dropout = self.params["dropout"]
         if training and dropout:
             kept = torch.rand(mixed.shape, generator=self.random, device=self.device)
             mixed = mixed * ((kept >= dropout) / (1 - dropout))
         return mixed
-
-
-def _rows(
-    table: torch.Tensor, of: tuple[torch.Tensor, torch.Tensor] | None, number: int
-) -> torch.Tensor:
-    return table if of is None else table.index_select(0, of[number])

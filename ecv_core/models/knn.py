@@ -130,6 +130,31 @@ class RP3Beta(NeighbourModel):
         return Closeness(entries=steps, own=users**beta, others=users**alpha)
 
 
+_RP3BETA_PARAMETERS = with_source(
+    SEARCH,
+    Parameter(
+        "neighbours",
+        200,
+        "Items from which each item can be reached: those with the largest weights.",
+        low=1,
+        high=100_000,
+    ),
+    Parameter(
+        "alpha",
+        0.5,
+        "Power of each step's chance: less evens out how much busy nodes spread.",
+        low=0,
+        high=2,
+    ),
+    Parameter(
+        "beta",
+        0.4,
+        "Power of an item's number of users that divides its score; 0 holds none back.",
+        low=0,
+        high=2,
+    ),
+)
+
 RP3BETA = Algorithm(
     id="rp3beta",
     title="RP3beta",
@@ -139,30 +164,7 @@ RP3BETA = Algorithm(
         "hard to beat."
     ),
     paper="Paudel, Christoffel, Newell, Bernstein (2017): Updatable, accurate, diverse, scalable",
-    parameters=with_source(
-        SEARCH,
-        Parameter(
-            "neighbours",
-            200,
-            "Items from which each item can be reached: those with the largest weights.",
-            low=1,
-            high=100_000,
-        ),
-        Parameter(
-            "alpha",
-            0.5,
-            "Power of each step's chance: less evens out how much busy nodes spread.",
-            low=0,
-            high=2,
-        ),
-        Parameter(
-            "beta",
-            0.4,
-            "Power of an item's number of users that divides its score; 0 holds none back.",
-            low=0,
-            high=2,
-        ),
-    ),
+    parameters=_RP3BETA_PARAMETERS,
     build=RP3Beta,
     sharing=SHARED_NEIGHBOURS,
     random=False,

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.models.base import SEARCH, Algorithm, Report, shared, with_source
+from ecv_core.models.base import (
+    SEARCH,
+    Algorithm,
+    Floats,
+    Indices,
+    Report,
+    Settings,
+    common,
+    with_source,
+)
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -20,9 +28,9 @@ from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
-    import torch
     from lenskit.data import Dataset
     from scipy.sparse import csr_array
+    from torch import Tensor
 
 # LensKit made ready: its thread pools set up once, and what its compiled part panics at said.
 
@@ -87,7 +95,7 @@ class ImplicitMF:
     is used. As in its pipeline, users are solved once more against the final items.
     """
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         """Load what it needs: a second, once per process, that no fit should be charged for."""
         load_lenskit("lenskit.als")
         self._params = params
@@ -119,11 +127,11 @@ class ImplicitMF:
         self._users, self._items = torch.from_numpy(users), torch.from_numpy(items)
 
     @property
-    def product(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def product(self) -> tuple[Tensor, Tensor]:
         """As of `evaluation.Scorer`."""
         return self._users, self._items.T
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         import torch
 
         return self._users[torch.from_numpy(users)] @ self._items.T
@@ -141,31 +149,33 @@ def dataset_of(train: csr_array) -> Dataset:
     return from_interactions_df(frame, users=np.arange(users), items=np.arange(items))
 
 
+_IMPLICIT_MF_PARAMETERS = with_source(
+    SEARCH,
+    *common(factors=64),
+    Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
+    Parameter(
+        "regularization",
+        40.0,
+        "Pulls vectors towards zero; more for small or sparse data.",
+        low=1e-6,
+        high=1e6,
+    ),
+    Parameter(
+        "weight",
+        8.0,
+        "How much more an interaction counts than a missing one.",
+        low=1e-3,
+        high=1e6,
+    ),
+)
+
 IMPLICIT_MF = Algorithm(
     id="implicit-mf",
     title="ImplicitMF",
     summary="Factorises the whole user-item matrix, with more weight on what users have (iALS). "
     "Fits in seconds; strong when its weight and regularization suit the data, weak when not.",
     paper="Hu, Koren, Volinsky (2008): Collaborative filtering for implicit feedback datasets",
-    parameters=with_source(
-        SEARCH,
-        *shared(factors=64),
-        Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
-        Parameter(
-            "regularization",
-            40.0,
-            "Pulls vectors towards zero; more for small or sparse data.",
-            low=1e-6,
-            high=1e6,
-        ),
-        Parameter(
-            "weight",
-            8.0,
-            "How much more an interaction counts than a missing one.",
-            low=1e-3,
-            high=1e6,
-        ),
-    ),
+    parameters=_IMPLICIT_MF_PARAMETERS,
     build=ImplicitMF,
 )
 
@@ -180,14 +190,12 @@ class BiasedALS:
     LensKit's biases for users and items without a rating.
     """
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         """Load what it needs, so that no fold is charged for it."""
         load_lenskit("lenskit.als", "lenskit.batch")
         self._params = params
 
-    def predict(
-        self, train: Ratings, asked: Pairs, *, seed: int, report: Report
-    ) -> NDArray[np.float64]:
+    def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         epochs = self._params["epochs"]
         report(0, epochs)
         import pandas as pd
@@ -222,7 +230,7 @@ class BiasedALS:
         scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
-        predicted: NDArray[np.float64] = np.empty(len(asked))
+        predicted: Floats = np.empty(len(asked))
         order = np.argsort(asked.users, kind="stable")
         users, starts = np.unique(asked.users[order], return_index=True)
         places = dict(zip(users.tolist(), np.split(order, starts[1:]), strict=True))
@@ -235,6 +243,26 @@ class BiasedALS:
         return predicted
 
 
+_BIASED_ALS_PARAMETERS = with_source(
+    "LensKit 2025.8",
+    Parameter("dimension", 50, "Length of a vector.", low=1, high=2048),
+    Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
+    Parameter(
+        "regularization",
+        0.1,
+        "Pulls vectors towards zero, times the number of ratings.",
+        low=1e-6,
+        high=1e6,
+    ),
+    Parameter(
+        "damping",
+        5.0,
+        "Ratings without deviation that every user and item is given, for the biases.",
+        low=0,
+        high=1e6,
+    ),
+)
+
 BIASED_ALS = Algorithm(
     id="biased-als",
     title="Biased MF (ALS)",
@@ -244,24 +272,6 @@ BIASED_ALS = Algorithm(
     ),
     paper="Zhou, Wilkinson, Schreiber, Pan (2008): Large-Scale Parallel Collaborative Filtering",
     task=Task.RATINGS,
-    parameters=with_source(
-        "LensKit 2025.8",
-        Parameter("dimension", 50, "Length of a vector.", low=1, high=2048),
-        Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
-        Parameter(
-            "regularization",
-            0.1,
-            "Pulls vectors towards zero, times the number of ratings.",
-            low=1e-6,
-            high=1e6,
-        ),
-        Parameter(
-            "damping",
-            5.0,
-            "Ratings without deviation that every user and item is given, for the biases.",
-            low=0,
-            high=1e6,
-        ),
-    ),
+    parameters=_BIASED_ALS_PARAMETERS,
     build=BiasedALS,
 )

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch import Tensor
 from torch.nn.functional import embedding
 
+from ecv_core.models.base import Indices
 from ecv_core.models.device import Rows, low_precision
 from ecv_core.models.sampled_net import SampledNet
 from ecv_core.records.interactions import History
@@ -30,18 +30,18 @@ class _Multinomial(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401  torch's own
-        logits: torch.Tensor,
-        rows: torch.Tensor,
-        columns: torch.Tensor,
-        sizes: torch.Tensor,
-    ) -> torch.Tensor:
+        logits: Tensor,
+        rows: Tensor,
+        columns: Tensor,
+        sizes: Tensor,
+    ) -> Tensor:
         """Sum of the log-probabilities of entries (rows, columns); `sizes` of them in each row."""
         log_sums = torch.logsumexp(logits, dim=1)
         ctx.save_for_backward(logits, log_sums, rows, columns, sizes)
         return logits[rows, columns].sum() - (log_sums * sizes).sum()
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:  # noqa: ANN401
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # noqa: ANN401
         """1 at each entry, less the row's probabilities times its number of entries."""
         logits, log_sums, rows, columns, sizes = ctx.saved_tensors
         slope = torch.sub(logits, log_sums[:, None]).exp_()
@@ -75,16 +75,16 @@ class MultiVAENet(SampledNet):
         else:
             self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
 
-    def _layer(self, inputs: int, outputs: int, fans: int | None = None) -> torch.Tensor:
+    def _layer(self, inputs: int, outputs: int, fans: int | None = None) -> Tensor:
         return self.normal(inputs, outputs, std=math.sqrt(2 / (fans or inputs + outputs)))
 
-    def _bias(self, outputs: int) -> torch.Tensor:
+    def _bias(self, outputs: int) -> Tensor:
         return self.trained(torch.zeros(outputs, device=self.device))
 
-    def tables(self) -> list[torch.Tensor]:
+    def tables(self) -> list[Tensor]:
         return [self._into[0], *self._out] if self._sampled else []
 
-    def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
+    def steps(self) -> Iterator[tuple[Tensor, int]]:
         order = torch.randperm(self.n_users, generator=self.random, device=self.device)
         self._epoch += 1
         ramp = max(1, self.params["anneal_epochs"])
@@ -94,7 +94,7 @@ class MultiVAENet(SampledNet):
             torch.autograd.backward(loss)
             yield loss.detach(), len(batch.starts) - 1
 
-    def _loss(self, batch: Rows, kl_weight: float) -> torch.Tensor:
+    def _loss(self, batch: Rows, kl_weight: float) -> Tensor:
         kept = torch.rand(len(batch.columns), generator=self.random, device=self.device)
         kept = (kept >= self.params["dropout"]) / (1 - self.params["dropout"])
         with low_precision(self.device, largest=self._work):
@@ -102,16 +102,14 @@ class MultiVAENet(SampledNet):
             noise = torch.empty_like(mean).normal_(generator=self.random)
             latent = mean + noise * torch.exp(log_variance / 2)
             logits, columns = self._likely(latent, batch.columns)
-        likelihood: torch.Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
+        likelihood: Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
             logits.float(), batch.owners, columns, batch.sizes
         )
         mean, log_variance = mean.float(), log_variance.float()
         kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
         return (kl_weight * kl - likelihood) / (len(batch.starts) - 1)
 
-    def _likely(
-        self, latent: torch.Tensor, columns: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _likely(self, latent: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all items, or of those in the batch and some of the others, drawn alike.
 
         Each drawn item stands for as many as were not drawn: its share of the sum over all items
@@ -132,9 +130,7 @@ class MultiVAENet(SampledNet):
         more[len(known) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
         return torch.addmm(bias[:, 0] + more, self._hidden(latent), table.T), places
 
-    def _encoded(
-        self, batch: Rows, weights: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _encoded(self, batch: Rows, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
         sizes = batch.sizes
         scale = sizes.clamp(min=1).rsqrt().repeat_interleave(sizes, output_size=len(batch.columns))
         summed = torch.nn.functional.embedding_bag(
@@ -150,18 +146,18 @@ class MultiVAENet(SampledNet):
         mean, log_variance = torch.addmm(self._encode[1], hidden, self._encode[0]).chunk(2, dim=1)
         return mean, log_variance
 
-    def _decoded(self, latent: torch.Tensor) -> torch.Tensor:
+    def _decoded(self, latent: Tensor) -> Tensor:
         weight, bias = self._out
         if self._sampled:
             weight, bias = weight.T, bias[:, 0]
         return torch.addmm(bias, self._hidden(latent), weight)
 
-    def _hidden(self, latent: torch.Tensor) -> torch.Tensor:
+    def _hidden(self, latent: Tensor) -> Tensor:
         return torch.tanh(torch.addmm(self._decode[1], latent, self._decode[0]))
 
     def see(self, train: csr_array) -> None:
         self.hold(train, None)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         with torch.no_grad():  # in float32: lower precision would make ties
             return self._decoded(self._encoded(self._input.take(users))[0])

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Sharing
+from ecv_core.models.base import Indices, Settings, Sharing
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
-    import torch
     from scipy.sparse import csr_array
+    from torch import Tensor
 
     from ecv_core.models.base import Fitted
 
@@ -51,7 +51,7 @@ def pairs_of(train: csr_array) -> float:
     return float(np.square(np.diff(train.indptr), dtype=np.float64).sum())
 
 
-def dense_counts(train: csr_array) -> torch.Tensor:
+def dense_counts(train: csr_array) -> Tensor:
     """Users that each pair of items shares; an item with itself: its users.
 
     Args: train: shape (users, items), each stored entry 1.0; of other entries the products are
@@ -116,7 +116,7 @@ def cosine(train: csr_array, *, shrink: float) -> Closeness:
 class NeighbourModel(ABC):
     """A recommender by the nearest columns of each column of some matrix."""
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         """Hold what is needed to fit; `params` has the number of `neighbours`."""
         self.params = params
 
@@ -137,7 +137,7 @@ class NeighbourModel(ABC):
         self._voting = self.voting(train, near)
         progress("fit", 2, 2)
 
-    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
+    def score(self, users: Indices) -> NDArray[np.float32] | Tensor:
         return self._voting.score(users)
 
     @property
@@ -146,7 +146,7 @@ class NeighbourModel(ABC):
         return self._voting.product
 
 
-def _in_place(shared: torch.Tensor, closeness: Closeness) -> torch.Tensor:
+def _in_place(shared: Tensor, closeness: Closeness) -> Tensor:
     """How near columns are, in place of what they share; shape (columns, columns)."""
     import torch
 
@@ -158,7 +158,7 @@ def _in_place(shared: torch.Tensor, closeness: Closeness) -> torch.Tensor:
     return shared
 
 
-def csr_of(values: torch.Tensor, indices: torch.Tensor) -> csr_array:
+def csr_of(values: Tensor, indices: Tensor) -> csr_array:
     """The neighbours of each column as a sparse matrix; both have shape (columns, kept)."""
     columns, kept = values.shape
     flat = values.numpy().ravel()
@@ -246,7 +246,7 @@ class Voting:
             dense: hold `votes` dense too, where each stored entry of `voters` is 1.0.
         """
         self._voters, self._votes = narrow(voters), narrow(votes)
-        self._parts: list[torch.Tensor] = []
+        self._parts: list[Tensor] = []
         if dense:
             import torch
 
@@ -261,7 +261,7 @@ class Voting:
         """As of `evaluation.Scorer`; None where dense sums are quicker."""
         return None if self._parts else (self._voters, self._votes)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         """As `Recommender.score`."""
         import torch
 
@@ -294,7 +294,7 @@ class Nearness:
 
     def __init__(self, closeness: Closeness, most: int, progress: Progress = no_progress) -> None:
         """Work it out for up to `most` of each, by the cheaper of a dense and a sparse product."""
-        self.dense: torch.Tensor | None = None
+        self.dense: Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         entries = closeness.entries
         if dense_is_cheaper(entries):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
+Bools = NDArray[np.bool_]
 
 _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
@@ -18,16 +19,79 @@ def _limit(values: Floats, k: int) -> np.float32:
     best = np.sort(values[:k])
     for value in values[k:]:
         if value > best[0]:
-            hole, child = 0, 1
+            hole = 0
+            child = 1
             while child < k:
                 if child + 1 < k and best[child + 1] < best[child]:
                     child += 1
                 if best[child] >= value:
                     break
                 best[hole] = best[child]
-                hole, child = child, 2 * child + 1
+                hole = child
+                child = 2 * child + 1
             best[hole] = value
     return best[0]
+
+
+@njit(nogil=True)
+def _add_row(
+    factor: np.float32,
+    columns: Ints,
+    weights: Floats,
+    shared: Floats,
+    is_met: Bools,
+    met: Ints,
+    count: int,
+) -> int:
+    """Add what a row says of a column to what that column shares with each other column.
+
+    Args:
+        factor: what the row has in the column.
+        columns, weights: the columns that the row has, and what it has there.
+        shared: added to; shape (all columns,).
+        is_met: which columns shared something before; shape (all columns,).
+        met: those columns, in the order in which they were met.
+        count: how many they are.
+    Returns: how many they are now.
+    """
+    for cell in range(len(columns)):
+        other = np.uint32(columns[cell])  # unsigned: no look whether it counts from the end
+        shared[other] += factor * weights[cell]
+        if not is_met[other]:
+            is_met[other] = True
+            met[count] = other
+            count += 1
+    return count
+
+
+@njit(nogil=True)
+def _keep(met: Ints, near: Floats, k: int, kept: Ints, how_near: Floats, total: int) -> int:
+    """Write the k nearest of the columns that were met, the one met last first.
+
+    Args:
+        met: the columns, in the order in which they were met; shape (columns,).
+        near: how near each is, in the opposite order; shape (columns,).
+        k: how many are kept, at most.
+        kept, how_near: written to from place `total` on.
+        total: how many are there before.
+    Returns: how many are there now.
+    """
+    count = len(met)
+    limit = np.float32(0)
+    ties = k
+    if count > k:
+        limit = _limit(near, k)
+        for place in range(count):
+            ties -= near[place] > limit
+    # As many of those exactly at the limit are kept as there is room for.
+    for place in range(count):
+        is_tied = count > k and near[place] == limit
+        if near[place] > limit or (is_tied and ties > 0 and limit > 0):
+            ties -= is_tied
+            kept[total] = met[count - 1 - place]
+            how_near[total] = near[place]
+            total += 1
+    return total
 
 
 @njit(
@@ -65,8 +129,9 @@ def nearest(
     Returns: starts, columns and values of a matrix of shape (last - first, columns).
     """
     shared = np.zeros(len(own), np.float32)
-    known = np.zeros(len(own), np.bool_)
-    met, near = np.empty(len(own), np.int32), np.empty(len(own), np.float32)
+    is_met = np.zeros(len(own), np.bool_)
+    met = np.empty(len(own), np.int32)
+    near = np.empty(len(own), np.float32)
     ends = np.zeros(last - first + 1, np.int32)
     kept = np.empty((last - first) * k, np.int32)
     how_near = np.empty((last - first) * k, np.float32)
@@ -74,33 +139,19 @@ def nearest(
     for column in range(first, last):
         count = 0
         for at in range(by_column_starts[column], by_column_starts[column + 1]):
-            row, factor = by_column_rows[at], by_column_values[at]
-            its = columns[starts[row] : starts[row + 1]]
+            row = by_column_rows[at]
+            others_of_row = columns[starts[row] : starts[row + 1]]
             weights = values[starts[row] : starts[row + 1]]
-            for cell in range(len(its)):
-                other = np.uint32(its[cell])  # unsigned: no look whether it counts from the end
-                shared[other] += factor * weights[cell]
-                if not known[other]:
-                    known[other] = True
-                    met[count] = other
-                    count += 1
+            count = _add_row(
+                by_column_values[at], others_of_row, weights, shared, is_met, met, count
+            )
         for place in range(count):
             other = met[count - 1 - place]
             near[place] = shared[other] / (own[column] * others[other] + shrink)
             if other == column:
                 near[place] = 0
             shared[other] = 0
-            known[other] = False
-        limit, ties = np.float32(0), k
-        if count > k:
-            limit = _limit(near[:count], k)
-            for place in range(count):
-                ties -= near[place] > limit
-        for place in range(count):
-            tied = count > k and near[place] == limit
-            if near[place] > limit or (tied and ties > 0 and limit > 0):
-                ties -= tied
-                kept[total], how_near[total] = met[count - 1 - place], near[place]
-                total += 1
+            is_met[other] = False
+        total = _keep(met[:count], near[:count], k, kept, how_near, total)
         ends[column - first + 1] = total
     return ends, kept[:total].copy(), how_near[:total].copy()

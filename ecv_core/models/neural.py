@@ -2,125 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ecv_core.models.base import PAPER_COUNTS, SEARCH, Algorithm, shared, with_source
+from ecv_core.models.base import (
+    PAPER_COUNTS,
+    SEARCH,
+    Algorithm,
+    Settings,
+    common,
+    common_for,
+    with_source,
+)
 from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 
-
-def _built(name: str, module: str, net: str, params: Mapping[str, Any]) -> NeuralRecommender:
-    """An unfitted model with these parameters."""
-    return NeuralRecommender(name, getattr(import_module(f"ecv_core.models.{module}"), net), params)
-
-
-_EARLY_STOPPING = (
-    Parameter(
-        "early_stopping",
-        False,
-        "Hide a part of the training data, stop when it is ranked no better any more, and "
-        "keep the best epoch; off: train all epochs on all of it.",
-    ),
-    Parameter(
-        "patience",
-        5,
-        "Early stopping: epochs without a better inner nDCG@100 before training ends.",
-        low=1,
-        high=1000,
-        source="own choice",
-    ),
-    Parameter(
-        "validation_share",
-        0.05,
-        "Early stopping: share of the training interactions that is hidden.",
-        low=0.001,
-        high=0.9,
-        source="own choice",
-    ),
+_EARLY_STOPPING = Parameter(
+    "early_stopping",
+    False,
+    "Hide a part of the training data, stop when it is ranked no better any more, and "
+    "keep the best epoch; off: train all epochs on all of it.",
 )
-"""Of every network; `training` reads them."""
+_PATIENCE = Parameter(
+    "patience",
+    5,
+    "Early stopping: epochs without a better inner nDCG@100 before training ends.",
+    low=1,
+    high=1000,
+    source="own choice",
+)
+_VALIDATION_SHARE = Parameter(
+    "validation_share",
+    0.05,
+    "Early stopping: share of the training interactions that is hidden.",
+    low=0.001,
+    high=0.9,
+    source="own choice",
+)
 
 
-def _network(name: str, module: str, net: str, *parameters: Parameter, **about: Any) -> Algorithm:  # noqa: ANN401
-    """A model that trains a network by epochs.
+def _network(
+    id: str,
+    title: str,
+    summary: str,
+    paper: str,
+    home: str,
+    parameters: tuple[Parameter, ...],
+    **facts: Any,  # noqa: ANN401
+) -> Algorithm:
+    """A model that trains a network by epochs; each takes the parameters of early stopping too.
 
     Args:
-        name: its id.
-        module: of this package, that has the network.
-        net: its class there.
+        home: where the network is in this package, as 'module:Class'.
         parameters: with defaults from our own search, but for those that say another source.
-        about: what else `Algorithm` says of it.
+        facts: other fields of `Algorithm`.
     """
+    every = (*parameters, _EARLY_STOPPING, _PATIENCE, _VALIDATION_SHARE)
     return Algorithm(
-        id=name,
-        parameters=with_source(SEARCH, *parameters, *_EARLY_STOPPING),
-        build=partial(_built, name, module, net),
+        id=id,
+        title=title,
+        summary=summary,
+        paper=paper,
+        parameters=with_source(SEARCH, *every),
+        build=partial(_build, id, home),
         sharing=SHARED_EPOCHS,
-        **about,
+        **facts,
     )
 
 
-BPR_MF = _network(
-    "bpr-mf",
-    "sampled_net",
-    "BPRNet",
-    *shared(factors=64, regularization=0.02),
-    Parameter(
-        "tied_regularization",
-        False,
-        "In place of regularization, pulls vectors of users by a 20th of the learning rate and "
-        "those of items by a 200th, as Anelli et al. (2019) do.",
-        source="Anelli et al. (2019)",
-        later=True,
-    ),
+def _build(id: str, home: str, params: Settings) -> NeuralRecommender:
+    """An unfitted model; its network is imported now."""
+    module, _, name = home.partition(":")
+    network = getattr(import_module(f"ecv_core.models.{module}"), name)
+    return NeuralRecommender(id, network, params)
+
+
+_TIED_REGULARIZATION = Parameter(
+    "tied_regularization",
+    False,
+    "In place of regularization, pulls vectors of users by a 20th of the learning rate and "
+    "those of items by a 200th, as Anelli et al. (2019) do.",
+    source="Anelli et al. (2019)",
+    later=True,
+)
+_PAPER_EPOCHS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
+_PAPER_LEARNING_RATES = (
+    *(0.20000389, 0.10000195, 0.05000097, 0.02500049, 0.01250024),
+    *(0.00625012, 0.00312506, 0.00156253, 0.00078127, 0.00039063),
+    *(0.00019532, 0.00009766, 0.00004883, 0.00002441, 0.00001221),
+)
+_BPR_MF_SPACES = {
+    "default": {
+        "factors": (32, 64, 128),
+        "epochs": (4, 8, 16),
+        "learning_rate": (0.01, 0.02, 0.04),
+    },
+    "paper": {
+        "factors": PAPER_COUNTS,
+        "epochs": _PAPER_EPOCHS,
+        "learning_rate": _PAPER_LEARNING_RATES,
+        "tied_regularization": (True,),
+    },
+}
+_BPR_MF_PARAMETERS = (
+    *common(factors=64, regularization=0.02),
+    _TIED_REGULARIZATION,
     *with_source(
-        "our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one", *shared(negatives=4)
+        "our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one", *common(negatives=4)
     ),
-    *shared(learning_rate=0.02, batch_size=1024, epochs=8, averaging=0.7),
+    *common(learning_rate=0.02, batch_size=1024, epochs=8, averaging=0.7),
+)
+BPR_MF = _network(
+    id="bpr-mf",
+    home="sampled_net:BPRNet",
+    parameters=_BPR_MF_PARAMETERS,
     title="BPR-MF",
     summary="Factorises so that items a user has rank above items drawn at random. "
     "Seconds on a processor; a classic to compare with, usually a little behind ImplicitMF.",
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
-    spaces={
-        "default": {
-            "factors": (32, 64, 128),
-            "epochs": (4, 8, 16),
-            "learning_rate": (0.01, 0.02, 0.04),
-        },
-        "paper": {
-            "factors": PAPER_COUNTS,
-            "epochs": (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128),
-            "learning_rate": (
-                *(0.20000389, 0.10000195, 0.05000097, 0.02500049, 0.01250024),
-                *(0.00625012, 0.00312506, 0.00156253, 0.00078127, 0.00039063),
-                *(0.00019532, 0.00009766, 0.00004883, 0.00002441, 0.00001221),
-            ),
-            "tied_regularization": (True,),
-        },
-    },
+    spaces=_BPR_MF_SPACES,
 )
 
-NEU_MF = _network(
-    "neu-mf",
-    "sampled_net",
-    "NeuMFNet",
+_NEU_MF_HIDDEN = Parameter(
+    "hidden",
+    64,
+    "Width of the perceptron's first layer; its second is half as wide.",
+    low=2,
+    high=4096,
+)
+_NEU_MF_PARAMETERS = (
     Parameter(
         "factors", 32, "Length of the vectors; each user and item has two.", low=1, high=1024
     ),
-    Parameter(
-        "hidden",
-        64,
-        "Width of the perceptron's first layer; its second is half as wide.",
-        low=2,
-        high=4096,
-    ),
-    *shared(dropout=0.0),
-    *with_source("He et al. (2017)", *shared(negatives=4)),
-    *shared(learning_rate=0.005, batch_size=1024, weight_decay=0.3, epochs=10, averaging=0.7),
+    _NEU_MF_HIDDEN,
+    *common(dropout=0.0),
+    *with_source("He et al. (2017)", *common(negatives=4)),
+    *common(learning_rate=0.005, batch_size=1024, weight_decay=0.3, epochs=10, averaging=0.7),
+)
+NEU_MF = _network(
+    id="neu-mf",
+    home="sampled_net:NeuMFNet",
+    parameters=_NEU_MF_PARAMETERS,
     title="NeuMF",
     summary=(
         "Learns a vector for each user and item, and a small network that says how well they fit. "
@@ -131,43 +155,49 @@ NEU_MF = _network(
     log_odds=True,  # it learns a binary cross-entropy
 )
 
-MULTI_VAE = _network(
-    "multi-vae",
-    "multi_vae_net",
-    "MultiVAENet",
+_MULTI_VAE_KL_WEIGHT = Parameter(
+    "kl_weight",
+    0.2,
+    "Weight of the KL term once it is annealed (beta): more regularizes more.",
+    low=0,
+    high=10,
+    source="Liang et al. (2018)",
+)
+_ANNEAL_EPOCHS = Parameter(
+    "anneal_epochs",
+    20,
+    "Epochs over which the KL term grows to its weight.",
+    low=0,
+    high=10_000,
+)
+_SAMPLED_ITEMS = Parameter(
+    "sampled_items",
+    0,
+    "0 learns from all items in each step. Otherwise from the items of its users and so many "
+    "drawn ones, and changes only theirs: faster on large catalogues.",
+    low=0,
+    high=10_000_000,
+    later=True,
+)
+_MULTI_VAE_DROPOUT = with_source(
+    "Liang et al. (2018)",
+    *common_for("Share of a user's items that is hidden from the input in training.", dropout=0.5),
+)
+_MULTI_VAE_PARAMETERS = (
     Parameter("hidden", 500, "Width of the hidden layers.", low=1, high=8192),
     Parameter("latent", 100, "Length of a user's latent vector.", low=1, high=4096),
-    *with_source(
-        "Liang et al. (2018)",
-        *shared("Share of a user's items that is hidden from the input in training.", dropout=0.5),
-    ),
-    Parameter(
-        "kl_weight",
-        0.2,
-        "Weight of the KL term once it is annealed (beta): more regularizes more.",
-        low=0,
-        high=10,
-        source="Liang et al. (2018)",
-    ),
-    Parameter(
-        "anneal_epochs",
-        20,
-        "Epochs over which the KL term grows to its weight.",
-        low=0,
-        high=10_000,
-    ),
-    Parameter(
-        "sampled_items",
-        0,
-        "0 learns from all items in each step. Otherwise from the items of its users and so many "
-        "drawn ones, and changes only theirs: faster on large catalogues.",
-        low=0,
-        high=10_000_000,
-        later=True,
-    ),
-    *shared(learning_rate=0.004),
-    *shared("Users per step.", batch_size=128),
-    *shared(weight_decay=0.0, epochs=20, averaging=0.9),
+    *_MULTI_VAE_DROPOUT,
+    _MULTI_VAE_KL_WEIGHT,
+    _ANNEAL_EPOCHS,
+    _SAMPLED_ITEMS,
+    *common(learning_rate=0.004),
+    *common_for("Users per step.", batch_size=128),
+    *common(weight_decay=0.0, epochs=20, averaging=0.9),
+)
+MULTI_VAE = _network(
+    id="multi-vae",
+    home="multi_vae_net:MultiVAENet",
+    parameters=_MULTI_VAE_PARAMETERS,
     title="MultiVAE",
     summary=(
         "A neural network squeezes a user's items through a few hundred numbers and rebuilds them "
@@ -177,13 +207,15 @@ MULTI_VAE = _network(
     paper="Liang, Krishnan, Hoffman, Jebara (2018): Variational autoencoders for CF",
 )
 
+_LIGHT_GCN_PARAMETERS = (
+    *common(factors=64, layers=2, regularization=0.005, negatives=4, learning_rate=0.05),
+    *common_for("Training pairs per step; the whole graph is averaged at each.", batch_size=8192),
+    *common(epochs=30, averaging=0.8),
+)
 LIGHT_GCN = _network(
-    "light-gcn",
-    "graph_net",
-    "LightGCNNet",
-    *shared(factors=64, layers=2, regularization=0.005, negatives=4, learning_rate=0.05),
-    *shared("Training pairs per step; the whole graph is averaged at each.", batch_size=8192),
-    *shared(epochs=30, averaging=0.8),
+    id="light-gcn",
+    home="graph_net:LightGCNNet",
+    parameters=_LIGHT_GCN_PARAMETERS,
     title="LightGCN",
     summary="Gives users and items vectors, and averages each with those of its neighbours in the "
     "graph of who has what. The graph network that most studies compare with today; seconds "
@@ -191,15 +223,17 @@ LIGHT_GCN = _network(
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
 )
 
+_NGCF_PARAMETERS = (
+    *common(factors=64, layers=1),
+    *with_source("Wang et al. (2019)", *common(dropout=0.1)),
+    *common(regularization=0.03, negatives=4, learning_rate=0.05),
+    *common_for("Training pairs per step; the whole graph is mixed at each.", batch_size=4096),
+    *common(epochs=30, averaging=0.8),
+)
 NGCF = _network(
-    "ngcf",
-    "graph_net",
-    "NGCFNet",
-    *shared(factors=64, layers=1),
-    *with_source("Wang et al. (2019)", *shared(dropout=0.1)),
-    *shared(regularization=0.03, negatives=4, learning_rate=0.05),
-    *shared("Training pairs per step; the whole graph is mixed at each.", batch_size=4096),
-    *shared(epochs=30, averaging=0.8),
+    id="ngcf",
+    home="graph_net:NGCFNet",
+    parameters=_NGCF_PARAMETERS,
     title="NGCF",
     summary=(
         "Mixes the vector of each user and item with those of its neighbours in the graph of who "
@@ -217,15 +251,17 @@ _NOISE_POPULARITY = Parameter(
     high=1,
 )
 
-TRIPLE2VEC = _network(
-    "triple2vec",
-    "triple_net",
-    "Triple2vecNet",
-    *shared(factors=64, negatives=5),
+_TRIPLE2VEC_PARAMETERS = (
+    *common(factors=64, negatives=5),
     _NOISE_POPULARITY,
-    *shared(learning_rate=0.02),
-    *shared("Triples of a user and two items per step.", batch_size=2048),
-    *shared(weight_decay=0.25, epochs=10, averaging=0.8),
+    *common(learning_rate=0.02),
+    *common_for("Triples of a user and two items per step.", batch_size=2048),
+    *common(weight_decay=0.25, epochs=10, averaging=0.8),
+)
+TRIPLE2VEC = _network(
+    id="triple2vec",
+    home="triple_net:Triple2vecNet",
+    parameters=_TRIPLE2VEC_PARAMETERS,
     title="Triple2vec",
     summary=(
         "Learns vectors of users and items from who bought which two items together. For data with "
@@ -235,30 +271,34 @@ TRIPLE2VEC = _network(
     needs=Need.BASKETS,
 )
 
-VBCAR = _network(
-    "vbcar",
-    "triple_net",
-    "VBCARNet",
-    *shared(factors=64),
-    Parameter(
-        "hidden",
-        128,
-        "Width of the layer between a user or item and its distribution.",
-        low=1,
-        high=8192,
-    ),
-    Parameter(
-        "kl_weight",
-        0.01,
-        "Weight of the KL term (alpha): more pulls what is seldom seen to the average.",
-        low=0,
-        high=10,
-    ),
-    *shared(negatives=5),
+_VBCAR_HIDDEN = Parameter(
+    "hidden",
+    128,
+    "Width of the layer between a user or item and its distribution.",
+    low=1,
+    high=8192,
+)
+_VBCAR_KL_WEIGHT = Parameter(
+    "kl_weight",
+    0.01,
+    "Weight of the KL term (alpha): more pulls what is seldom seen to the average.",
+    low=0,
+    high=10,
+)
+_VBCAR_PARAMETERS = (
+    *common(factors=64),
+    _VBCAR_HIDDEN,
+    _VBCAR_KL_WEIGHT,
+    *common(negatives=5),
     _NOISE_POPULARITY,
-    *shared(learning_rate=0.01),
-    *shared("Triples of a user and two items per step.", batch_size=2048),
-    *shared(weight_decay=0.0, epochs=8, averaging=0.8),
+    *common(learning_rate=0.01),
+    *common_for("Triples of a user and two items per step.", batch_size=2048),
+    *common(weight_decay=0.0, epochs=8, averaging=0.8),
+)
+VBCAR = _network(
+    id="vbcar",
+    home="triple_net:VBCARNet",
+    parameters=_VBCAR_PARAMETERS,
     title="VBCAR",
     summary="Learns, from who bought which two items together, how sure it can be of the vector of "
     "each user and item. For data with baskets, such as groceries; it needs them.",

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 
-from ecv_core.models.base import SEARCH, Algorithm, shared, with_source
+from ecv_core.models.base import SEARCH, Algorithm, Indices, Settings, common, with_source
 from ecv_core.models.device import Rows, best_device, threads
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
-    import torch
     from scipy.sparse import csr_array
+    from torch import Tensor
 
 
 class NMF:
@@ -30,13 +29,14 @@ class NMF:
     Source: Cichocki & Phan (2009), HALS, as scikit-learn's solver 'cd'.
     """
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         self._params = params
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         import torch
 
-        factors, epochs = self._params["factors"], self._params["epochs"]
+        factors = self._params["factors"]
+        epochs = self._params["epochs"]
         progress("fit", 0, epochs)
         device = best_device()
         by_user = Rows.of(train, device)
@@ -44,10 +44,9 @@ class NMF:
         random = torch.Generator(device).manual_seed(seed)
         # Twice the mean that makes products as large as the matrix's entries on average.
         high = 2 * float(np.sqrt(train.nnz / (train.shape[0] * train.shape[1] * factors)))
-        self._users, self._items = (
-            torch.rand((factors, size), generator=random, device=device) * high
-            for size in train.shape
-        )
+        users, items = train.shape
+        self._users = torch.rand((factors, users), generator=random, device=device) * high
+        self._items = torch.rand((factors, items), generator=random, device=device) * high
         with threads(1):
             for epoch in range(epochs):
                 between = partial(progress, "fit", epoch, epochs)
@@ -55,28 +54,42 @@ class NMF:
                 self._solve(self._items, by_item, self._users, between)
                 progress("fit", epoch + 1, epochs)
 
-    def _solve(
-        self, found: torch.Tensor, rows: Rows, given: torch.Tensor, between: Callable[[], None]
-    ) -> None:
-        """Improve one side, shape (factors, own), factor by factor; the other side is given."""
-        import torch
+    def _solve(self, side: Tensor, rows: Rows, other: Tensor, between: Callable[[], None]) -> None:
+        """Improve the factors of one side, one after the other, with those of the other fixed.
 
-        wanted = torch.nn.functional.embedding_bag(
-            rows.columns, given.T.contiguous(), rows.starts, mode="sum", include_last_offset=True
-        ).T.contiguous()
-        gram = given @ given.T
+        Args:
+            side: of users or of items, changed in place; shape (factors, own).
+            rows: the training matrix, with a row for each column of `side`.
+            other: shape (factors, columns of `rows`).
+            between: called after each factor; it may raise Cancelled.
+        """
+        wanted = rows.sums(other.T.contiguous()).T.contiguous()
+        gram = other @ other.T
         gram.diagonal().add_(self._params["regularization"])
-        for factor, own in enumerate(found):
-            slope = wanted[factor] - gram[factor] @ found
+        for factor, own in enumerate(side):
+            slope = wanted[factor] - gram[factor] @ side
             # A factor that is all zeros stays so: its slope is 0, whatever it is divided by.
             own.add_(slope / gram[factor, factor].clamp(min=1e-12)).clamp_(min=0)
             between()
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         import torch
 
         return self._users[:, torch.as_tensor(users, device=self._users.device)].T @ self._items
 
+
+_PARAMETERS = with_source(
+    SEARCH,
+    *common(factors=64),
+    Parameter("epochs", 20, "Passes over all factors of users and of items.", low=1, high=10_000),
+    Parameter(
+        "regularization",
+        10.0,
+        "Weight of the squared factors: more for small or sparse data.",
+        low=0,
+        high=1e6,
+    ),
+)
 
 NMF_MODEL = Algorithm(
     id="nmf",
@@ -86,19 +99,6 @@ NMF_MODEL = Algorithm(
         "or two of fitting; strong on dense data once regularized, weak on very sparse data."
     ),
     paper="Lee, Seung (2001): Algorithms for non-negative matrix factorization",
-    parameters=with_source(
-        SEARCH,
-        *shared(factors=64),
-        Parameter(
-            "epochs", 20, "Passes over all factors of users and of items.", low=1, high=10_000
-        ),
-        Parameter(
-            "regularization",
-            10.0,
-            "Weight of the squared factors: more for small or sparse data.",
-            low=0,
-            high=1e6,
-        ),
-    ),
+    parameters=_PARAMETERS,
     build=NMF,
 )

@@ -1,4 +1,4 @@
-"""Models whose code is not here: known by their name alone."""
+"""Tracked models and those of plug-ins that are not installed: known by their name alone."""
 
 from __future__ import annotations
 
@@ -12,27 +12,24 @@ from ecv_core.records.parameters import Params, ParamValue
 from ecv_core.records.tasks import Task
 from ecv_core.untrusted.limits import MAX_TEXT
 
-# Tracked models, and those of plug-ins that are not installed: only their name is known.
-
-
 MAX_NAME = 60
 
 
 class Elsewhere(Algorithm):
     """A model that is known by its name alone; it takes any parameters, and cannot be built."""
 
-    def resolve(self, given: Mapping[str, ParamValue]) -> Params:
-        """What is given, sorted by name; text that reads as a number is that number.
+    def resolve(self, values: Mapping[str, ParamValue]) -> Params:
+        """The values, sorted by name; text that reads as a number is that number.
 
         Raises: InputError for a value that is no finite number, line of text or truth value.
         """
-        for name, value in given.items():
+        for name, value in values.items():
             if not str(name).isidentifier() or not _can_be_shown(value):
                 raise InputError(
                     f"what is said of {self.id} is name=value with a finite number, a line of text "
                     f"or true or false, but {name} is {value!r}"
                 )
-        return tuple((name, _number(given[name])) for name in sorted(given))
+        return tuple((name, _number(values[name])) for name in sorted(values))
 
 
 def _can_be_shown(value: object) -> bool:
@@ -42,7 +39,10 @@ def _can_be_shown(value: object) -> bool:
 
 
 def _number(value: ParamValue) -> ParamValue:
-    for kind in (int, float) if isinstance(value, str) else ():
+    """The number that a text reads as; everything else stays as it is."""
+    if not isinstance(value, str):
+        return value
+    for kind in (int, float):
         try:
             number: ParamValue = kind(value)
         except ValueError:
@@ -87,10 +87,10 @@ def tracked(name: str, task: Task, taken: Mapping[str, Algorithm]) -> Elsewhere:
             f"the name of a tracked model has at most {MAX_NAME} characters, no ':' and no '-' at "
             f"its start, but is '{name}'; {name_words}"
         )
-    for known in taken.values():
-        if name.casefold() in (known.id.casefold(), known.title.casefold()):
+    for algorithm in taken.values():
+        if name.casefold() in (algorithm.id.casefold(), algorithm.title.casefold()):
             raise InputError(
-                f"'{name}' is an algorithm of e-fold ({known.id}); give your model another name, "
-                f"such as 'my {name}'"
+                f"'{name}' is an algorithm of e-fold ({algorithm.id}); give your model another "
+                f"name, such as 'my {name}'"
             )
     return elsewhere(name, task)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding, logsigmoid
 
+from ecv_core.models.base import Indices, Settings
 from ecv_core.models.device import Rows, best_device, low_precision, threads
 from ecv_core.records.interactions import History
 
@@ -25,29 +25,33 @@ class SampledNet(ABC):
     """Whether sharing a step between processor cores would cost more than it saves."""
 
     def __init__(
-        self, train: csr_array, params: Mapping[str, Any], seed: int, history: History | None = None
+        self, train: csr_array, params: Settings, seed: int, history: History | None = None
     ) -> None:
         """Hold the data and make the weights; arguments as of `training.NeuralRecommender`."""
         self.params = params
         self.device = best_device()
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
-        self._weights: list[torch.Tensor] = []
+        self._weights: list[Tensor] = []
         self.hold(train, history)
         self.start()
-        free, tables = self.biases(), self.tables()
-        apart = [*map(id, free), *map(id, tables)]
-        groups: list[dict[str, Any]] = [
-            {"params": [weight for weight in self.weights() if id(weight) not in apart]}
-        ]
-        if free:
-            groups.append({"params": free, "weight_decay": 0.0})
-        decay, rate = params.get("weight_decay", 0.0), params["learning_rate"]
-        self._optimizers: list[torch.optim.Optimizer] = [
-            torch.optim.AdamW(groups, lr=rate, weight_decay=decay, fused=True)
-        ]
-        if tables:
-            self._optimizers.append(torch.optim.SparseAdam(tables, lr=rate))
+        self._optimizers = self._make_optimizers()
+
+    def _make_optimizers(self) -> list[torch.optim.Optimizer]:
+        """AdamW for all weights but tables, which need one that takes sparse gradients."""
+        rate = self.params["learning_rate"]
+        biases = self.biases()
+        tables = self.tables()
+        apart = {id(weight) for weight in (*biases, *tables)}
+        decaying = [weight for weight in self.weights() if id(weight) not in apart]
+        groups: list[dict[str, Any]] = [{"params": decaying}]
+        if biases:
+            groups.append({"params": biases, "weight_decay": 0.0})
+        decay = self.params.get("weight_decay", 0.0)
+        adam = torch.optim.AdamW(groups, lr=rate, weight_decay=decay, fused=True)
+        if not tables:
+            return [adam]
+        return [adam, torch.optim.SparseAdam(tables, lr=rate)]
 
     @abstractmethod
     def hold(self, train: csr_array, history: History | None) -> None:
@@ -58,35 +62,35 @@ class SampledNet(ABC):
         """Make the weights, at random."""
 
     @abstractmethod
-    def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
+    def steps(self) -> Iterator[tuple[Tensor, int]]:
         """The batches of one epoch, in random order.
 
         For each the gradient of its mean loss is put into the weights, where there is none; gives
         that loss, detached, and the size of the batch.
         """
 
-    def weights(self) -> list[torch.Tensor]:
+    def weights(self) -> list[Tensor]:
         """Everything that training changes, in the order in which it was made."""
         return self._weights
 
-    def biases(self) -> list[torch.Tensor]:
+    def biases(self) -> list[Tensor]:
         """Those of the weights that do not decay."""
         return []
 
-    def tables(self) -> list[torch.Tensor]:
+    def tables(self) -> list[Tensor]:
         """Those whose gradients are sparse: a step changes the rows of its batch alone."""
         return []
 
     @abstractmethod
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         """As `Recommender.score`."""
 
-    def normal(self, *shape: int, std: float) -> torch.Tensor:
+    def normal(self, *shape: int, std: float) -> Tensor:
         """A weight to be trained, drawn from a normal distribution around 0."""
         weight = torch.empty(shape, device=self.device)
         return self.trained(weight.normal_(0.0, std, generator=self.random))
 
-    def trained(self, weight: torch.Tensor) -> torch.Tensor:
+    def trained(self, weight: Tensor) -> Tensor:
         """The same, to be trained."""
         self._weights.append(weight.requires_grad_())
         return weight
@@ -142,7 +146,7 @@ class TrainingPairs:
     def __len__(self) -> int:
         return len(self.users)
 
-    def negatives(self, users: torch.Tensor, random: torch.Generator) -> torch.Tensor:
+    def negatives(self, users: Tensor, random: torch.Generator) -> Tensor:
         """For each of these users an item at random that the user does not have.
 
         A draw that hits one of the user's items is repeated RETRIES times; after that it stays,
@@ -153,26 +157,26 @@ class TrainingPairs:
             random: decides.
         Returns: item numbers, shape (pairs,).
         """
-        items = torch.randint(self.n_items, users.shape, generator=random, device=users.device)
-        todo, asked = self._known(users, items), users
+        items = self._random_items(len(users), random)
+        clashes = self._owned(users, items)
         for _ in range(RETRIES):
-            if not len(todo):
+            if not len(clashes):
                 break
-            asked = users[todo]
-            again = torch.randint(self.n_items, asked.shape, generator=random, device=users.device)
-            items[todo] = again
-            todo = todo[self._known(asked, again)]
+            redrawn = self._random_items(len(clashes), random)
+            items[clashes] = redrawn
+            clashes = clashes[self._owned(users[clashes], redrawn)]
         return items
 
-    def _known(self, users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
-        """Which of these pairs are in the training matrix, as places."""
+    def _random_items(self, count: int, random: torch.Generator) -> Tensor:
+        return torch.randint(self.n_items, (count,), generator=random, device=random.device)
+
+    def _owned(self, users: Tensor, items: Tensor) -> Tensor:
+        """Which of these pairs are in the training matrix, by their places."""
         keys = users * self.n_items + items
         places = torch.searchsorted(self._keys, keys).clamp_(max=len(self._keys) - 1)
         return (self._keys[places] == keys).nonzero()[:, 0]
 
-    def shuffled(
-        self, size: int, random: torch.Generator
-    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def shuffled(self, size: int, random: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
         """All pairs once, in random order, in batches of at most `size`: (users, items)."""
         order = torch.randperm(len(self), generator=random, device=self.users.device)
         for part in torch.split(order, size):
@@ -186,9 +190,7 @@ class PairNet(SampledNet):
         self._pairs = TrainingPairs(train, self.device)
 
     @abstractmethod
-    def learn(
-        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
-    ) -> torch.Tensor:
+    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
         """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
@@ -197,7 +199,7 @@ class PairNet(SampledNet):
             negatives: some that each has not; shape (batch, negatives).
         """
 
-    def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
+    def steps(self) -> Iterator[tuple[Tensor, int]]:
         for users, items in self._pairs.shuffled(self.params["batch_size"], self.random):
             repeated = users.repeat_interleave(self.params["negatives"])
             negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
@@ -211,28 +213,45 @@ class PairNet(SampledNet):
 class Vectors:
     """Vectors of all users or of all items, and where their slopes are added up."""
 
-    values: torch.Tensor
+    values: Tensor
     """Shape (rows, factors)."""
-    slopes: torch.Tensor
+    slopes: Tensor
     """Of the same shape."""
-    bias: torch.Tensor | None = None
+    bias: Tensor | None = None
     """Added to each row's scores; shape (rows,)."""
-    bias_slopes: torch.Tensor | None = None
+    bias_slopes: Tensor | None = None
 
 
-def gradient(weight: torch.Tensor) -> torch.Tensor:
+class Batch(NamedTuple):
+    """Rows of users, and of items that they have and have not."""
+
+    users: Tensor
+    """Shape (batch,)."""
+    items: Tensor
+    """An item that each user has; shape (batch,)."""
+    negatives: Tensor
+    """Some that each user has not; shape (batch, negatives)."""
+
+
+class Decay(NamedTuple):
+    """Weights of half the squared length of vectors in a batch."""
+
+    users: float = 0.0
+    items: float = 0.0
+    """Of all items of a user together."""
+
+
+NO_DECAY = Decay()
+
+
+def gradient(weight: Tensor) -> Tensor:
     """Where an optimizer looks for a weight's slopes; zeros if there were none."""
     if weight.grad is None:
         weight.grad = torch.zeros_like(weight)
     return weight.grad
 
 
-def bpr(
-    users: Vectors,
-    items: Vectors,
-    batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
-    decay: tuple[float, float] = (0.0, 0.0),
-) -> torch.Tensor:
+def bpr(users: Vectors, items: Vectors, batch: Batch, decay: Decay = NO_DECAY) -> Tensor:
     """Mean of -log sigmoid(score of an owned item - score of another); adds up its slopes.
 
     By hand: autograd takes several times as long, most of it in batched products.
@@ -240,60 +259,56 @@ def bpr(
     Args:
         users: of all users; without a bias, which would cancel out.
         items: of all items.
-        batch: users, shape (batch,), an item that each has, shape (batch,), and some that each has
-            not, shape (batch, negatives).
-        decay: weights of half the squared length of users' and of items' vectors in the batch, in
-            the slopes only; the items of a user share theirs.
+        batch: what is learnt from.
+        decay: of the vectors, in the slopes only.
     Returns: the loss, a scalar.
     """
     with torch.no_grad():
-        rows, own_rows, other_rows = batch
-        size, count = other_rows.shape
-        share = decay[1] / size / (count + 1)
-        user, item = users.values.index_select(0, rows), items.values.index_select(0, own_rows)
-        slopes = torch.zeros_like(user)
-        own = _scores(items, user, item, own_rows)
-        own_slope = torch.zeros_like(own)
+        size, count = batch.negatives.shape
+        item_decay = decay.items / size / (count + 1)
+        user = users.values.index_select(0, batch.users)
+        item = items.values.index_select(0, batch.items)
+        user_slopes = torch.zeros_like(user)
+        own_scores = _scores(items, user, item, batch.items)
+        own_slopes = torch.zeros_like(own_scores)
         total = torch.zeros((), device=user.device)
-        for other in other_rows.unbind(dim=1):
-            vector = items.values.index_select(0, other)
-            lead = own - _scores(items, user, vector, other)
+        for negatives in batch.negatives.unbind(dim=1):
+            vectors = items.values.index_select(0, negatives)
+            lead = own_scores - _scores(items, user, vectors, negatives)
             total -= logsigmoid(lead).sum()
-            slope = torch.sigmoid(-lead) / (size * count)
-            own_slope -= slope
-            slopes.addcmul_(slope[:, None], vector)
-            _add_items(items, other, user, vector, slope, share)
-        slopes.addcmul_(own_slope[:, None], item)
-        if decay[0]:
-            slopes.add_(user, alpha=decay[0] / size)
-        _add_items(items, own_rows, user, item, own_slope, share)
-        _add_rows(users.slopes, rows, slopes)
+            slopes = torch.sigmoid(-lead) / (size * count)
+            own_slopes -= slopes
+            user_slopes.addcmul_(slopes[:, None], vectors)
+            _add_items(items, negatives, user, vectors, slopes, item_decay)
+        user_slopes.addcmul_(own_slopes[:, None], item)
+        if decay.users:
+            user_slopes.add_(user, alpha=decay.users / size)
+        _add_items(items, batch.items, user, item, own_slopes, item_decay)
+        _add_rows(users.slopes, batch.users, user_slopes)
     return total / (size * count)
 
 
-def _scores(
-    items: Vectors, user: torch.Tensor, vector: torch.Tensor, rows: torch.Tensor
-) -> torch.Tensor:
-    scores = (user * vector).sum(dim=1)
-    return scores if items.bias is None else scores + items.bias.index_select(0, rows)
+def _scores(items: Vectors, user: Tensor, vectors: Tensor, rows: Tensor) -> Tensor:
+    """The score of each item of a batch for its user; shape (batch,)."""
+    scores = (user * vectors).sum(dim=1)
+    if items.bias is None:
+        return scores
+    return scores + items.bias.index_select(0, rows)
 
 
 def _add_items(
-    items: Vectors,
-    rows: torch.Tensor,
-    user: torch.Tensor,
-    vector: torch.Tensor,
-    slope: torch.Tensor,
-    decay: float,
+    items: Vectors, rows: Tensor, user: Tensor, vectors: Tensor, slopes: Tensor, decay: float
 ) -> None:
     """Add a batch's slopes by score, and the decay, to the items' slopes."""
-    slopes = slope[:, None] * user
-    _add_rows(items.slopes, rows, slopes.add_(vector, alpha=decay) if decay else slopes)
+    vector_slopes = slopes[:, None] * user
+    if decay:
+        vector_slopes.add_(vectors, alpha=decay)
+    _add_rows(items.slopes, rows, vector_slopes)
     if items.bias is not None and items.bias_slopes is not None:
-        _add_rows(items.bias_slopes, rows, slope + decay * items.bias.index_select(0, rows))
+        _add_rows(items.bias_slopes, rows, slopes + decay * items.bias.index_select(0, rows))
 
 
-def _add_rows(target: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
+def _add_rows(target: Tensor, rows: Tensor, values: Tensor) -> None:
     """Add values to rows of target, which may repeat; in the same order each time."""
     if target.is_cuda:  # index_add_ adds in any order there, and so would not repeat exactly
         target.index_put_((rows,), values, accumulate=True)
@@ -309,24 +324,21 @@ class BPRNet(PairNet):
         self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
         self._bias = self.normal(self.n_items, 1, std=0.0)
 
-    def learn(
-        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
-    ) -> torch.Tensor:
-        rate, decay = self.params["learning_rate"], 2 * self.params["regularization"]
-        tied = self.params.get("tied_regularization")
-        return bpr(
-            Vectors(values=self._users, slopes=gradient(self._users)),
-            Vectors(
-                values=self._items,
-                slopes=gradient(self._items),
-                bias=self._bias[:, 0],
-                bias_slopes=gradient(self._bias)[:, 0],
-            ),
-            (users, items, negatives),
-            decay=(rate / 20, rate / 200) if tied else (decay, decay),
+    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
+        decay = Decay(2 * self.params["regularization"], 2 * self.params["regularization"])
+        if self.params.get("tied_regularization"):
+            rate = self.params["learning_rate"]
+            decay = Decay(rate / 20, rate / 200)
+        users_held = Vectors(values=self._users, slopes=gradient(self._users))
+        items_held = Vectors(
+            values=self._items,
+            slopes=gradient(self._items),
+            bias=self._bias[:, 0],
+            bias_slopes=gradient(self._bias)[:, 0],
         )
+        return bpr(users_held, items_held, Batch(users, items, negatives), decay)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         with torch.no_grad():
             rows = torch.as_tensor(users, device=self.device)
             return torch.addmm(self._bias[:, 0], self._users[rows], self._items.T)
@@ -347,7 +359,8 @@ class NeuMFNet(PairNet):
     """
 
     def start(self) -> None:
-        factors, hidden = self.params["factors"], self.params["hidden"]
+        factors = self.params["factors"]
+        hidden = self.params["hidden"]
         half = max(1, hidden // 2)
         self._gmf_users = self.normal(self.n_users, factors, std=0.01)
         self._gmf_items = self.normal(self.n_items, factors, std=0.01)
@@ -359,13 +372,12 @@ class NeuMFNet(PairNet):
         self._first_bias = self.normal(hidden, std=0.0)
         self._second = self.normal(hidden, half, std=math.sqrt(2 / (hidden + half)))
         self._second_bias = self.normal(half, std=0.0)
-        self._out_gmf = self.normal(factors, std=math.sqrt(2 / (factors + half + 1)))
-        self._out_mlp = self.normal(half, std=math.sqrt(2 / (factors + half + 1)))
+        out = math.sqrt(2 / (factors + half + 1))
+        self._out_gmf = self.normal(factors, std=out)
+        self._out_mlp = self.normal(half, std=out)
         self._out_bias = self.normal(1, std=0.0)
 
-    def learn(
-        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
-    ) -> torch.Tensor:
+    def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
         candidates = torch.cat((items[:, None], negatives), dim=1)
         with low_precision(self.device):
             user = embedding(users, self._gmf_users) * self._out_gmf
@@ -379,7 +391,7 @@ class NeuMFNet(PairNet):
         torch.autograd.backward(loss)
         return loss.detach()
 
-    def _perceptron(self, first: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+    def _perceptron(self, first: Tensor, dropout: float = 0.0) -> Tensor:
         """From the first layer's sums, shape (..., hidden), to the output, shape (...,)."""
         hidden = torch.relu(first)
         if dropout:
@@ -389,7 +401,7 @@ class NeuMFNet(PairNet):
         flat = torch.relu(torch.addmm(self._second_bias, flat, self._second))
         return (flat @ self._out_mlp).view(first.shape[:-1])
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         with torch.no_grad():  # in float32: lower precision would make ties
             rows = torch.as_tensor(users, device=self.device)
             weighted = self._gmf_users[rows] * self._out_gmf
@@ -403,7 +415,7 @@ class NeuMFNet(PairNet):
         return scores
 
 
-def _through(table: torch.Tensor, weight: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+def _through(table: Tensor, weight: Tensor, rows: Tensor) -> Tensor:
     """table[rows] @ weight, by the order that multiplies less."""
     if len(table) < rows.numel():
         return embedding(rows, table @ weight)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.models.base import Algorithm, Floats, Report, Settings, with_source
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.tasks import Task
-
-Floats = NDArray[np.float64]
 
 AT_ONCE = 1_000_000
 """Ratings between two reports, so that a cancel takes effect within about a second."""
@@ -27,10 +25,17 @@ GRID_SHARE = 0.05
 """Of the training ratings, taken out to choose by."""
 
 
+class Step(NamedTuple):
+    """How far each rating moves the parameters."""
+
+    rate: float
+    regularization: float
+
+
 class SgdMF:
     """A rating is the mean, two biases and the product of a user's and an item's vector."""
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Settings) -> None:
         """Compile the inner loop, so that no fold is charged for it."""
         import ecv_core.models.sgd_mf_kernel  # noqa: F401
 
@@ -39,48 +44,67 @@ class SgdMF:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
         epochs = self._params["epochs"]
-        grid = list(product(GRID_RATES, GRID_REGULARIZATIONS)) if self._params["search"] else []
+        grid: list[Step] = []
+        if self._params["search"]:
+            grid = [Step(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
         steps = epochs * (1 + len(grid))
         report(0, steps)
-        setting = self._params["learning_rate"], self._params["regularization"]
+        step = Step(self._params["learning_rate"], self._params["regularization"])
         if grid:
-            rng = np.random.default_rng(seed)
-            inner = rng.permutation(len(train)) < max(1, round(GRID_SHARE * len(train)))
-            if inner.all():
-                raise RunError(
-                    "sgd-mf cannot choose its settings by one rating; set search=false, or use "
-                    "more data"
-                )
-            rest, validation = train.take(~inner), train.take(inner)
-            found = []
-            for number, tried in enumerate(grid):
-                fit = _Fit(rest, self._params, seed)
-                for epoch in range(epochs):
-                    fit.epoch(*tried, partial(report, number * epochs + epoch, steps))
-                error = fit.answer(validation.pairs).clip(train.low, train.high) - validation.values
-                found.append(float(np.nan_to_num(np.mean(error**2), nan=np.inf)))
-            setting = grid[int(np.argmin(found))]
+            step = self._best(grid, train, seed, lambda done: report(done, steps))
         done = len(grid) * epochs
         fit = _Fit(train, self._params, seed)
         predicted = fit.answer(asked)
         for epoch in range(epochs):
-            fit.epoch(*setting, partial(report, done + epoch, steps))
+            fit.epoch(step, partial(report, done + epoch, steps))
             predicted = fit.answer(asked)
             if not np.isfinite(predicted).all():
                 raise RunError(
                     f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no "
-                    f"finite numbers any more; use a lower learning_rate than {setting[0]:g}"
+                    f"finite numbers any more; use a lower learning_rate than {step.rate:g}"
                 )
             report(done + epoch + 1, steps, predicted)
         return predicted
+
+    def _best(
+        self, grid: list[Step], train: Ratings, seed: int, report: Callable[[int], None]
+    ) -> Step:
+        """The step that predicts a part of the training ratings best, learnt from the others.
+
+        Args:
+            grid: what is tried.
+            train: the training ratings.
+            seed: fixes which part, and each fit.
+            report: called with the number of epochs that are done.
+        """
+        rng = np.random.default_rng(seed)
+        hidden = rng.permutation(len(train)) < max(1, round(GRID_SHARE * len(train)))
+        if hidden.all():
+            raise RunError(
+                "sgd-mf cannot choose its settings by one rating; set search=false, or use "
+                "more data"
+            )
+        visible = train.take(~hidden)
+        validation = train.take(hidden)
+        epochs = self._params["epochs"]
+        errors = []
+        for number, step in enumerate(grid):
+            fit = _Fit(visible, self._params, seed)
+            for epoch in range(epochs):
+                fit.epoch(step, partial(report, number * epochs + epoch))
+            predicted = fit.answer(validation.pairs).clip(train.low, train.high)
+            error = np.mean((predicted - validation.values) ** 2)
+            errors.append(np.nan_to_num(error, nan=np.inf))  # a fit that diverged is never best
+        return grid[int(np.argmin(errors))]
 
 
 class _Fit:
     """The parameters of one fit, in single precision."""
 
-    def __init__(self, train: Ratings, params: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, train: Ratings, params: Settings, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
-        self._users, self._items = train.users, train.items
+        self._users = train.users
+        self._items = train.items
         self._mean = train.mean
         self._left = (train.values - self._mean).astype(np.float32)
         self._user_vectors = self._drawn(train.users, train.n_users, params)
@@ -88,16 +112,15 @@ class _Fit:
         self._user_biases = np.zeros(train.n_users, dtype=np.float32)
         self._item_biases = np.zeros(train.n_items, dtype=np.float32)
 
-    def _drawn(
-        self, codes: NDArray[np.int32], size: int, params: Mapping[str, Any]
-    ) -> NDArray[np.float32]:
+    def _drawn(self, codes: NDArray[np.int32], size: int, params: Settings) -> NDArray[np.float32]:
         """Vectors at random; zero for who has no rating: the answer is the mean and a bias."""
         drawn = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
         drawn *= np.float32(params["deviation"])
         drawn[np.bincount(codes, minlength=size) == 0] = 0
         return drawn
 
-    def epoch(self, rate: float, regularization: float, between: Callable[[], None]) -> None:
+    def epoch(self, step: Step, between: Callable[[], None]) -> None:
+        """Go through all ratings once, in random order; `between` is called now and then."""
         from ecv_core.models.sgd_mf_kernel import descend
 
         order = self._rng.permutation(len(self._left))
@@ -112,8 +135,8 @@ class _Fit:
                 self._item_vectors,
                 self._user_biases,
                 self._item_biases,
-                rate,
-                regularization,
+                step.rate,
+                step.regularization,
             )
 
     def answer(self, asked: Pairs) -> Floats:
@@ -121,11 +144,49 @@ class _Fit:
         answers = np.empty(len(asked))
         for start in range(0, len(asked), AT_ONCE // 4):
             part = slice(start, start + AT_ONCE // 4)
-            users, items = asked.users[part], asked.items[part]
+            users = asked.users[part]
+            items = asked.items[part]
             products = np.einsum("nd,nd->n", self._user_vectors[users], self._item_vectors[items])
             answers[part] = self._user_biases[users] + self._item_biases[items] + products
         return answers + self._mean
 
+
+_LEARNING_RATE = Parameter(
+    "learning_rate",
+    0.003,
+    "Size of a step; smaller is better but needs more epochs.",
+    low=1e-6,
+    high=1.0,
+)
+_REGULARIZATION = Parameter(
+    "regularization",
+    0.04,
+    "Pulls vectors and biases towards zero; more for small data and large dimensions.",
+    low=0.0,
+    high=10.0,
+)
+_DEVIATION = Parameter(
+    "deviation",
+    0.1,
+    "Standard deviation of the normal distribution from which vectors are drawn.",
+    low=0.0,
+    high=10.0,
+)
+_SEARCH = Parameter(
+    "search",
+    False,
+    "Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
+    "fold, on 5 % of its training ratings; takes nine times as long.",
+)
+_PARAMETERS = with_source(
+    "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3",
+    Parameter("dimension", 64, "Length of a vector.", low=1, high=2048),
+    Parameter("epochs", 128, "Passes over all ratings.", low=1, high=10_000),
+    _LEARNING_RATE,
+    _REGULARIZATION,
+    _DEVIATION,
+    _SEARCH,
+)
 
 SGD_MF = Algorithm(
     id="sgd-mf",
@@ -138,37 +199,6 @@ SGD_MF = Algorithm(
     paper="Koren, Bell, Volinsky (2009): Matrix Factorization Techniques; set-up of Rendle (2019)",
     task=Task.RATINGS,
     rate=1e-8,
-    parameters=with_source(
-        "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3",
-        Parameter("dimension", 64, "Length of a vector.", low=1, high=2048),
-        Parameter("epochs", 128, "Passes over all ratings.", low=1, high=10_000),
-        Parameter(
-            "learning_rate",
-            0.003,
-            "Size of a step; smaller is better but needs more epochs.",
-            low=1e-6,
-            high=1.0,
-        ),
-        Parameter(
-            "regularization",
-            0.04,
-            "Pulls vectors and biases towards zero; more for small data and large dimensions.",
-            low=0.0,
-            high=10.0,
-        ),
-        Parameter(
-            "deviation",
-            0.1,
-            "Standard deviation of the normal distribution from which vectors are drawn.",
-            low=0.0,
-            high=10.0,
-        ),
-        Parameter(
-            "search",
-            False,
-            "Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
-            "fold, on 5 % of its training ratings; takes nine times as long.",
-        ),
-    ),
+    parameters=_PARAMETERS,
     build=SgdMF,
 )

@@ -40,7 +40,8 @@ def descend(
     dimension = user_vectors.shape[1]
     for place in range(len(order)):
         rating = order[place]
-        user, item = users[rating], items[rating]
+        user = users[rating]
+        item = items[rating]
         product = np.float32(0.0)
         for d in range(dimension):
             product += user_vectors[user, d] * item_vectors[item, d]
@@ -48,6 +49,11 @@ def descend(
         user_biases[user] += rate * (error - regularization * user_biases[user])
         item_biases[item] += rate * (error - regularization * item_biases[item])
         for d in range(dimension):
-            mine, its = user_vectors[user, d], item_vectors[item, d]
-            user_vectors[user, d] = mine + rate * (error * its - regularization * mine)
-            item_vectors[item, d] = its + rate * (error * mine - regularization * its)
+            user_value = user_vectors[user, d]
+            item_value = item_vectors[item, d]
+            user_vectors[user, d] = user_value + rate * (
+                error * item_value - regularization * user_value
+            )
+            item_vectors[item, d] = item_value + rate * (
+                error * user_value - regularization * item_value
+            )

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Fitted, Sharing
+from ecv_core.models.base import Fitted, Indices, Settings, Sharing
 from ecv_core.models.device import Rows, best_device
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
-    import torch
     from scipy.sparse import csr_array
+    from torch import Tensor
 
     from ecv_core.models.sampled_net import SampledNet
 
@@ -48,7 +48,7 @@ class Validation:
     """What is left to train on; shape (users, items)."""
     kept: NDArray[np.bool_]
     """Which stored entries of the whole are left; shape (entries,)."""
-    users: NDArray[np.intp]
+    users: Indices
     """Who is ranked."""
     seen: Rows
     hidden: Rows
@@ -87,7 +87,7 @@ class Validation:
             hidden=Rows.of(hidden, device),
         )
 
-    def ndcg(self, score: Callable[[NDArray[np.intp]], torch.Tensor]) -> float:
+    def ndcg(self, score: Callable[[Indices], Tensor]) -> float:
         """Mean nDCG@100 of the hidden interactions, among all items a user does not have visible.
 
         Args: score: users (block,) -> scores (block, items), as `Recommender.score`; overwritten.
@@ -114,7 +114,7 @@ class Validation:
         return total / len(self.users)
 
 
-def _entries(train: csr_array, owners: NDArray[np.intp], chosen: NDArray[np.bool_]) -> csr_array:
+def _entries(train: csr_array, owners: Indices, chosen: NDArray[np.bool_]) -> csr_array:
     pointers = np.zeros(train.shape[0] + 1, dtype=np.int32)
     np.cumsum(np.bincount(owners[chosen], minlength=train.shape[0]), out=pointers[1:])
     return scipy.sparse.csr_array(
@@ -125,9 +125,7 @@ def _entries(train: csr_array, owners: NDArray[np.intp], chosen: NDArray[np.bool
 class NeuralRecommender:
     """A recommender that trains a network for some epochs, by any schedule."""
 
-    def __init__(
-        self, name: str, make: Callable[..., SampledNet], params: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, name: str, make: Callable[..., SampledNet], params: Settings) -> None:
         """Hold what is needed to train.
 
         Args:
@@ -165,14 +163,14 @@ class NeuralRecommender:
         self.inner_curve = tuple(curve)
         self._net.see(train)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         return self._net.score(users)
 
 
 def run_epochs(
     name: str,
     net: SampledNet,
-    params: Mapping[str, Any],
+    params: Settings,
     validation: Validation | None,
     progress: Progress,
 ) -> list[float]:
@@ -194,7 +192,7 @@ def run_epochs(
     def report(epoch: int) -> None:
         progress("fit", epoch, params["epochs"])
 
-    best: list[torch.Tensor] = []
+    best: list[Tensor] = []
     average = Average(net.weights(), params["averaging"])
     for done in trained(name, net, params["epochs"], average, report):
         if validation is not None:
@@ -241,7 +239,7 @@ class Average:
     Adam.
     """
 
-    def __init__(self, weights: list[torch.Tensor], share: float) -> None:
+    def __init__(self, weights: list[Tensor], share: float) -> None:
         """Average these weights, keeping `share` of the mean per epoch; 0 is the newest only."""
         self._weights = weights
         self._share = share
@@ -269,7 +267,7 @@ class Average:
         finally:
             self._put(newest)
 
-    def _put(self, values: list[torch.Tensor]) -> None:
+    def _put(self, values: list[Tensor]) -> None:
         for weight, value in zip(self._weights, values, strict=True):
             weight.detach().copy_(value)
 

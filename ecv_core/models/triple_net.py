@@ -10,8 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid
 
+from ecv_core.models.base import Indices
 from ecv_core.models.sampled_net import SampledNet
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import History
@@ -56,7 +58,7 @@ class Triples:
 
     def shuffled(
         self, size: int, random: torch.Generator
-    ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """All of them once, in random order, in batches: users, items, others of the basket."""
         device = self._users.device
         order = torch.randperm(len(self), generator=random, device=device)
@@ -106,28 +108,26 @@ class TripleNet(SampledNet):
         self._user_bias = self.normal(self.n_users, std=0.0)
         self._item_bias = self.normal(self.n_items, std=0.0)
 
-    def biases(self) -> list[torch.Tensor]:
+    def biases(self) -> list[Tensor]:
         return [self._user_bias, self._item_bias]
 
     @abstractmethod
     def vectors(
-        self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
-    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        self, users: Tensor, firsts: Tensor, seconds: Tensor
+    ) -> tuple[list[Tensor], Tensor]:
         """Vectors of users, of first and of second items in training, and a loss of their own."""
 
     @abstractmethod
-    def final(self, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors of these users, and of all items the sum of both: as first and as second."""
 
-    def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
+    def steps(self) -> Iterator[tuple[Tensor, int]]:
         for users, firsts, seconds in self._triples.shuffled(
             self.params["batch_size"], self.random
         ):
             yield self.learn(users, firsts, seconds), len(users)
 
-    def learn(
-        self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
-    ) -> torch.Tensor:
+    def learn(self, users: Tensor, firsts: Tensor, seconds: Tensor) -> Tensor:
         """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
@@ -157,13 +157,13 @@ class TripleNet(SampledNet):
         torch.autograd.backward(loss)
         return loss.detach()
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: Indices) -> Tensor:
         with torch.no_grad():
             of_users, of_items = self.final(torch.as_tensor(users, device=self.device))
             # Both of an item's scores without the other item, which is not known: h p + b, h q + b.
             return torch.addmm(2 * self._item_bias, of_users, of_items.T)
 
-    def _drawn(self, chance: torch.Tensor) -> torch.Tensor:
+    def _drawn(self, chance: Tensor) -> Tensor:
         return torch.multinomial(chance, SHARED, replacement=True, generator=self.random)
 
 
@@ -181,12 +181,12 @@ class Triple2vecNet(TripleNet):
         self._seconds = self.normal(self.n_items, factors, std=0.1)
 
     def vectors(
-        self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
-    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        self, users: Tensor, firsts: Tensor, seconds: Tensor
+    ) -> tuple[list[Tensor], Tensor]:
         tables = (users, self._users), (firsts, self._firsts), (seconds, self._seconds)
         return [embedding(*table) for table in tables], torch.zeros((), device=self.device)
 
-    def final(self, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
         return self._users[users], self._firsts + self._seconds
 
 
@@ -205,7 +205,7 @@ class VBCARNet(TripleNet):
         self._of_users = self._encoder(self.n_users)
         self._of_items = self._encoder(self.n_items)
 
-    def _encoder(self, rows: int) -> list[torch.Tensor]:
+    def _encoder(self, rows: int) -> list[Tensor]:
         """A first layer as a table: its input is 1 for one user or item and 0 for all others."""
         hidden, factors = self.params["hidden"], self.params["factors"]
         return [
@@ -215,8 +215,8 @@ class VBCARNet(TripleNet):
         ]
 
     def vectors(
-        self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
-    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        self, users: Tensor, firsts: Tensor, seconds: Tensor
+    ) -> tuple[list[Tensor], Tensor]:
         found = []
         divergence = torch.zeros((), device=self.device)
         sides = (users, self._of_users), (firsts, self._of_items), (seconds, self._of_items)
@@ -228,12 +228,12 @@ class VBCARNet(TripleNet):
             divergence = divergence + 0.5 * apart.sum(dim=1).mean()
         return found, self.params["kl_weight"] * divergence
 
-    def final(self, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
         everything = torch.arange(self.n_items, device=self.device)
         return _encoded(self._of_users, users)[0], 2 * _encoded(self._of_items, everything)[0]
 
 
-def _encoded(encoder: list[torch.Tensor], rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _encoded(encoder: list[Tensor], rows: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and logarithm of the variance of each row's distribution; shape (rows, factors) each."""
     table, weight, bias = encoder
     hidden = torch.tanh(embedding(rows, table))
