@@ -118,7 +118,8 @@ class RP3Beta(NeighbourModel):
     """
 
     def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
-        alpha, beta = np.float32(self.params["alpha"]), np.float32(self.params["beta"])
+        alpha = np.float32(self.params["alpha"])
+        beta = np.float32(self.params["beta"])
         sizes = np.diff(train.indptr)
         # Half of a step over a user goes into each of the two items, so that their product has it.
         half = np.maximum(sizes, 1).astype(np.float32) ** (-alpha / 2)

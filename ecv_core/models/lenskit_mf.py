@@ -28,6 +28,7 @@ from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
+    from lenskit.als import BiasedMFScorer, ImplicitMFScorer
     from lenskit.data import Dataset
     from scipy.sparse import csr_array
     from torch import Tensor
@@ -85,6 +86,15 @@ def lenskit_trains(diverged: str) -> Iterator[None]:
         raise RunError(diverged) from error
 
 
+def _check_finite(scorer: ImplicitMFScorer | BiasedMFScorer, diverged: str) -> None:
+    """Refuse a scorer whose vectors are no finite numbers. Raises: RunError."""
+    users = scorer.user_embeddings
+    if users is None or not (
+        np.isfinite(users).all() and np.isfinite(scorer.item_embeddings).all()
+    ):
+        raise RunError(diverged)
+
+
 # Implicit feedback: the whole matrix of users and items.
 
 
@@ -116,15 +126,15 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
-        with lenskit_trains(_DIVERGED.format("implicit-mf", "or fewer factors")):
+        diverged = _DIVERGED.format("implicit-mf", "or fewer factors")
+        with lenskit_trains(diverged):
             for epoch in range(epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, epochs)
             trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
-        users, items = scorer.user_embeddings, scorer.item_embeddings
-        if users is None or not (np.isfinite(users).all() and np.isfinite(items).all()):
-            raise RunError(_DIVERGED.format("implicit-mf", "or fewer factors"))
-        self._users, self._items = torch.from_numpy(users), torch.from_numpy(items)
+        _check_finite(scorer, diverged)
+        self._users = torch.from_numpy(scorer.user_embeddings)
+        self._items = torch.from_numpy(scorer.item_embeddings)
 
     @property
     def product(self) -> tuple[Tensor, Tensor]:
@@ -216,29 +226,26 @@ class BiasedALS:
         )
         data = from_interactions_df(frame, rating_col="rating")
         options = TrainingOptions(rng=np.random.default_rng(seed))
-        with lenskit_trains(_DIVERGED.format("biased-als", "or a smaller dimension")):
+        diverged = _DIVERGED.format("biased-als", "or a smaller dimension")
+        with lenskit_trains(diverged):
             trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
             for epoch in range(epochs):
                 trainer.train_epoch()
                 if epoch + 1 < epochs:
                     report(epoch + 1, epochs)
             trainer.finalize()
-        if scorer.user_embeddings is None or not (
-            np.isfinite(scorer.user_embeddings).all() and np.isfinite(scorer.item_embeddings).all()
-        ):
-            raise RunError(_DIVERGED.format("biased-als", "or a smaller dimension"))
+        _check_finite(scorer, diverged)
         scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
-        predicted: Floats = np.empty(len(asked))
         order = np.argsort(asked.users, kind="stable")
         users, starts = np.unique(asked.users[order], return_index=True)
-        places = dict(zip(users.tolist(), np.split(order, starts[1:]), strict=True))
-        lists = ItemListCollection.from_dict(
-            {user: ItemList(item_ids=asked.items[rows]) for user, rows in places.items()}, "user_id"
-        )
+        rows_of = dict(zip(users.tolist(), np.split(order, starts[1:]), strict=True))
+        items_of = {user: ItemList(item_ids=asked.items[rows]) for user, rows in rows_of.items()}
+        lists = ItemListCollection.from_dict(items_of, "user_id")
+        predicted: Floats = np.empty(len(asked))
         for key, answers in predict(pipeline, lists, n_jobs=1):
-            predicted[places[key[0]]] = answers.scores()
+            predicted[rows_of[key[0]]] = answers.scores()
         report(epochs, epochs, predicted)
         return predicted
 

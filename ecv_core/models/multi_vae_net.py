@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from scipy.sparse import csr_array
@@ -50,6 +50,13 @@ class _Multinomial(torch.autograd.Function):
         return slope, None, None, None
 
 
+class Layer(NamedTuple):
+    """The weights of a layer."""
+
+    weight: Tensor
+    bias: Tensor
+
+
 class MultiVAENet(SampledNet):
     """Users' items -> hidden -> latent -> hidden -> a multinomial over all items; tanh between.
 
@@ -61,28 +68,37 @@ class MultiVAENet(SampledNet):
         self._input = Rows.of(train, self.device)
 
     def start(self) -> None:
-        hidden, latent = self.params["hidden"], self.params["latent"]
+        hidden = self.params["hidden"]
+        latent = self.params["latent"]
         self._sampled = int(self.params.get("sampled_items", 0))
-        last = min(self.n_items, 2 * self._sampled or self.n_items)
-        self._work = self.params["batch_size"] * hidden * last
+        width = self.n_items
+        if self._sampled:
+            width = min(width, 2 * self._sampled)
+        self._work = self.params["batch_size"] * hidden * width
         self.small_steps = self._work < SHARED_WORK
         self._epoch = 0
-        self._into = self._layer(self.n_items, hidden), self._bias(hidden)
-        self._encode = self._layer(hidden, 2 * latent, fans=hidden + latent), self._bias(2 * latent)
-        self._decode = self._layer(latent, hidden), self._bias(hidden)
+        self._into = Layer(self._weight(self.n_items, hidden), self._bias(hidden))
+        # Mean and variance come from one product, yet each is a layer of its own.
+        spread = math.sqrt(2 / (hidden + latent))
+        encode = self.normal(hidden, 2 * latent, std=spread)
+        self._encode = Layer(encode, self._bias(2 * latent))
+        self._decode = Layer(self._weight(latent, hidden), self._bias(hidden))
         if self._sampled:  # a row for each item, and its bias
-            self._out = self._layer(self.n_items, hidden), self.normal(self.n_items, 1, std=0.0)
+            out = self._weight(self.n_items, hidden)
+            self._out = Layer(out, self.normal(self.n_items, 1, std=0.0))
         else:
-            self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
+            self._out = Layer(self._weight(hidden, self.n_items), self._bias(self.n_items))
 
-    def _layer(self, inputs: int, outputs: int, fans: int | None = None) -> Tensor:
-        return self.normal(inputs, outputs, std=math.sqrt(2 / (fans or inputs + outputs)))
+    def _weight(self, inputs: int, outputs: int) -> Tensor:
+        return self.normal(inputs, outputs, std=math.sqrt(2 / (inputs + outputs)))
 
     def _bias(self, outputs: int) -> Tensor:
         return self.trained(torch.zeros(outputs, device=self.device))
 
     def tables(self) -> list[Tensor]:
-        return [self._into[0], *self._out] if self._sampled else []
+        if not self._sampled:
+            return []
+        return [self._into.weight, self._out.weight, self._out.bias]
 
     def steps(self) -> Iterator[tuple[Tensor, int]]:
         order = torch.randperm(self.n_users, generator=self.random, device=self.device)
@@ -105,7 +121,8 @@ class MultiVAENet(SampledNet):
         likelihood: Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
             logits.float(), batch.owners, columns, batch.sizes
         )
-        mean, log_variance = mean.float(), log_variance.float()
+        mean = mean.float()
+        log_variance = log_variance.float()
         kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
         return (kl_weight * kl - likelihood) / (len(batch.starts) - 1)
 
@@ -119,45 +136,45 @@ class MultiVAENet(SampledNet):
         """
         if not self._sampled:
             return self._decoded(latent), columns
-        known, places = torch.unique(columns, return_inverse=True)
-        others = torch.ones(self.n_items, device=self.device).index_fill_(0, known.long(), 0)
-        others = others.nonzero()[:, 0]
+        own, places = torch.unique(columns, return_inverse=True)
+        is_other = torch.ones(self.n_items, device=self.device).index_fill_(0, own.long(), 0)
+        others = is_other.nonzero()[:, 0]
         order = torch.randperm(len(others), generator=self.random, device=self.device)
         drawn = others[order[: self._sampled]]
-        items = torch.cat((known, drawn))
-        table, bias = (embedding(items, weight, sparse=True) for weight in self._out)
+        items = torch.cat((own, drawn))
+        weight = embedding(items, self._out.weight, sparse=True)
+        bias = embedding(items, self._out.bias, sparse=True)[:, 0]
         more = torch.zeros(len(items), device=self.device)
-        more[len(known) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
-        return torch.addmm(bias[:, 0] + more, self._hidden(latent), table.T), places
+        more[len(own) :] = math.log(max(len(others), 1) / max(len(drawn), 1))
+        return torch.addmm(bias + more, self._hidden(latent), weight.T), places
 
     def _encoded(self, batch: Rows, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
         sizes = batch.sizes
         scale = sizes.clamp(min=1).rsqrt().repeat_interleave(sizes, output_size=len(batch.columns))
-        summed = torch.nn.functional.embedding_bag(
-            batch.columns,
-            self._into[0],
-            batch.starts,
-            mode="sum",
-            include_last_offset=True,
-            sparse=bool(self._sampled),
-            per_sample_weights=scale if weights is None else scale * weights,
-        )
-        hidden = torch.tanh(summed + self._into[1])
-        mean, log_variance = torch.addmm(self._encode[1], hidden, self._encode[0]).chunk(2, dim=1)
+        if weights is not None:
+            scale = scale * weights
+        summed = batch.sums(self._into.weight, scale, sparse=bool(self._sampled))
+        hidden = torch.tanh(summed + self._into.bias)
+        both = torch.addmm(self._encode.bias, hidden, self._encode.weight)
+        mean, log_variance = both.chunk(2, dim=1)
         return mean, log_variance
 
     def _decoded(self, latent: Tensor) -> Tensor:
-        weight, bias = self._out
+        """Logits of all items; shape (users, items)."""
+        weight = self._out.weight
+        bias = self._out.bias
         if self._sampled:
-            weight, bias = weight.T, bias[:, 0]
+            weight = weight.T
+            bias = bias[:, 0]
         return torch.addmm(bias, self._hidden(latent), weight)
 
     def _hidden(self, latent: Tensor) -> Tensor:
-        return torch.tanh(torch.addmm(self._decode[1], latent, self._decode[0]))
+        return torch.tanh(torch.addmm(self._decode.bias, latent, self._decode.weight))
 
     def see(self, train: csr_array) -> None:
         self.hold(train, None)
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():  # in float32: lower precision would make ties
-            return self._decoded(self._encoded(self._input.take(users))[0])
+            mean, _ = self._encoded(self._input.take(users))
+            return self._decoded(mean)

@@ -13,6 +13,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Indices, Settings, Sharing
+from ecv_core.models.device import Rows
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 
@@ -150,11 +151,12 @@ def _in_place(shared: Tensor, closeness: Closeness) -> Tensor:
     """How near columns are, in place of what they share; shape (columns, columns)."""
     import torch
 
-    mine, theirs = torch.from_numpy(closeness.own), torch.from_numpy(closeness.others)
+    own = torch.from_numpy(closeness.own)
+    others = torch.from_numpy(closeness.others)
     shared.fill_diagonal_(0)
-    block = max(1, 2_000_000 // len(mine))  # a few MB, so that all passes over them stay in cache
-    for part, own in zip(torch.split(shared, block), torch.split(mine, block), strict=True):
-        part.div_(own[:, None] * theirs + closeness.shrink)
+    block = max(1, 2_000_000 // len(own))  # a few MB, so that all passes over them stay in cache
+    for part, part_own in zip(torch.split(shared, block), torch.split(own, block), strict=True):
+        part.div_(part_own[:, None] * others + closeness.shrink)
     return shared
 
 
@@ -182,6 +184,8 @@ def sparse_nearness(closeness: Closeness) -> csr_array:
 
 def nearest_of(near: csr_array, neighbours: int) -> csr_array:
     """The nearest of each, of equal ones those stored first."""
+    # Of a row with too many, what is above the least that is kept stays, and as many of those equal
+    # to it as there is room for.
     kept = near.data > 0
     for row in np.flatnonzero(np.diff(near.indptr) > neighbours):
         own = slice(near.indptr[row], near.indptr[row + 1])
@@ -204,14 +208,19 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
     matrix = narrow(closeness.entries)
     by_column = narrow(scipy.sparse.csr_array(matrix.T.tocsr()))
     pairs = np.concatenate(([0], np.cumsum(np.diff(matrix.indptr)[by_column.indices])))
+    # A block ends where its columns have looked at PAIRS pairs, so that it can be cancelled soon.
     block = pairs[by_column.indptr[1:]] // PAIRS
     bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(block)]
     parts: list[csr_array] = []
     for first, last in pairwise(bounds):
         progress("fit", 0, 2)
         ends, indices, values = nearest(
-            *(matrix.indptr, matrix.indices, matrix.data),
-            *(by_column.indptr, by_column.indices, by_column.data),
+            matrix.indptr,
+            matrix.indices,
+            matrix.data,
+            by_column.indptr,
+            by_column.indices,
+            by_column.data,
             closeness.own,
             closeness.others,
             np.float32(closeness.shrink),
@@ -219,9 +228,8 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
             first,
             last,
         )
-        parts.append(
-            scipy.sparse.csr_array((values, indices, ends), shape=(last - first, matrix.shape[1]))
-        )
+        shape = (last - first, matrix.shape[1])
+        parts.append(scipy.sparse.csr_array((values, indices, ends), shape=shape))
     return scipy.sparse.csr_array(scipy.sparse.vstack(parts, format="csr"))
 
 
@@ -245,45 +253,41 @@ class Voting:
             votes: shape (any, items).
             dense: hold `votes` dense too, where each stored entry of `voters` is 1.0.
         """
-        self._voters, self._votes = narrow(voters), narrow(votes)
+        self._voters = narrow(voters)
+        self._votes = narrow(votes)
         self._parts: list[Tensor] = []
+        """The votes, held dense, some columns each; empty where they are not."""
         if dense:
             import torch
 
             whole = votes.toarray()
-            self._parts = [
-                torch.from_numpy(np.ascontiguousarray(whole[:, start : start + WIDTH]))
-                for start in range(0, votes.shape[1], WIDTH)
-            ]
+            for start in range(0, votes.shape[1], WIDTH):
+                part = np.ascontiguousarray(whole[:, start : start + WIDTH])
+                self._parts.append(torch.from_numpy(part))
 
     @property
     def product(self) -> tuple[csr_array, csr_array] | None:
         """As of `evaluation.Scorer`; None where dense sums are quicker."""
-        return None if self._parts else (self._voters, self._votes)
+        if self._parts:
+            return None
+        return self._voters, self._votes
 
     def score(self, users: Indices) -> Tensor:
         """As `Recommender.score`."""
         import torch
 
-        rows = self._voters[users]
+        voters = self._voters[users]
         if not self._parts:
-            return torch.from_numpy((rows @ self._votes).toarray())
-        indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
-        parts = [
-            torch.nn.functional.embedding_bag(
-                indices, part, indptr, mode="sum", include_last_offset=True
-            )
-            for part in self._parts
-        ]
-        return torch.cat(parts, dim=1)
+            return torch.from_numpy((voters @ self._votes).toarray())
+        rows = Rows.of(voters, torch.device("cpu"))
+        return torch.cat([rows.sums(part) for part in self._parts], dim=1)
 
 
 def narrow(matrix: csr_array) -> csr_array:
     """The same with int32 indices, which torch takes as they are."""
-    return scipy.sparse.csr_array(
-        (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)),
-        shape=matrix.shape,
-    )
+    starts = matrix.indptr.astype(np.int32)
+    entries = (matrix.data, matrix.indices.astype(np.int32), starts)
+    return scipy.sparse.csr_array(entries, shape=matrix.shape)
 
 
 # One computation of how near columns are, for any number of neighbours of each.
@@ -316,7 +320,8 @@ class Nearness:
 
         if self.dense is None:
             return nearest_of(self._near, neighbours)
-        return csr_of(*torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False))
+        nearest = torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False)
+        return csr_of(nearest.values, nearest.indices)
 
 
 def _shared(
@@ -332,9 +337,12 @@ def _shared(
     counts = [int(model.params["neighbours"]) for model in models]
     nearness = Nearness(models[0].closeness(train), max(counts), progress)
     progress("fit", 1, 2)
-    return (
-        (place, models[0].voting(train, nearness.keep(count))) for place, count in enumerate(counts)
-    )
+
+    def fits() -> Iterator[tuple[int, Fitted]]:
+        for place, count in enumerate(counts):
+            yield place, models[0].voting(train, nearness.keep(count))
+
+    return fits()
 
 
 SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), fit=_shared)

@@ -74,7 +74,8 @@ class Validation:
         hide = (chance > 1 - share) & ~spared
         if not hide.any():
             return None
-        visible, hidden = _entries(train, owners, ~hide), _entries(train, owners, hide)
+        visible = _entries(train, owners, ~hide)
+        hidden = _entries(train, owners, hide)
         users = np.flatnonzero(np.diff(hidden.indptr))
         if len(users) > USERS:
             users = np.sort(rng.choice(users, USERS, replace=False))
@@ -104,7 +105,8 @@ class Validation:
         for start in range(0, len(self.users), size):
             users = self.users[start : start + size]
             scores = score(users)
-            seen, hidden = self.seen.take(users), self.hidden.take(users)
+            seen = self.seen.take(users)
+            hidden = self.hidden.take(users)
             scores[seen.owners, seen.columns] = -torch.inf
             wanted = torch.zeros(scores.shape, dtype=torch.bool, device=device)
             wanted[hidden.owners, hidden.columns] = True
@@ -115,11 +117,11 @@ class Validation:
 
 
 def _entries(train: csr_array, owners: Indices, chosen: NDArray[np.bool_]) -> csr_array:
-    pointers = np.zeros(train.shape[0] + 1, dtype=np.int32)
-    np.cumsum(np.bincount(owners[chosen], minlength=train.shape[0]), out=pointers[1:])
-    return scipy.sparse.csr_array(
-        (train.data[chosen], train.indices[chosen], pointers), shape=train.shape
-    )
+    """The matrix with the chosen of its stored entries alone; `owners` has the row of each."""
+    starts = np.zeros(train.shape[0] + 1, dtype=np.int32)
+    np.cumsum(np.bincount(owners[chosen], minlength=train.shape[0]), out=starts[1:])
+    chosen_entries = (train.data[chosen], train.indices[chosen], starts)
+    return scipy.sparse.csr_array(chosen_entries, shape=train.shape)
 
 
 class NeuralRecommender:
@@ -157,7 +159,8 @@ class NeuralRecommender:
         visible = train
         if validation is not None:
             visible = validation.visible
-            history = None if history is None else history.take(validation.kept)
+            if history is not None:
+                history = history.take(validation.kept)
         self._net = self.untrained(visible, seed, history)
         curve = run_epochs(self.name, self._net, self.params, validation, progress)
         self.inner_curve = tuple(curve)
@@ -199,12 +202,11 @@ def run_epochs(
             with average.in_place():
                 curve.append(validation.ndcg(net.score))
                 if curve[-1] >= max(curve):
-                    best = [weight.detach().clone() for weight in net.weights()]
+                    best = _copies(net.weights())
             if done - 1 - int(np.argmax(curve)) >= params["patience"]:
                 break
         report(done)
-    for weight, kept in zip(net.weights(), best or average.values, strict=True):
-        weight.detach().copy_(kept)
+    _put(best or average.values, net.weights())
     report(params["epochs"])
     return curve
 
@@ -244,7 +246,9 @@ class Average:
         self._weights = weights
         self._share = share
         self._epochs = 0
-        self.values = [weight.detach().clone() for weight in weights] if share else weights
+        self.values = weights
+        if share:
+            self.values = _copies(weights)
 
     def update(self) -> None:
         """Count in the weights as they are now."""
@@ -260,16 +264,22 @@ class Average:
         if not self._share:
             yield
             return
-        newest = [weight.detach().clone() for weight in self._weights]
+        newest = _copies(self._weights)
         try:
-            self._put(self.values)
+            _put(self.values, self._weights)
             yield
         finally:
-            self._put(newest)
+            _put(newest, self._weights)
 
-    def _put(self, values: list[Tensor]) -> None:
-        for weight, value in zip(self._weights, values, strict=True):
-            weight.detach().copy_(value)
+
+def _copies(weights: Sequence[Tensor]) -> list[Tensor]:
+    return [weight.detach().clone() for weight in weights]
+
+
+def _put(values: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
+    """Overwrite weights with values of the same shapes."""
+    for weight, value in zip(weights, values, strict=True):
+        weight.detach().copy_(value)
 
 
 # One training run for configurations that differ in their number of epochs.
@@ -287,7 +297,8 @@ def _shared(
 
     The models are alike but for their epochs, none with early stopping.
     """
-    name, ends = models[0].name, [model.params["epochs"] for model in models]
+    name = models[0].name
+    ends = [model.params["epochs"] for model in models]
     net = models[0].untrained(train, seed, history)
 
     def report(epoch: int) -> None:
@@ -297,9 +308,10 @@ def _shared(
         average = Average(net.weights(), models[0].params["averaging"])
         for done in trained(name, net, max(ends), average, report):
             report(done)
-            for place in (place for place, end in enumerate(ends) if end == done):
-                with average.in_place():
-                    yield place, net
+            for place, end in enumerate(ends):
+                if end == done:
+                    with average.in_place():
+                        yield place, net
 
     return fits()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -37,20 +38,17 @@ class Triples:
         """
         users = np.repeat(np.arange(train.shape[0]), np.diff(train.indptr))
         order = np.lexsort((baskets, users))
-        users, baskets = users[order], baskets[order]
-        new = np.ones(len(users), dtype=bool)
-        new[1:] = (users[1:] != users[:-1]) | (baskets[1:] != baskets[:-1])
-        starts = np.flatnonzero(new)
+        users = users[order]
+        baskets = baskets[order]
+        begins_basket = np.ones(len(users), dtype=bool)
+        begins_basket[1:] = (users[1:] != users[:-1]) | (baskets[1:] != baskets[:-1])
+        starts = np.flatnonzero(begins_basket)
         sizes = np.diff(np.append(starts, len(users)))
-        self._users, self._items, self._starts, self._sizes = (
-            torch.from_numpy(values.astype(np.int64)).to(device)
-            for values in (
-                users,
-                train.indices[order],
-                np.repeat(starts, sizes),
-                np.repeat(sizes, sizes),
-            )
-        )
+        self._users = _whole_numbers(users, device)
+        self._items = _whole_numbers(train.indices[order], device)
+        self._starts = _whole_numbers(np.repeat(starts, sizes), device)
+        self._sizes = _whole_numbers(np.repeat(sizes, sizes), device)
+        """Of each interaction where its basket starts, and how many the basket has."""
         self._paired = (self._sizes > 1).nonzero()[:, 0]
 
     def __len__(self) -> int:
@@ -63,12 +61,17 @@ class Triples:
         device = self._users.device
         order = torch.randperm(len(self), generator=random, device=device)
         for part in torch.split(self._paired[order], size):
-            sizes, starts = self._sizes[part], self._starts[part]
+            sizes = self._sizes[part]
+            starts = self._starts[part]
             chance = torch.rand(len(part), generator=random, device=device)
             # From 1 to size - 1 places further, and around: any other of the basket alike.
             ahead = 1 + (chance * (sizes - 1)).long().clamp_(max=sizes - 2)
             others = starts + (part - starts + ahead) % sizes
             yield self._users[part], self._items[part], self._items[others]
+
+
+def _whole_numbers(values: NDArray[np.integer], device: torch.device) -> Tensor:
+    return torch.from_numpy(values.astype(np.int64)).to(device)
 
 
 SHARED = 256
@@ -96,13 +99,13 @@ class TripleNet(SampledNet):
                 "the model learns from items that were bought together, but no basket of the "
                 "training data holds two items; choose another dataset or another algorithm"
             )
-        counts = (np.diff(train.indptr), np.bincount(train.indices, minlength=train.shape[1]))
-        self._user_chance, self._item_chance = (
-            torch.from_numpy(np.maximum(count, 1) ** self.params["noise_popularity"]).to(
-                self.device
-            )
-            for count in counts
-        )
+        self._user_chance = self._chance(np.diff(train.indptr))
+        self._item_chance = self._chance(np.bincount(train.indices, minlength=train.shape[1]))
+
+    def _chance(self, counts: Indices) -> Tensor:
+        """How likely each user or item is drawn, from its number of interactions."""
+        chance = np.maximum(counts, 1) ** self.params["noise_popularity"]
+        return torch.from_numpy(chance).to(self.device)
 
     def start(self) -> None:
         self._user_bias = self.normal(self.n_users, std=0.0)
@@ -135,25 +138,21 @@ class TripleNet(SampledNet):
             firsts: an item of each; shape (batch,).
             seconds: another item of the same basket; shape (batch,).
         """
-        size, negatives = len(users), self.params["negatives"]
-        rows = [
-            torch.cat((positive, self._drawn(chance)))
-            for positive, chance in (
-                (users, self._user_chance),
-                (firsts, self._item_chance),
-                (seconds, self._item_chance),
-            )
-        ]
-        vectors, loss = self.vectors(*rows)
+        size = len(users)
+        # Each side has the rows of the batch, and after them those drawn at random.
+        users = torch.cat((users, self._drawn(self._user_chance)))
+        firsts = torch.cat((firsts, self._drawn(self._item_chance)))
+        seconds = torch.cat((seconds, self._drawn(self._item_chance)))
+        vectors, loss = self.vectors(users, firsts, seconds)
+        biases = [self._user_bias[users], self._item_bias[firsts], self._item_bias[seconds]]
         together = vectors[0][:size] + vectors[1][:size] + vectors[2][:size]
-        tables = self._user_bias, self._item_bias, self._item_bias
-        for vector, row, table in zip(vectors, rows, tables, strict=True):
-            bias = table[row]
-            own, others = vector[:size], vector[size:]
+        for vector, bias in zip(vectors, biases, strict=True):
+            own = vector[:size]
             context = together - own
-            score = (own * context).sum(dim=1) + bias[:size]
-            wrong = torch.addmm(bias[size:], context, others.T)
-            loss = loss - logsigmoid(score).mean() - negatives * logsigmoid(-wrong).mean()
+            scores = (own * context).sum(dim=1) + bias[:size]
+            drawn_scores = torch.addmm(bias[size:], context, vector[size:].T)
+            loss = loss - logsigmoid(scores).mean()
+            loss = loss - self.params["negatives"] * logsigmoid(-drawn_scores).mean()
         torch.autograd.backward(loss)
         return loss.detach()
 
@@ -183,14 +182,33 @@ class Triple2vecNet(TripleNet):
     def vectors(
         self, users: Tensor, firsts: Tensor, seconds: Tensor
     ) -> tuple[list[Tensor], Tensor]:
-        tables = (users, self._users), (firsts, self._firsts), (seconds, self._seconds)
-        return [embedding(*table) for table in tables], torch.zeros((), device=self.device)
+        vectors = [
+            embedding(users, self._users),
+            embedding(firsts, self._firsts),
+            embedding(seconds, self._seconds),
+        ]
+        return vectors, torch.zeros((), device=self.device)
 
     def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
         return self._users[users], self._firsts + self._seconds
 
 
 # The network of VBCAR; loads torch.
+
+
+class Encoder(NamedTuple):
+    """The weights that make distributions of users or of items."""
+
+    table: Tensor
+    """The first layer: its input is 1 for one user or item and 0 for all others."""
+    weight: Tensor
+    bias: Tensor
+
+    def encode(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and logarithm of the variance of each row's distribution; (rows, factors) each."""
+        hidden = torch.tanh(embedding(rows, self.table))
+        mean, log_variance = torch.addmm(self.bias, hidden, self.weight).chunk(2, dim=1)
+        return mean, log_variance
 
 
 class VBCARNet(TripleNet):
@@ -205,37 +223,35 @@ class VBCARNet(TripleNet):
         self._of_users = self._encoder(self.n_users)
         self._of_items = self._encoder(self.n_items)
 
-    def _encoder(self, rows: int) -> list[Tensor]:
-        """A first layer as a table: its input is 1 for one user or item and 0 for all others."""
-        hidden, factors = self.params["hidden"], self.params["factors"]
-        return [
+    def _encoder(self, rows: int) -> Encoder:
+        """An encoder of users or of items with random weights."""
+        hidden = self.params["hidden"]
+        factors = self.params["factors"]
+        return Encoder(
             self.normal(rows, hidden, std=0.1),
             self.normal(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
             self.normal(2 * factors, std=0.0),
-        ]
+        )
 
     def vectors(
         self, users: Tensor, firsts: Tensor, seconds: Tensor
     ) -> tuple[list[Tensor], Tensor]:
-        found = []
+        vectors = []
         divergence = torch.zeros((), device=self.device)
-        sides = (users, self._of_users), (firsts, self._of_items), (seconds, self._of_items)
-        for rows, encoder in sides:
-            mean, log_variance = _encoded(encoder, rows)
+        for rows, encoder in (
+            (users, self._of_users),
+            (firsts, self._of_items),
+            (seconds, self._of_items),
+        ):
+            mean, log_variance = encoder.encode(rows)
             noise = torch.empty_like(mean).normal_(generator=self.random)
-            found.append(mean + noise * torch.exp(log_variance / 2))
+            vectors.append(mean + noise * torch.exp(log_variance / 2))
             apart = mean.square() + log_variance.exp() - 1 - log_variance
             divergence = divergence + 0.5 * apart.sum(dim=1).mean()
-        return found, self.params["kl_weight"] * divergence
+        return vectors, self.params["kl_weight"] * divergence
 
     def final(self, users: Tensor) -> tuple[Tensor, Tensor]:
-        everything = torch.arange(self.n_items, device=self.device)
-        return _encoded(self._of_users, users)[0], 2 * _encoded(self._of_items, everything)[0]
-
-
-def _encoded(encoder: list[Tensor], rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and logarithm of the variance of each row's distribution; shape (rows, factors) each."""
-    table, weight, bias = encoder
-    hidden = torch.tanh(embedding(rows, table))
-    mean, log_variance = torch.addmm(bias, hidden, weight).chunk(2, dim=1)
-    return mean, log_variance
+        all_items = torch.arange(self.n_items, device=self.device)
+        user_means, _ = self._of_users.encode(users)
+        item_means, _ = self._of_items.encode(all_items)
+        return user_means, 2 * item_means

@@ -4,7 +4,7 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
-from ecv_core.models.graph_net import Graph, LightGCNNet, NGCFNet
+from ecv_core.models.graph_net import Graph, LightGCNNet, NGCFNet, Sides
 
 pytestmark = pytest.mark.usefixtures("on_the_processor")
 
@@ -119,7 +119,7 @@ def test_ngcf_scores_are_those_of_the_papers_messages(lopsided):
 def test_dropout_of_ngcf_is_for_training_alone(lopsided):
     net, without = ngcf(lopsided, dropout=0.5), ngcf(lopsided)
     torch.testing.assert_close(net.score(np.arange(13)), without.score(np.arange(13)))
-    everybody = torch.arange(13), torch.arange(41)
+    everybody = Sides(torch.arange(13), torch.arange(41))
     trained = [torch.cat(net.vectors(everybody)) for _ in range(2)]
     assert not torch.equal(*trained)
     # Half of a node's mixed values, and none of its own.
