@@ -13,21 +13,21 @@ from pages.shared.live.acting import acting, subject_of
 from pages.shared.live.state import escaped, store
 
 
-def account() -> None:
+def show_account() -> None:
     """The whole page."""
     person = acting()
     if person.limits is not None:
         st.title("What visitors may do", anchor=False)
-        _visitor(person.limits)
+        _show_visitor(person.limits)
     elif person.actor.role is PersonRole.OWNER:
         st.title("Your account", anchor=False)
         st.markdown("This dashboard is used by one person, who may do everything.")
     else:
         st.title(escaped(person.actor.name), anchor=False)
-        _member(person.actor.role)
+        _show_member(person.actor.role)
 
 
-def _visitor(limits: Limits) -> None:
+def _show_visitor(limits: Limits) -> None:
     """What a visitor may do, how far that goes, and how much of it is left.
 
     Args:
@@ -60,7 +60,7 @@ def _visitor(limits: Limits) -> None:
     )
 
 
-def _member(role: PersonRole) -> None:
+def _show_member(role: PersonRole) -> None:
     person = acting().actor
     if role is PersonRole.EDITOR:
         st.markdown(
@@ -81,4 +81,4 @@ def _member(role: PersonRole) -> None:
 
 
 with page():
-    account()
+    show_account()

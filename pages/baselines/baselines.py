@@ -2,7 +2,14 @@
 
 import streamlit as st
 
-from pages.baselines.view import answer, board, choose_dataset, curves, entries_of, spread
+from pages.baselines.view import (
+    choose_dataset,
+    entries_of,
+    show_answer,
+    show_board,
+    show_curves,
+    show_spread,
+)
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link
@@ -22,7 +29,7 @@ with page():
     st.header("Published, and run here", anchor=False)
     entries = entries_of(dataset)
     with top:
-        answer(dataset, entries)
-    board(dataset, entries)
-    spread(dataset, entries)
-    curves(dataset)
+        show_answer(dataset, entries)
+    show_board(dataset, entries)
+    show_spread(dataset, entries)
+    show_curves(dataset)

@@ -66,11 +66,11 @@ def _fits(row: ListedRun, dataset: str) -> bool:
     return bool(row.scores) and computed_here(spec)
 
 
-def answer(dataset: str, entries: Sequence[Entry]) -> None:
+def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
     """The whole message, in one sentence with its numbers."""
     about = published(dataset)
     if dataset == "netflix":
-        _netflix_answer(about)
+        _show_netflix_answer(about)
         return
     ours = [entry for entry in entries if entry.by in ("here", "rerun")]
     others = [entry for entry in about.entries if entry.by in ("inventors", "others")]
@@ -97,7 +97,7 @@ def answer(dataset: str, entries: Sequence[Entry]) -> None:
         st.caption(_protocol_note(others))
 
 
-def _netflix_answer(about: Published) -> None:
+def _show_netflix_answer(about: Published) -> None:
     """Nothing was run on it here, but teams ran one method with very different results."""
     best = about.entries[0]
     worst = about.entries[-1]
@@ -154,7 +154,7 @@ def _protocol_note(others: Sequence[Entry]) -> str:
     )
 
 
-def board(dataset: str, entries: Sequence[Entry]) -> None:
+def show_board(dataset: str, entries: Sequence[Entry]) -> None:
     """The figure with its table, and where its numbers come from."""
     about = published(dataset)
     frame = board_frame(entries)
@@ -184,7 +184,7 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
     st.caption(notes)
 
 
-def spread(dataset: str, entries: Sequence[Entry]) -> None:
+def show_spread(dataset: str, entries: Sequence[Entry]) -> None:
     """How far settings of one method are apart, beside how far published methods are."""
     settings = set_ups(dataset)
     if len(settings) < 2:
@@ -207,11 +207,11 @@ _DIMENSION = {"ml-100k": 16}
 """Of the steps shown; elsewhere 32."""
 
 
-def curves(dataset: str) -> None:
+def show_curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
     usual = [run for run in runs if run.spec.algorithm in _BAYESIAN and _usual(run)]
-    _curve(
+    _draw_curve(
         dataset,
         3,
         "More dimensions",
@@ -219,14 +219,14 @@ def curves(dataset: str) -> None:
         "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, after "
         "all sampling steps.",
     )
-    _curve(
+    _draw_curve(
         dataset,
         4,
         "More sampling steps",
         steps_frame(usual),
         "Figure 4: one run gives the RMSE at every number of steps. Nothing was stopped by it.",
     )
-    _curve(
+    _draw_curve(
         dataset,
         5,
         "Gibbs sampling or SGD",
@@ -236,7 +236,7 @@ def curves(dataset: str) -> None:
     )
 
 
-def _curve(dataset: str, number: int, title: str, frame: pd.DataFrame, words: str) -> None:
+def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, words: str) -> None:
     """RMSE against dimension or step; nothing where no algorithm has two points.
 
     Args:

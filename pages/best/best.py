@@ -5,8 +5,8 @@ from functools import partial
 import streamlit as st
 
 from pages.best.choice import FILE, choose, is_own
-from pages.best.show import how_many_recorded, recorded, scores_file, show
-from pages.best.start import start
+from pages.best.show import link_to_folds, recorded_selection, show, show_scores_file
+from pages.best.start import draw_start
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link
@@ -21,13 +21,13 @@ with page():
     )
     preload_plots()
     choice = choose()
-    question = start(claim=choice.claim)
+    question = draw_start(claim=choice.claim)
     if is_own(choice.selection):
-        from pages.best.live import live
+        from pages.best.live import show_live
 
-        live(choice.selection)
+        show_live(choice.selection)
     elif choice.selection == FILE:
-        scores_file(question)
+        show_scores_file(question)
     else:
-        shown = recorded(choice.selection, question)
-        show(shown, autoplay=True, then=partial(how_many_recorded, shown))
+        shown = recorded_selection(choice.selection, question)
+        show(shown, autoplay=True, then=partial(link_to_folds, shown))

@@ -52,7 +52,7 @@ def choose() -> Choice:
             list(labels),
             format_func=labels.__getitem__,
             key=_CHOICE,
-            on_change=_picked,
+            on_change=_open_picked,
             help="Recorded ones are played from folds that ran before; nothing is computed.",
         )
         if selection != FILE and not why_not(Action.UPLOAD):
@@ -116,7 +116,7 @@ def open_selection(selection: str) -> None:
     st.query_params[SELECTION] = selection
 
 
-def _picked() -> None:
+def _open_picked() -> None:
     open_selection(st.session_state[_CHOICE])
 
 
@@ -158,13 +158,13 @@ _LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
 USUAL: Question = {"expected_loss": USUAL_LOSS}
 
 
-def settings(*, claim: bool) -> Question:
+def pick_question(*, claim: bool) -> Question:
     """The widgets of what decides it.
 
     Raises:
         InputError: If a budget cannot be read.
     """
-    question = _certainty() if claim else _loss_and_budget()
+    question = _pick_certainty() if claim else _pick_loss_and_budget()
     st.caption(
         "For recorded selections and files too; one that was started keeps what it was started "
         "with."
@@ -172,7 +172,7 @@ def settings(*, claim: bool) -> Question:
     return question
 
 
-def _loss_and_budget() -> Question:
+def _pick_loss_and_budget() -> Question:
     left, right = st.columns(2)
     loss = left.select_slider(
         "Expected loss",
@@ -199,7 +199,7 @@ def _loss_and_budget() -> Question:
     return {"expected_loss": float(loss), "budget": budget}
 
 
-def _certainty() -> Question:
+def _pick_certainty() -> Question:
     left, right = st.columns(2)
     indifference = left.number_input(
         "Indifference, % of the leader's mean",

@@ -38,7 +38,7 @@ _SECONDS_TO_GO_ON = 15.0
 """After a fold the next one is queued within this time, or by hand."""
 
 
-def live(selection_id: str) -> None:
+def show_live(selection_id: str) -> None:
     """Show how far the selection is, and follow it while it goes on.
 
     Raises:
@@ -58,8 +58,8 @@ def live(selection_id: str) -> None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
         shown = _shown(record, now, now.played, scores)
-        show(shown, then=partial(_how_many, shown))
-    _below(record, now.terms)
+        show(shown, then=partial(_offer_folds, shown))
+    _show_terms(record, now.terms)
 
 
 def _shown(record: PlanRecord, now: Standing, played: Played, scores: Results) -> Shown:
@@ -86,7 +86,7 @@ def _shown(record: PlanRecord, now: Standing, played: Played, scores: Results) -
     )
 
 
-def _how_many(shown: Shown) -> None:
+def _offer_folds(shown: Shown) -> None:
     """The next question, of exactly these contenders; folds that they lack are computed first."""
     specs = shown.specs
     if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
@@ -137,17 +137,17 @@ def _follow(selection_id: str, before: _Stages, drawn: float) -> None:
         active = [run for run in runs if run.state.active]
         with st.container(horizontal=True, vertical_alignment="center"):
             if active:
-                _computing(record, active)
-            elif _goes_on(runs):
+                _show_computing(record, active)
+            elif _is_about_to_go_on(runs):
                 st.markdown("Looking which fold comes next.", width="content")
             else:
-                _stopped(record, runs)
+                _show_stopped(record, runs)
 
 
-def _computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
+def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
     """What is computed now, and the button that cancels it."""
     speaker = min(active, key=_is_silent)  # of runs that share their work, one reports it
-    words = _doing(_titles(record)[speaker.spec.score_key], speaker)
+    words = _fold_words(_titles(record)[speaker.spec.score_key], speaker)
     if len(active) > 1:
         words += f", with {counted(len(active) - 1, 'other')} that share its work"
     st.badge("live", icon=":material/sensors:", color="blue")
@@ -170,7 +170,7 @@ def _titles(record: PlanRecord) -> dict[str, str]:
     }
 
 
-def _doing(title: str, run: RunRecord) -> str:
+def _fold_words(title: str, run: RunRecord) -> str:
     """Which fold of which contender a run computes or waits for, as Markdown."""
     fold = len(run.folds) + 1
     if run.spec.only_folds:
@@ -194,7 +194,7 @@ def _plan_and_scores(selection_id: str) -> tuple[SelectPlan, Results]:
     return SelectPlan.of(record), results_of(store(), record)
 
 
-def _stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
+def _show_stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
     """Why nothing is computed, and how it goes on."""
     words = "Nothing has been computed yet."
     if runs:
@@ -227,7 +227,7 @@ def _cancel(runs: Sequence[RunRecord]) -> None:
         acting().cancel(run.run_id)
 
 
-def _below(record: PlanRecord, terms: Terms) -> None:
+def _show_terms(record: PlanRecord, terms: Terms) -> None:
     """What was asked, and the way out of the list."""
     metric = escaped(metric_label(record.content.runs[0].spec))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -274,7 +274,7 @@ def _forget(selection_id: str) -> None:
     open_selection(FIRST)
 
 
-def _goes_on(runs: Sequence[RunRecord]) -> bool:
+def _is_about_to_go_on(runs: Sequence[RunRecord]) -> bool:
     """Whether the next fold is about to be queued: the last run has finished a moment ago."""
     if not runs:
         return False

@@ -146,7 +146,7 @@ def show(
     """
     verdict = sentence_of(chosen)
     brief = sentence_of(chosen, brief=not chosen.terms.certain)
-    _verdict(chosen, brief)
+    _show_verdict(chosen, brief)
     if not slider:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escaped(chosen.about))
@@ -156,31 +156,31 @@ def show(
     sentences = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
     with st.container(key="presented-lanes"):
         if slider:
-            _slider(len(chosen.played.rounds))
+            _draw_slider(len(chosen.played.rounds))
         else:
-            _player(chosen, sentences, autoplay=autoplay)
+            _draw_player(chosen, sentences, autoplay=autoplay)
         with st.container(key="best-moment"):
             numbers(NAME, key="best-sentence", sentences=sentences)
-        _figure(chosen, sentences)
+        _draw_figure(chosen, sentences)
     more = verdict.removeprefix(brief).strip()
     if more:
         st.markdown(escaped(more))
     energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
     if chosen.decided:
-        _for_paper(chosen)
+        _offer_for_paper(chosen)
 
 
-def _verdict(chosen: Shown, sentence: str) -> None:
+def _show_verdict(chosen: Shown, sentence: str) -> None:
     """The answer in bold, why it is so, and what a file of scores was taken for."""
     answer, _, why = sentence.partition(": ")
-    why = f"{why[:1].upper()}{why[1:]}{_edge(chosen)}"
+    why = f"{why[:1].upper()}{why[1:]}{_winner_edge_words(chosen)}"
     with st.container(key="presented-verdict"), st.container(key="best-verdict"):
         st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
         if chosen.note:
             st.caption(chosen.note)
 
 
-def _player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
+def _draw_player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
     rounds = len(chosen.played.rounds)
     first = rounds
     if autoplay:
@@ -199,7 +199,7 @@ def _player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:
     )
 
 
-def _for_paper(chosen: Shown) -> None:
+def _offer_for_paper(chosen: Shown) -> None:
     def describe() -> Description:
         versions: Mapping[str, Any] = {}
         if chosen.runs or chosen.file:
@@ -229,7 +229,7 @@ def _for_paper(chosen: Shown) -> None:
     )
 
 
-def _slider(rounds: int) -> None:
+def _draw_slider(rounds: int) -> None:
     with st.container(key="best-slider"):
         step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
         slider_watch(NAME, container="best-slider", step=int(step))
@@ -254,7 +254,7 @@ def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
     )
 
 
-def _figure(chosen: Shown, sentences: Sequence[str]) -> None:
+def _draw_figure(chosen: Shown, sentences: Sequence[str]) -> None:
     frame = _lanes(chosen)
     steps = selection_steps(frame, sentences)
     plot(
@@ -280,7 +280,7 @@ def _lanes(chosen: Shown) -> pd.DataFrame:
 # Selections played from folds that ran before: recorded runs, grids, a file of any program.
 
 
-def recorded(name: str, question: Question) -> Shown:
+def recorded_selection(name: str, question: Question) -> Shown:
     """A recorded selection.
 
     Args:
@@ -308,7 +308,7 @@ def recorded(name: str, question: Question) -> Shown:
     )
 
 
-def how_many_recorded(shown: Shown) -> None:
+def link_to_folds(shown: Shown) -> None:
     """The next question, of exactly these runs; nothing of a grid, whose runs are not kept."""
     if shown.runs:
         st.page_link(
@@ -339,7 +339,7 @@ _FORM = (
 )
 
 
-def scores_file(question: Question) -> None:
+def show_scores_file(question: Question) -> None:
     """Where to drop the file, and its selection once it is there.
 
     Args:
@@ -368,7 +368,7 @@ def scores_file(question: Question) -> None:
 # A selection among configurations of one algorithm: what its parameters have to do with it.
 
 
-def _edge(chosen: Shown) -> str:
+def _winner_edge_words(chosen: Shown) -> str:
     """What `edge_words` says of the winner; nothing where contenders are no search space."""
     if not chosen.decided:
         return ""

@@ -29,7 +29,7 @@ from ecv_core.selection.tuning.spaces import (
 )
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.recorded import recorded_runs, specs_of
-from pages.best.choice import Question, open_selection, settings
+from pages.best.choice import Question, open_selection, pick_question
 from pages.run.expectation import expectation
 from pages.run.settings import (
     algorithm_picker,
@@ -62,7 +62,7 @@ MOST = 64
 _NO_SPACE = "none"
 
 
-def space_contenders() -> Contenders:
+def pick_from_space() -> Contenders:
     """The configurations of one algorithm in a search space; with their widgets.
 
     Raises:
@@ -100,7 +100,7 @@ def space_contenders() -> Contenders:
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help=f"`name=v1,v2`, of: {parameters}",
     )
-    settings = fold_settings(task)
+    of_folds = fold_settings(task)
     own = _own_values(text or "")
     name: str | None = declared
     if declared == _NO_SPACE:
@@ -111,7 +111,7 @@ def space_contenders() -> Contenders:
     space = space_of(algorithm, name, own)
     if not ready:
         return Contenders([], ready=False)
-    spec = make_spec(dataset=entry.id, algorithm=picked, rule=NEVER_STOPS, **settings)
+    spec = make_spec(dataset=entry.id, algorithm=picked, rule=NEVER_STOPS, **of_folds)
     check_needs(spec)
     return Contenders(_configurations(algorithm, space, spec))
 
@@ -167,7 +167,7 @@ _BOX = "best-start"
 _STARTED = "best-started"
 
 
-def start(*, claim: bool) -> Question:
+def draw_start(*, claim: bool) -> Question:
     """The form, folded up; on Start, begin the selection and show it.
 
     Args:
@@ -183,16 +183,16 @@ def start(*, claim: bool) -> Question:
     # What has started is below: a new box, closed. (One that is only told to close opens again.)
     key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
-        question = settings(claim=claim)
+        question = pick_question(claim=claim)
         if refused:
             st.caption(f":material/lock: {refused}")
         elif box.open:
             with sentences():
-                _form(question)
+                _draw_form(question)
     return question
 
 
-def _form(question: Question) -> None:
+def _draw_form(question: Question) -> None:
     source = switch("Contenders from", list(_CONTENDERS), "contenders_from")
     contenders = _CONTENDERS[source]()
     if contenders.ready:
@@ -255,7 +255,7 @@ def _named(specs: Iterable[RunSpec]) -> Named:
     return [(contender_name(spec), spec) for spec in specs]
 
 
-def _algorithm_contenders() -> Contenders:
+def _pick_algorithms() -> Contenders:
     entry, ready = dataset_picker(tables=True)
     names = algorithm_picker(
         entry.tasks,
@@ -267,12 +267,12 @@ def _algorithm_contenders() -> Contenders:
     task = entry.tasks[0]
     if names:
         task = ALGORITHMS[names[0]].task
-    settings = fold_settings(task)
+    of_folds = fold_settings(task)
     params = parameter_settings(names)
     specs = []
     for name in names:
         spec = make_spec(
-            dataset=entry.id, algorithm=name, params=params[name], rule=NEVER_STOPS, **settings
+            dataset=entry.id, algorithm=name, params=params[name], rule=NEVER_STOPS, **of_folds
         )
         if ready:
             check_needs(spec)
@@ -280,7 +280,7 @@ def _algorithm_contenders() -> Contenders:
     return Contenders(_named(specs), ready=ready)
 
 
-def _run_contenders() -> Contenders:
+def _pick_runs() -> Contenders:
     listed: list[Known] = [*run_list().rows(), *recorded_runs()]
     runs = {run.run_id: run for run in listed if folds_done(run)}
     chosen = st.multiselect(
@@ -295,7 +295,7 @@ def _run_contenders() -> Contenders:
 
 
 _CONTENDERS = {
-    "a list of algorithms": _algorithm_contenders,
-    "a search space": space_contenders,
-    "runs that are there": _run_contenders,
+    "a list of algorithms": _pick_algorithms,
+    "a search space": pick_from_space,
+    "runs that are there": _pick_runs,
 }

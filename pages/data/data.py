@@ -6,6 +6,6 @@ from pages.shared.address.navigation import page
 
 with page():
     st.title("Your data", anchor=False)
-    from pages.data.view import your_data
+    from pages.data.view import show_your_data
 
-    your_data()
+    show_your_data()

@@ -70,7 +70,7 @@ _UNIT_HELP = (
 )
 
 
-def columns(token: str, plain: Plain) -> Layout | None:
+def correct_layout(token: str, plain: Plain) -> Layout | None:
     """The layout as it is corrected on the page; None while it lacks a user or an item.
 
     Args:
@@ -82,12 +82,12 @@ def columns(token: str, plain: Plain) -> Layout | None:
     """
     recognised = _recognised(token, plain)
     earlier = own.asked_layout(token)
-    corrected = _text_form(token, recognised.layout, earlier or recognised.layout)
+    corrected = _correct_form(token, recognised.layout, earlier or recognised.layout)
     if corrected != recognised.layout:
         recognised = _recognised_again(token, plain, corrected)
-    layout = _with_roles(token, recognised, earlier)
+    layout = _correct_roles(token, recognised, earlier)
     own.ask_layout(token, layout)
-    _preview(replace(recognised, layout=layout))
+    _show_preview(replace(recognised, layout=layout))
     for role in layout.missing:
         st.warning(
             f"Say which column is the {LABELS[role].lower()}.", icon=":material/arrow_upward:"
@@ -107,7 +107,7 @@ def _recognised_again(token: str, _plain: Plain, layout: Layout) -> Recognised:
     return look_again(_plain, layout)
 
 
-def _text_form(token: str, recognised: Layout, latest: Layout) -> Layout:
+def _correct_form(token: str, recognised: Layout, latest: Layout) -> Layout:
     """Widgets of encoding, separator, header and quotation marks; of text alone.
 
     Args:
@@ -137,11 +137,13 @@ def _text_form(token: str, recognised: Layout, latest: Layout) -> Layout:
         )
         layout = replace(recognised, encoding=encoding)
         if layout.form is Form.DELIMITED:
-            layout = _delimited_form(row, token, layout, latest)
+            layout = _correct_delimited_form(row, token, layout, latest)
     return layout
 
 
-def _delimited_form(row: DeltaGenerator, token: str, layout: Layout, latest: Layout) -> Layout:
+def _correct_delimited_form(
+    row: DeltaGenerator, token: str, layout: Layout, latest: Layout
+) -> Layout:
     """Widgets of what only delimited text has; the arguments are those of `_text_form`."""
     separator = _pick(
         row, "Separator", SEPARATORS, latest.separator, key=f"separator-{token}", width=170
@@ -158,7 +160,7 @@ def _delimited_form(row: DeltaGenerator, token: str, layout: Layout, latest: Lay
     return replace(layout, separator=separator, header=header, quotes=quotes)
 
 
-def _with_roles(token: str, recognised: Recognised, earlier: Layout | None) -> Layout:
+def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -> Layout:
     """A column to choose for every role, and how times are written.
 
     Args:
@@ -235,7 +237,7 @@ def _pick(
     )
 
 
-def _preview(recognised: Recognised) -> None:
+def _show_preview(recognised: Recognised) -> None:
     shown = min(PREVIEW, len(recognised.rows))
     st.dataframe(
         _preview_frame(recognised.layout, recognised.rows),
@@ -273,7 +275,7 @@ _READING = "reading-own"
 _STEPS = {"read": "Reading the rows", "write": "Pruning"}
 
 
-def outcome(token: str, plain: Plain, layout: Layout) -> None:
+def show_outcome(token: str, plain: Plain, layout: Layout) -> None:
     """Counts, reasons, and the form that keeps it.
 
     Args:
@@ -300,10 +302,10 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
         return
     st.header("What can be used", anchor=False)
     if about.task is None:
-        _interactions(about)
+        _show_interactions(about)
     else:
-        _samples(about)
-    _keep(token, about)
+        _show_samples(about)
+    _offer_to_keep(token, about)
 
 
 def _begin(token: str, layout: Layout) -> None:
@@ -345,7 +347,7 @@ def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> Ab
     return about
 
 
-def _interactions(about: About) -> None:
+def _show_interactions(about: About) -> None:
     """How many rows are interactions, why others are not, and what pruning leaves of them."""
     unused = about.rows - about.kept
     words = "Every row can be used."
@@ -404,7 +406,7 @@ def _stop() -> None:
     st.session_state.pop(_READING, None)
 
 
-def _samples(about: About) -> None:
+def _show_samples(about: About) -> None:
     """How many rows are samples, what is predicted of them, and why other rows are none."""
     kind = "a number"
     task = "predict numbers"
@@ -425,7 +427,7 @@ def density(about: About) -> str:
     return f"{100 * about.density:.2f}\u00a0%"
 
 
-def _keep(token: str, about: About) -> None:
+def _offer_to_keep(token: str, about: About) -> None:
     """The form that keeps the file; a button that loses many rows is no primary one."""
     st.header("Keep it as a dataset", anchor=False)
     with st.form("keep-own", border=False, enter_to_submit=True):

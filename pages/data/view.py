@@ -17,7 +17,7 @@ from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import listed
 from ecv_core.records.tasks import Task
 from ecv_core.untrusted.limits import max_upload_mb
-from pages.data.dropped import LABELS, columns, density, outcome
+from pages.data.dropped import LABELS, correct_layout, density, show_outcome
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.runs import act_and_rerun
@@ -40,23 +40,23 @@ def _example() -> str:
     return "\n".join(lines) + "\n"
 
 
-def your_data() -> None:
+def show_your_data() -> None:
     """The whole page below its head."""
     refused = why_not(Action.UPLOAD)
     token = st.query_params.get(FILE)
     if refused:
         st.info(refused, icon=":material/lock:")
     elif token:
-        _dropped_file(token)
+        _show_dropped_file(token)
     else:
         kept = st.query_params.get(KEPT)
         if kept:
-            just_kept(kept)
-        _drop()
-    kept_datasets()
+            show_just_kept(kept)
+        _take_file()
+    list_kept_datasets()
 
 
-def _dropped_file(token: str) -> None:
+def _show_dropped_file(token: str) -> None:
     """What a dropped file is and how it is read; or why it cannot be."""
     try:
         with st.spinner("Looking at the file ..."):
@@ -65,18 +65,18 @@ def _dropped_file(token: str) -> None:
                 plain = own.taken_in(token, no_report)
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
-        _another(token)
+        _offer_another_file(token)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(escaped(plain.name), anchor=False, width="content")
-        _another(token)
+        _offer_another_file(token)
     with sentences():
-        layout = columns(token, plain)
+        layout = correct_layout(token, plain)
         if layout is not None:
-            outcome(token, plain, layout)
+            show_outcome(token, plain, layout)
 
 
-def _drop() -> None:
+def _take_file() -> None:
     st.markdown(
         "Drop a file of interactions (who rated, bought or clicked what), or a table with a column "
         "to predict from the others: see how it is read, correct it, and keep it as a dataset. "
@@ -113,7 +113,7 @@ def _drop() -> None:
         st.rerun()
 
 
-def _another(token: str) -> None:
+def _offer_another_file(token: str) -> None:
     st.button(
         "Another file",
         icon=":material/upload_file:",
@@ -139,7 +139,7 @@ _MOST = 30
 """So many are listed; the command line lists them all."""
 
 
-def just_kept(name: str) -> None:
+def show_just_kept(name: str) -> None:
     """What comes next, right after a dataset was kept: which is best on it."""
     about = own.added().get(name)
     if about is None:
@@ -152,12 +152,12 @@ def just_kept(name: str) -> None:
             icon=":material/check_circle:",
         )
         if usable and not why_not(Action.START_MANY):
-            _which_is_best(name, about)
+            _offer_selection(name, about)
         else:
-            run_with(name, "now")
+            offer_run(name, "now")
 
 
-def _which_is_best(name: str, about: About) -> None:
+def _offer_selection(name: str, about: About) -> None:
     # These pages are loaded where they are needed.
     from pages.best.choice import USUAL
     from pages.best.start import begin, sensible_contenders
@@ -171,7 +171,7 @@ def _which_is_best(name: str, about: About) -> None:
         ):
             with sentences():
                 go("best/best.py", {"selection": begin(named, USUAL)})
-        run_with(name, "now")
+        offer_run(name, "now")
     titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     st.caption(
         f"{titles} meet on the same {specs[0].k} folds until one can be used at an expected "
@@ -180,7 +180,7 @@ def _which_is_best(name: str, about: About) -> None:
     expectation(specs, select=True)
 
 
-def run_with(name: str, where: str = "listed") -> None:
+def offer_run(name: str, where: str = "listed") -> None:
     """A button that opens Run with this dataset picked; `where` tells it from others."""
     if st.button(
         "Run one algorithm",
@@ -191,7 +191,7 @@ def run_with(name: str, where: str = "listed") -> None:
         go("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
 
 
-def kept_datasets() -> None:
+def list_kept_datasets() -> None:
     """The list, newest first."""
     added = own.added()
     if not added:
@@ -201,12 +201,12 @@ def kept_datasets() -> None:
     newest = sorted(added, key=lambda name: added[name].added_at, reverse=True)
     for name in newest[:_MOST]:
         with st.container(border=True):
-            _dataset(name, added[name], used[name])
+            _show_dataset(name, added[name], used[name])
     if len(newest) > _MOST:
         st.caption(f"And {len(newest) - _MOST} more: `python -m ecv_core datasets` lists them.")
 
 
-def _dataset(name: str, about: About, runs: int) -> None:
+def _show_dataset(name: str, about: About, runs: int) -> None:
     """One kept dataset.
 
     Args:
@@ -220,24 +220,22 @@ def _dataset(name: str, about: About, runs: int) -> None:
         with st.container(width="content"):
             st.markdown(f"**{escaped(name)}**")
         with st.container(horizontal=True, width="content"):
-            run_with(name)
+            offer_run(name)
             if handling().refusal(Action.CHANGE_DATASETS, name) is None:
-                _delete(name, runs)
+                _offer_deletion(name, runs)
     facts = datasets.entry(name).size_words()
     if about.interactions:
         facts.append(f"density {density(about)}")
     st.markdown(" · ".join(facts))
-    columns = ", ".join(
-        f"{LABELS[role].lower()} {column}" for role, column in about.columns.items()
-    )
-    columns = columns[0].upper() + columns[1:]
+    roles = ", ".join(f"{LABELS[role].lower()} {column}" for role, column in about.columns.items())
+    roles = roles[0].upper() + roles[1:]
     st.caption(
         f"From {escaped(about.source)} on {about.added_on}: {about.kept:,} of {about.rows:,} rows. "
-        f"{escaped(columns)}. SHA-256 {about.sha256[:12]}..."
+        f"{escaped(roles)}. SHA-256 {about.sha256[:12]}..."
     )
 
 
-def _delete(name: str, runs: int) -> None:
+def _offer_deletion(name: str, runs: int) -> None:
     words = "No run has used it."
     if runs:
         words = (

@@ -5,16 +5,16 @@ import streamlit as st
 from pages.folds.choice import choose_systems
 from pages.folds.curves import explore_systems
 from pages.folds.view import (
-    answer,
-    decision_of,
-    numbers_row,
-    options,
-    promise_input,
-    run_button,
-    stops,
-    take_away,
-    tradeoff,
-    view_link,
+    advice_of,
+    ask_promise,
+    draw_stops,
+    draw_tradeoff,
+    offer_for_paper,
+    offer_run,
+    show_answer,
+    show_numbers,
+    show_options,
+    write_link,
 )
 from pages.shared.address.link import link_warnings_again
 from pages.shared.address.navigation import page
@@ -30,24 +30,24 @@ with page():
     choice = choose_systems()
     left, right = st.columns([1, 1.3], gap="medium")
     with left:
-        promise = promise_input()
+        promise = ask_promise()
     if choice.systems:
         explored = explore_systems(choice.systems, promise.within_percent)
-        advice = decision_of(explored, promise.share)
+        advice = advice_of(explored, promise.share)
         with left:
-            answer(explored, advice, choice.whose)
-            run_button(advice, choice.runs)
-            view_link(explored)
+            show_answer(explored, advice, choice.whose)
+            offer_run(advice, choice.runs)
+            write_link(explored)
             alpha_slider(explored.alphas, explored.usual)
         with right:
-            tradeoff(explored)
-        take_away(explored, advice, choice.runs)
-        options(explored, advice)
+            draw_tradeoff(explored)
+        offer_for_paper(explored, advice, choice.runs)
+        show_options(explored, advice)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(
             f"By {glossary_link('e-fold', 'e-fold cross-validation')} ({PAPER_LINK}), at any "
             f"**{glossary_link('alpha')}** and over **every {glossary_link('order', 'order')}** of "
             f"the {glossary_link('fold', 'folds')}:"
         )
-        numbers_row(explored)
-        stops(explored)
+        show_numbers(explored)
+        draw_stops(explored)

@@ -67,7 +67,7 @@ class Promise(NamedTuple):
     """Of the orders of the folds, in (0, 1]."""
 
 
-def promise_input() -> Promise:
+def ask_promise() -> Promise:
     """The widgets of the acceptable difference and the share of orders."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         limit = st.number_input(
@@ -104,7 +104,7 @@ def promise_input() -> Promise:
     return Promise(float(limit), float(percent) / 100)
 
 
-def decision_of(explored: Explored, share: float) -> FoldsAdvice:
+def advice_of(explored: Explored, share: float) -> FoldsAdvice:
     """Every option that keeps the promise, and which rules keep it at no setting."""
     return _decided(explored.version, tuple(RULES), share, explored)
 
@@ -124,7 +124,7 @@ def _decided(
     return decide(systems, candidates, within_percent=limit, share=share)
 
 
-def answer(explored: Explored, advice: FoldsAdvice, whose: str) -> None:
+def show_answer(explored: Explored, advice: FoldsAdvice, whose: str) -> None:
     """The sentence, and what it rests on.
 
     Args:
@@ -141,7 +141,7 @@ def answer(explored: Explored, advice: FoldsAdvice, whose: str) -> None:
     st.markdown(escaped(words.strip()))
 
 
-def run_button(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
+def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     """Opens the form of Run with the rule and the value of the answer; nothing for all folds.
 
     Args:
@@ -174,7 +174,7 @@ def run_button(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     go("run/run.py", {"rule": rule.title})
 
 
-def options(explored: Explored, advice: FoldsAdvice) -> None:
+def show_options(explored: Explored, advice: FoldsAdvice) -> None:
     """All options as a table, the check on data left out, what does not keep the promise."""
     st.header("All options that keep this, cheapest first", anchor=False)
     frame = options_frame(advice)
@@ -218,7 +218,7 @@ def options(explored: Explored, advice: FoldsAdvice) -> None:
             )
 
 
-def view_link(explored: Explored) -> None:
+def write_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
     params = chosen("source", "datasets", "algorithms")
     params[ALPHA_KEY] = [alpha_text(explored.usual)]
@@ -231,7 +231,7 @@ def view_link(explored: Explored) -> None:
     write_into_link(params, without=without)
 
 
-def take_away(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
+def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     """What a paper takes: the decision, and both charts at the alpha that keeps the promise."""
     systems = explored.systems
     about = systems[0].name
@@ -255,14 +255,14 @@ def take_away(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]
     )
 
 
-def numbers_row(explored: Explored) -> None:
+def show_numbers(explored: Explored) -> None:
     """What each alpha costs and gives, in words that follow the slider; how they are known."""
     numbers(
         SLIDER,
         key="explore-numbers",
         sentences=[_numbers_sentence(explored, alpha) for alpha in explored.alphas],
     )
-    st.caption(_exactness(explored))
+    st.caption(_exactness_words(explored))
 
 
 def _numbers_sentence(explored: Explored, alpha: float) -> str:
@@ -281,7 +281,7 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     )
 
 
-def tradeoff(explored: Explored) -> None:
+def draw_tradeoff(explored: Explored) -> None:
     """What every alpha costs against how far off it ends; a click on a run leads to its replay."""
     replays = {}
     for system in explored.systems:
@@ -302,7 +302,7 @@ def tradeoff(explored: Explored) -> None:
         st.caption("A click on a run's line plays it in Replay, in any order of its folds.")
 
 
-def stops(explored: Explored) -> None:
+def draw_stops(explored: Explored) -> None:
     """Where the rule stops, over all orders; and what the energy of all folds is made up of."""
     st.header("Where the rule stops", anchor=False)
     plot(
@@ -322,7 +322,7 @@ def stops(explored: Explored) -> None:
         energy_bar(folds, left_out_words(explored.systems))
 
 
-def _exactness(explored: Explored) -> str:
+def _exactness_words(explored: Explored) -> str:
     """How the numbers are known, in sentences."""
     words = "Exact over every order of the folds"
     sampled = [RULES[other.rule].title for other in explored.others if other.sampled]

@@ -27,7 +27,7 @@ _ALGORITHM = "multi-vae"
 """On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
 
 
-def introduction(race: RunRecord | None) -> None:
+def show_introduction(race: RunRecord | None) -> None:
     """The title and what e-fold does, with the race below as its example."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -48,7 +48,7 @@ def introduction(race: RunRecord | None) -> None:
     )
 
 
-def doors() -> None:
+def draw_doors() -> None:
     """A box for each, side by side where there is room."""
     learn, live, data, scores = st.columns(4, gap="small")
     with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
@@ -56,7 +56,7 @@ def doors() -> None:
     with _door(
         live, f"{algorithm_title(_ALGORITHM)}, ten folds: half a minute, where nothing else runs."
     ):
-        _try_it()
+        _offer_live_run()
     with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
         st.page_link("data/data.py", label="My data", icon=":material/upload_file:")
     with _door(scores, "Scores of folds from anywhere: how many were needed?"):
@@ -74,7 +74,7 @@ def _door(column: DeltaGenerator, question: str) -> DeltaGenerator:
     return box
 
 
-def _try_it() -> None:
+def _offer_live_run() -> None:
     """A button that starts a run and opens it, or why it may not be started."""
     spec = make_spec(dataset="synthetic", algorithm=_ALGORITHM, full=True)
     refusal = acting().start_refusal([spec])
@@ -96,8 +96,8 @@ def _try_it() -> None:
 
 with page():
     race = recorded_run(_RUN)  # None only where an installation came without the recorded runs
-    introduction(race)
+    show_introduction(race)
     if race is not None:
         play_race(race, autoplay=True)
-    doors()
+    draw_doors()
     manager()  # the worker is ready before anybody presses

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.best.show import recorded
+from pages.best.show import recorded_selection
 from pages.best.show import show as show_selection
 from pages.learn.material.dealing import sureness
 from pages.learn.material.recorded_runs import complete_runs
-from pages.learn.parts import takeaway
+from pages.learn.parts import show_takeaway
 
 _DATASET = "ml-100k"
 
@@ -19,14 +19,14 @@ def show() -> None:
     dataset = datasets[0]
     if _DATASET in datasets:
         dataset = _DATASET
-    chosen = recorded(dataset, {})
+    chosen = recorded_selection(dataset, {})
     show_selection(chosen, slider=True)
     best, second, *_ = chosen.played.verdict.order
     users_of_best = chosen.contenders[best].users
     users_of_second = chosen.contenders[second].users
     if users_of_best is not None and users_of_second is not None:
         mean, difference = sureness(users_of_best[0], users_of_second[0])
-        takeaway(
+        show_takeaway(
             f"One fold knows the mean of **{chosen.titles[best]}** to ± {mean:.1f} %, but "
             f"its distance to **{chosen.titles[second]}** to ± {difference:.1f} %: what "
             "makes a fold or a user easy is the same for both, and cancels."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.figures.estimators import estimators_frame, estimators_words
-from pages.learn.parts import takeaway
+from pages.learn.parts import show_takeaway
 from pages.shared.address.navigation import ESTIMATORS, VIEW
 
 
@@ -19,7 +19,9 @@ def show() -> None:
         "mean is."
     )
     st.markdown(estimators_words(estimators_frame()))
-    takeaway("A deviation that stands still says that the spread is known, not that the mean is.")
+    show_takeaway(
+        "A deviation that stands still says that the spread is known, not that the mean is."
+    )
     st.caption("Recorded folds of scikit-learn's estimators, in 1,000 orders each.")
     st.page_link(
         "run/run.py",

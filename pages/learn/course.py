@@ -49,7 +49,7 @@ _CHAPTER = "learn-chapter"
 _history = component(__file__, "ecv_history", html="", js=["history.js"])
 
 
-def course() -> None:
+def show_course() -> None:
     """The chapter that was picked, at first that of the address, with the way to its neighbours."""
     named = st.query_params.get(PARAMETER, FIRST)
     st.html(f"<style>{_STYLE}</style>")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.learn.material.dealing import MEMORISER, Grades, grades
 from pages.learn.material.drawings import grades_figure
-from pages.learn.parts import takeaway
+from pages.learn.parts import show_takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
@@ -40,13 +40,13 @@ def show() -> None:
     memoriser = next(model for model in models if model.algorithm == MEMORISER)
     if held_out:
         best = max(models, key=lambda model: model.held_out)
-        takeaway(
+        show_takeaway(
             f"The memoriser falls from {memoriser.seen:.2f} to **{memoriser.held_out:.2f}**. Only "
             f"held-out data tells who has learned: here the one that "
             f"{NAMES[best.algorithm]}, with **{best.held_out:.2f}**."
         )
     else:
-        takeaway(
+        show_takeaway(
             f"The memoriser gets **{memoriser.seen:.2f}**, the best mark there is. Would you want "
             "its recommendations? Now switch to **what was held out**."
         )

@@ -36,10 +36,10 @@ def show() -> None:
     guide_run = guide()
     by_folds = widths(guide_run.scores)
     with st.container(key=_BOX):
-        _slider(guide_run.k)
-    formula = _formula(by_folds)
+        _draw_slider(guide_run.k)
+    formula = _formula_numbers(by_folds)
     numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
-    _picture(guide_run, by_folds)
+    _draw_picture(guide_run, by_folds)
     numbers(
         SLIDER,
         key="learn-formula-counted",
@@ -53,7 +53,7 @@ def show() -> None:
     )
 
 
-def _picture(guide_run: Guide, by_folds: Sequence[Width]) -> None:
+def _draw_picture(guide_run: Guide, by_folds: Sequence[Width]) -> None:
     """Figure 1 after each number of folds from 2 on: one score has no interval."""
     k = guide_run.k
     metric = guide_run.metric
@@ -101,12 +101,12 @@ def _span(guide_run: Guide, by_folds: Sequence[Width]) -> tuple[float, float]:
 
 
 @st.fragment
-def _slider(k: int) -> None:
+def _draw_slider(k: int) -> None:
     n = st.slider("Folds seen (n)", 2, k, _USUAL, key=KEY, **KEPT)
     slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
 
 
-def _formula(by_folds: Sequence[Width]) -> SliderNumbers:
+def _formula_numbers(by_folds: Sequence[Width]) -> SliderNumbers:
     """The numbers of the formula after each number of folds."""
     formula = SliderNumbers([], [], [])
     before: float | None = None

@@ -1,9 +1,9 @@
 """A guided story in short chapters: each one idea, one control, one picture."""
 
-from pages.learn.course import course
+from pages.learn.course import show_course
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 
 with page():
     preload_plots()
-    course()
+    show_course()

@@ -14,7 +14,7 @@ from pages.learn.material.misleading_scores import (
     scaled_stops,
 )
 from pages.learn.material.recorded_runs import replayed
-from pages.learn.parts import figure_1, guide, takeaway
+from pages.learn.parts import draw_figure_1, guide, show_takeaway
 from pages.shared.widgets.choices import switch
 
 ALPHA = 1e-4
@@ -29,20 +29,20 @@ def show() -> None:
     TRAPS[trap]()
 
 
-def _chance() -> None:
+def _show_chance() -> None:
     guide_run = guide()
     k = guide_run.k
     chance = coincidence(guide_run.scores, ALPHA)
     moments = replayed(guide_run.scores, chance.order)
     stop = moments[2]  # after three folds
     assert stop.interval is not None
-    takeaway(
+    show_takeaway(
         f"**Three folds that agree by chance look like certainty.** In this order the rule stops "
         f"at once and promises {stop.mean:.4f} ± {stop.interval.width / 2:.4f} (95 % interval of "
         f"the mean). The mean of all {k} is **{chance.times_too_narrow:.0f} times further away** "
         "than that."
     )
-    figure_1(
+    draw_figure_1(
         moments,
         k=k,
         metric=guide_run.metric,
@@ -62,11 +62,11 @@ def _chance() -> None:
     st.caption(f"{guide_run.note} Every order of the folds is counted, none is sampled.")
 
 
-def _looking() -> None:
+def _show_looking() -> None:
     coverages = _coverages()
     every = coverages[0]
     earliest = coverages[1]
-    takeaway(
+    show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will like it too "
         f"early.** Of all 95 % intervals of the mean {_percent(every.plain)} hold the true mean, "
         f"but only **{_percent(earliest.plain)}** of those at a stop after {earliest.stop} folds: "
@@ -103,10 +103,10 @@ def _coverages() -> list[StopCoverage]:
     return at_the_stop(ALPHA, _DEVIATION, runs=_RUNS)
 
 
-def _unit() -> None:
+def _show_unit() -> None:
     guide_run = guide()
     stops = scaled_stops(guide_run.scores, ALPHA, [1.0, 10.0, 100.0])
-    takeaway(
+    show_takeaway(
         "**The same scores in another unit, and the rule changes its mind.** Alpha has the unit "
         f"of the score *squared*: alpha {alpha_text(ALPHA)} stops after **{stops[0]}** folds for "
         f"scores written as shares, after **{stops[1]}** for the same scores out of 10, and after "
@@ -121,10 +121,10 @@ def _unit() -> None:
     st.caption(f"{guide_run.note} Its score is {guide_run.metric}.")
 
 
-def _shared() -> None:
+def _show_shared_data() -> None:
     k = guide().k
     share = 100 * (k - 2) / (k - 1)
-    takeaway(
+    show_takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "
         f"from **{share:.0f} %** the same data: {k - 2} of the {k - 1} parts that each of them "
         "trains on. Student's t believes that every score is fresh evidence."
@@ -137,9 +137,9 @@ def _shared() -> None:
 
 
 TRAPS: dict[str, Callable[[], None]] = {
-    "Chance": _chance,
-    "Looking again and again": _looking,
-    "The unit of alpha": _unit,
-    "Shared training data": _shared,
+    "Chance": _show_chance,
+    "Looking again and again": _show_looking,
+    "The unit of alpha": _show_unit,
+    "Shared training data": _show_shared_data,
 }
 """Each trap by its name on the page."""

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.material.dealing import draws_frame
 from pages.learn.material.drawings import wander_figure
-from pages.learn.parts import guide, takeaway
+from pages.learn.parts import guide, show_takeaway
 from pages.shared.charts.plot import plot
 
 MOST_DRAWS = 60
@@ -52,12 +52,12 @@ def show() -> None:
     )
     percent = 100 * abs(first - whole) / whole
     if draws == 1:
-        takeaway(
+        show_takeaway(
             f"Had you stopped after the first fold, you would have reported **{first:.4f}**: "
             f"**{percent:.1f} %** from the mean of all {k}. Draw again."
         )
     else:
-        takeaway(
+        show_takeaway(
             f"This time the first fold says **{first:.4f}**, {percent:.1f} % from the mean of "
             f"all. Over {draws} draws "
             f"**one** fold says anything from {' to '.join(of_one)}, the mean of "

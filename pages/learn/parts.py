@@ -19,7 +19,7 @@ from pages.learn.material.recorded_runs import CONFIDENCE, complete_runs, guide_
 from pages.shared.charts.plot import plot
 
 
-def takeaway(text: str) -> None:
+def show_takeaway(text: str) -> None:
     """The lesson below a picture, in Markdown."""
     with st.container(key="learn-takeaway"):
         st.markdown(text)
@@ -70,7 +70,7 @@ class SliderNumbers(NamedTuple):
     sentences: list[str]
 
 
-def figure_1(
+def draw_figure_1(
     moments: Sequence[Moment],
     *,
     k: int,

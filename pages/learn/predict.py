@@ -17,7 +17,7 @@ from pages.learn.material.recorded_runs import (
     complete_runs,
     round_of,
 )
-from pages.learn.parts import figure_1
+from pages.learn.parts import draw_figure_1
 from pages.shared.live.state import escaped
 
 PARAMETER = "round"
@@ -64,18 +64,18 @@ def show() -> None:
                 shortcut="N",
             )
             st.markdown(f"**{game.points} of {MOST * game.rounds}** points")
-        st.markdown(f"{game.outcome} {_truth(current)}")
-        _picture(current, current.k, current.stop)
+        st.markdown(f"{game.outcome} {_truth_words(current)}")
+        _draw_picture(current, current.k, current.stop)
     else:
-        _ask(current)
-        _picture(current, FIRST_VOTE, None)
+        _ask_bets(current)
+        _draw_picture(current, FIRST_VOTE, None)
     st.caption(
         f"Round {current.number}: a recorded run, its folds in random order. Its name comes at the "
         f"end. The rule stops with alpha {alpha_text(current.alpha)}."
     )
 
 
-def _ask(current: GameRound) -> None:
+def _ask_bets(current: GameRound) -> None:
     """The two bets."""
     k = current.k
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-bet"):
@@ -129,9 +129,9 @@ def _difference(current: GameRound) -> float:
     return difference_percent(at_stop.mean, current.moments[-1].mean)
 
 
-def _picture(current: GameRound, folds: int, stopped_at: int | None) -> None:
+def _draw_picture(current: GameRound, folds: int, stopped_at: int | None) -> None:
     """The first folds, with the stop where it is known."""
-    figure_1(
+    draw_figure_1(
         current.moments[:folds],
         k=current.k,
         metric=metric_label(current.run.spec),
@@ -144,7 +144,7 @@ def _picture(current: GameRound, folds: int, stopped_at: int | None) -> None:
     )
 
 
-def _truth(current: GameRound) -> str:
+def _truth_words(current: GameRound) -> str:
     """Which run it was, and how right its rule was."""
     k = current.k
     stop = current.stop

@@ -39,9 +39,9 @@ def show() -> None:
     guide_run = guide()
     played = replayed(guide_run.scores, range(guide_run.k))
     alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
-    row = _numbers(played)
+    row = _rule_numbers(played)
     numbers(SLIDER, key="learn-rule-numbers-said", sentences=row.sentences)
-    _picture(guide_run, played, row.sentences)
+    _draw_picture(guide_run, played, row.sentences)
     numbers(
         SLIDER,
         key="learn-rule-numbers-counted",
@@ -55,7 +55,7 @@ def show() -> None:
     )
 
 
-def _picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequence[str]) -> None:
+def _draw_picture(guide_run: Guide, played: Sequence[Moment], sentences: Sequence[str]) -> None:
     """Width times change after each fold, against the line alpha; a figure for every alpha.
 
     Args:
@@ -94,7 +94,7 @@ def spec_of(run: RunRecord, alpha: float) -> RunSpec:
     return replace(run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
 
 
-def _numbers(played: Sequence[Moment]) -> SliderNumbers:
+def _rule_numbers(played: Sequence[Moment]) -> SliderNumbers:
     """The numbers of the rule where it stops, or after the last fold, at each alpha."""
     k = len(played)
     row = SliderNumbers([], [], [])

@@ -10,7 +10,7 @@ from ecv_core.records.run import RunRecord
 from pages.learn.material.recorded_runs import complete_runs
 from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.sliders import alpha_slider, usual_alpha
-from pages.studies.figures import headline, made_up, stops_section
+from pages.studies.figures import show_energy_sources, show_headline, show_stops
 from pages.studies.view import studied
 
 
@@ -19,10 +19,10 @@ def show() -> None:
     runs = ordered(complete_runs())
     done = studied(systems_of(runs), ranked=False)
     usual = usual_alpha(done.alphas, done.tradeoff.average)
-    alpha_slider(done.alphas, usual, partial(_parts, done, runs))
+    alpha_slider(done.alphas, usual, partial(_show_parts, done, runs))
 
 
-def _parts(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
-    headline(done, [run.spec for run in runs])
-    stops_section(done, scores_frame(runs))
-    made_up(done, runs)
+def _show_parts(done: Summary, runs: Sequence[RunRecord], alpha: float) -> None:
+    show_headline(done, [run.spec for run in runs])
+    show_stops(done, scores_frame(runs))
+    show_energy_sources(done, runs)

@@ -44,7 +44,7 @@ class ChosenReplay(NamedTuple):
     played: Replay
 
 
-def settings() -> ChosenReplay | None:
+def pick_replay() -> ChosenReplay | None:
     """Widgets for all of it; None, with a sentence on the page, if there is nothing to play.
 
     Raises:
@@ -58,9 +58,9 @@ def settings() -> ChosenReplay | None:
     if st.session_state.get(_SHOWN) != run.run_id:
         _open_as_linked(run)
     with middle:
-        spec = _rule(run.spec)
+        spec = _pick_rule(run.spec)
     with right:
-        seed = _order()
+        seed = _pick_order()
     return ChosenReplay(run, spec, seed, _played(run, spec, seed))
 
 
@@ -83,7 +83,7 @@ def _open_as_linked(run: RunRecord) -> None:
     st.session_state.update(linked)
 
 
-def _rule(spec: RunSpec) -> RunSpec:
+def _pick_rule(spec: RunSpec) -> RunSpec:
     """The spec of a run with the rule and the alpha that are picked."""
     ran = alpha_of(spec)
     steps = sorted({*_AXIS.steps, ran})
@@ -129,7 +129,7 @@ def alpha_of(spec: RunSpec) -> float:
     return float(dict(spec.rule_params).get(_AXIS.name, _AXIS.default))
 
 
-def _order() -> int:
+def _pick_order() -> int:
     """The widgets of the order of the folds; gives its seed."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seed = st.number_input(

@@ -23,7 +23,7 @@ from ecv_core.figures.words import (
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import difference_percent
 from pages.replay.choice import choose_run
-from pages.replay.year import year_panel
+from pages.replay.year import show_year
 from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.address.present import present_button, presenting
@@ -49,7 +49,7 @@ _race = component(
 )
 
 
-def race(beside_title: DeltaGenerator) -> None:
+def show_race(beside_title: DeltaGenerator) -> None:
     """Pick a run, watch it race, and see what stopping comes to.
 
     Args:
@@ -74,7 +74,7 @@ def race(beside_title: DeltaGenerator) -> None:
         args=(FOLD_BY_FOLD,),
     )
     write_into_link({"run": run.run_id})
-    year_panel(run)
+    show_year(run)
 
 
 def play_race(run: RunRecord, *, autoplay: bool = False) -> None:

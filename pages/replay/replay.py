@@ -1,6 +1,6 @@
 """A finished run again, fold by fold; or as a race of e-fold against k-fold."""
 
-from pages.replay.view import replay
+from pages.replay.view import show_replay
 from pages.shared.address.navigation import FOLD_BY_FOLD, RACE, head, page
 from pages.shared.charts.plot import preload_plots
 
@@ -10,8 +10,8 @@ with page():
     )
     preload_plots()
     if view == FOLD_BY_FOLD:
-        replay(beside_title)
+        show_replay(beside_title)
     else:
-        from pages.replay.race import race
+        from pages.replay.race import show_race
 
-        race(beside_title)
+        show_race(beside_title)

@@ -22,7 +22,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, settings
+from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, pick_replay
 from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import RACE, show_view
 from pages.shared.address.present import present_button, presenting
@@ -51,7 +51,7 @@ _TYPE_SCALE = 1.2
 """In a presentation."""
 
 
-def replay(beside_title: DeltaGenerator) -> None:
+def show_replay(beside_title: DeltaGenerator) -> None:
     """Everything below the title, and beside it the way to the presentation.
 
     Args:
@@ -60,7 +60,7 @@ def replay(beside_title: DeltaGenerator) -> None:
     Raises:
         EcvError: If the run or a setting cannot be played.
     """
-    chosen = settings()
+    chosen = pick_replay()
     if chosen is None:
         return
     with beside_title:
@@ -72,17 +72,17 @@ def replay(beside_title: DeltaGenerator) -> None:
                 f"{rule_words(chosen.spec)}"
             )
         else:
-            controls(chosen)
+            draw_controls(chosen)
         with st.container(key="replay-moment"):
             numbers(NAME, key="replay-sentence", sentences=explanations(chosen.played))
-        figure(chosen)
+        draw_figure(chosen)
         if presenting():
-            controls(chosen)
-    _ways_on(chosen)
-    _deciding(chosen)
+            draw_controls(chosen)
+    _show_ways_on(chosen)
+    _draw_decisions(chosen)
 
 
-def figure(chosen: ChosenReplay) -> None:
+def draw_figure(chosen: ChosenReplay) -> None:
     """Figure 1, drawn to the moment on axes that do not move."""
     run = chosen.run
     spec = chosen.spec
@@ -121,7 +121,7 @@ def figure(chosen: ChosenReplay) -> None:
     )
 
 
-def controls(chosen: ChosenReplay) -> None:
+def draw_controls(chosen: ChosenReplay) -> None:
     """Play, step, scrub."""
     played = chosen.played
     folds = len(played.moments)
@@ -141,7 +141,7 @@ def controls(chosen: ChosenReplay) -> None:
     )
 
 
-def _ways_on(chosen: ChosenReplay) -> None:
+def _show_ways_on(chosen: ChosenReplay) -> None:
     """The way to the race, a link to what is shown, and the order of the folds."""
     st.button(
         "Race it against k-fold",
@@ -162,12 +162,12 @@ def _ways_on(chosen: ChosenReplay) -> None:
     facts = energy_of(chosen.run)
     st.caption(
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
-        f"({how}). {_missing_folds(chosen.run)}{source_sentence(facts.source)} "
+        f"({how}). {_missing_folds_words(chosen.run)}{source_sentence(facts.source)} "
         f"{processor_sentence(facts)}"
     )
 
 
-def _missing_folds(run: RunRecord) -> str:
+def _missing_folds_words(run: RunRecord) -> str:
     """How many folds ran, and why not all; empty where all did, or still may."""
     if run.complete or run.state.active:
         return ""
@@ -177,7 +177,7 @@ def _missing_folds(run: RunRecord) -> str:
     return f"Only {len(run.folds)} of {run.k} folds ran{why}. "
 
 
-def _deciding(chosen: ChosenReplay) -> None:
+def _draw_decisions(chosen: ChosenReplay) -> None:
     """The picture that explains the decisions, where the rule names one."""
     rule = RULES[chosen.spec.rule]
     if rule.picture not in PICTURES or rule.watched is None:

@@ -54,7 +54,7 @@ class Stops:
     runs: int
 
 
-def year_panel(run: RunRecord) -> None:
+def show_year(run: RunRecord) -> None:
     """Inputs on the left, the year on the right; nothing of one fold, or without its energy."""
     facts = energy_of(run)
     if run.k == 1 or facts.source == "none":
@@ -66,7 +66,7 @@ def year_panel(run: RunRecord) -> None:
     st.header("What would it save at scale?", anchor=False)
     left, right = st.columns([1.25, 1], gap="large")
     with left:
-        work = _workload(run, facts, stops)
+        work = _pick_workload(run, facts, stops)
     with right:
         try:
             saved = at_scale(work, work.k - work.folds_used)
@@ -77,8 +77,8 @@ def year_panel(run: RunRecord) -> None:
         hours = "computing time"
         if facts.processor_seconds is not None:
             hours = "processor time"
-        energy = f"**{_range(saved.kwh)} kWh** | {_range(whole.kwh)} kWh"
-        emissions = f"**{_range(saved.kg_co2e)} kg** | {_range(whole.kg_co2e)} kg"
+        energy = f"**{_range_words(saved.kwh)} kWh** | {_range_words(whole.kwh)} kWh"
+        emissions = f"**{_range_words(saved.kg_co2e)} kg** | {_range_words(whole.kg_co2e)} kg"
         st.markdown(
             "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
             f"| {hours} | **{duration(3600 * saved.hours)}** | {duration(3600 * whole.hours)} |\n"
@@ -138,7 +138,7 @@ def year_sentence(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | No
     )
 
 
-def _workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> AtScale:
+def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> AtScale:
     """What runs in a year, as it is put in; what a fold of it takes is that of this run.
 
     Args:
@@ -157,7 +157,7 @@ def _workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> AtScal
         **KEPT,
         help="Each one a whole cross-validation: every model, setting and dataset counts.",
     )
-    folds_used = _folds_used(right, run, stops)
+    folds_used = _pick_folds_used(right, run, stops)
     folds = len(run.folds)
     low, high = facts.joules_range
     low = low / folds
@@ -175,11 +175,11 @@ def _workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> AtScal
         folds_used=folds_used,
         joules_per_fold=(low, high),
         seconds_per_fold=seconds / folds,
-        grams_per_kwh=_grams_per_kwh(run.spec.country),
+        grams_per_kwh=_pick_grams_per_kwh(run.spec.country),
     )
 
 
-def _folds_used(place: DeltaGenerator, run: RunRecord, stops: Stops | None) -> float:
+def _pick_folds_used(place: DeltaGenerator, run: RunRecord, stops: Stops | None) -> float:
     """The widget of the folds used on average, which begins with the stops that are known."""
     usual = float(run.stopped_at or PAPER_STOP)
     basis = run.run_id
@@ -205,7 +205,7 @@ def _folds_used(place: DeltaGenerator, run: RunRecord, stops: Stops | None) -> f
     return float(used)
 
 
-def _grams_per_kwh(usual_country: str) -> float:
+def _pick_grams_per_kwh(usual_country: str) -> float:
     """Carbon intensity of the electricity of the country that is picked, in grams CO2e."""
     known_countries = countries()
     codes = list(known_countries)
@@ -231,7 +231,7 @@ def _grams_per_kwh(usual_country: str) -> float:
     return country.grams_co2e_per_kwh
 
 
-def _range(ends: Sequence[float]) -> str:
+def _range_words(ends: Sequence[float]) -> str:
     """'1.2 to 3.4'; the number alone where both ends are the same."""
     return " to ".join(dict.fromkeys(map(small_number, ends)))
 
@@ -254,14 +254,16 @@ def lecture_sentence(papers: int, work: AtScale, stops: Stops | None = None) -> 
         fewest = stops.least
         most = stops.most
     low, high = PAPER_KG
-    year = _range((papers * low, papers * high))
+    year = _range_words((papers * low, papers * high))
     percent = 100 * (1 - used / work.k)
-    stops_words = _range((fewest, most))
-    saved = _range((papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k)))
+    stops_words = _range_words((fewest, most))
+    saved = _range_words(
+        (papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k))
+    )
     return (
         f"The experiments of a paper on recommenders with deep learning came to "
-        f"{_range(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers a year "
-        f"are {year} kg. Were all of it {work.k}-fold cross-validation, stopping after "
+        f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers "
+        f"a year are {year} kg. Were all of it {work.k}-fold cross-validation, stopping after "
         f"{small_number(used)} folds would save {percent:.0f} % of it; with stops after "
         f"{stops_words} folds that is {saved} kg a year."
     )

@@ -13,6 +13,6 @@ with page():
         "tested on, and so how good it looks, and which one looks best."
     )
     preload_plots()
-    from pages.splits.view import how_it_splits
+    from pages.splits.view import show_splits
 
-    how_it_splits()
+    show_splits()

@@ -109,7 +109,7 @@ _MOST_STEPS = 50
 """More folds than this are not stepped through in the browser."""
 
 
-def fold_slider(spec: RunSpec) -> int:
+def pick_fold(spec: RunSpec) -> int:
     """Which fold, repetition or window to look at; 0 where there is only one."""
     with st.container(key=_BOX):
         if spec.k == 1:
@@ -123,7 +123,7 @@ def fold_slider(spec: RunSpec) -> int:
         return fold
 
 
-def toy_picture(spec: RunSpec) -> None:
+def draw_toy(spec: RunSpec) -> None:
     """The figure and its sentence.
 
     Raises:
@@ -199,7 +199,7 @@ _MOST_FOLDS = 100
 """In a file; each takes some seconds for large data."""
 
 
-def parts_section(viewed: ViewedFold) -> None:
+def show_parts(viewed: ViewedFold) -> None:
     """Table, what training does not know, CSV."""
     spec = viewed.spec
     st.header("What is in each part", anchor=False)
@@ -243,7 +243,7 @@ def _unknown_words(viewed: ViewedFold) -> str:
     )
 
 
-def leakage_section(viewed: ViewedFold) -> None:
+def show_leakage(viewed: ViewedFold) -> None:
     """The share of training that lies later than what it predicts, with its sentence."""
     st.header("Does the future leak into training?", anchor=False)
     leakage = viewed.leakage()
@@ -300,7 +300,7 @@ def _percent(share: float | None) -> str:
     return f"{100 * share:.1f}\u00a0%"
 
 
-def how_it_splits() -> None:
+def show_splits() -> None:
     """The whole view.
 
     Raises:
@@ -310,9 +310,9 @@ def how_it_splits() -> None:
     with left:
         spec, ready = choose_split()
     with right:
-        fold = fold_slider(spec)
+        fold = pick_fold(spec)
         with sentences():
-            toy_picture(spec)
+            draw_toy(spec)
     entry = datasets.entry(spec.dataset)
     if not ready:
         st.info(not_ready(entry), icon=":material/cloud_download:")
@@ -326,12 +326,12 @@ def how_it_splits() -> None:
         return
     st.header(f"On {escaped(viewed.title)}", anchor=False)
     st.markdown(_counts_sentence(viewed))
-    leakage_section(viewed)
-    parts_section(viewed)
-    take_along(spec)
+    show_leakage(viewed)
+    show_parts(viewed)
+    offer_split(spec)
 
 
-def take_along(spec: RunSpec) -> None:
+def offer_split(spec: RunSpec) -> None:
     """Buttons in a row."""
     st.header("Use this split", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -27,16 +27,16 @@ from pages.shared.widgets.sliders import KEY, alpha_slider, usual_alpha
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import large
 from pages.studies.figures import (
-    difference_section,
     draw_tabs,
-    headline,
-    ranks_section,
-    stops_section,
+    show_differences,
+    show_headline,
+    show_ranks,
+    show_stops,
 )
 from pages.studies.view import studied
 
 
-def estimators_beside_recommenders() -> None:
+def show_estimators() -> None:
     """Everything below the title."""
     task = pick_one("Tables", ["classification", "regression"], "estimators-task")
     frame = estimators_frame()
@@ -46,7 +46,7 @@ def estimators_beside_recommenders() -> None:
     # What is "energy" elsewhere is time here: the seconds of each fold were recorded.
     done = replace(done, cells=done.cells.rename(columns={"energy_percent": "seconds_percent"}))
     usual = usual_alpha(done.alphas, done.tradeoff.average)
-    alpha_slider(done.alphas, usual, partial(_parts, done, systems, task))
+    alpha_slider(done.alphas, usual, partial(_show_parts, done, systems, task))
 
 
 @st.cache_data(show_spinner=False)
@@ -60,7 +60,7 @@ def _systems() -> list[Scores]:
     return systems
 
 
-def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
+def _show_parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> None:
     """The answer at this alpha, and the pictures behind tabs.
 
     Args:
@@ -69,15 +69,15 @@ def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> Non
         task: 'classification' or 'regression'.
         alpha: The one of the slider.
     """
-    headline(done, ())
+    show_headline(done, ())
     no_runs = scores_frame([])  # no cell has a run of its own to open
     draw_tabs(
         {
-            "Difference": partial(difference_section, done, no_runs),
-            "Folds used": partial(stops_section, done, no_runs),
-            "Ranks": lambda: ranks_section(studied(systems), no_runs),
-            "Rules": partial(_rules, task),
-            "Which is best": partial(_searches, task),
+            "Difference": partial(show_differences, done, no_runs),
+            "Folds used": partial(show_stops, done, no_runs),
+            "Ranks": lambda: show_ranks(studied(systems), no_runs),
+            "Rules": partial(_show_rules, task),
+            "Which is best": partial(_show_searches, task),
         },
         key="estimators-part",
     )
@@ -90,17 +90,17 @@ def _parts(done: Summary, systems: list[Scores], task: str, alpha: float) -> Non
     )
 
 
-def _rules(task: str) -> None:
+def _show_rules(task: str) -> None:
     """What each rule keeps and costs, as means over estimators and tables of one task."""
     frame = estimators_frame()
     texts = column_texts(frame)
     frame = frame[frame["task"] == task]
     st.markdown(estimators_words(frame))
-    _table(means_by(frame, "rule"), texts, "estimators-rules")
+    _show_means(means_by(frame, "rule"), texts, "estimators-rules")
     st.caption("Means over estimators and tables; every rule met the same 1,000 orders.")
 
 
-def _searches(task: str) -> None:
+def _show_searches(task: str) -> None:
     """What each way to find the best estimator costs and loses."""
     frame = searches_frame()
     texts = column_texts(frame)
@@ -113,14 +113,14 @@ def _searches(task: str) -> None:
         f"{ours['folds_percent']:.0f} % of the folds that `GridSearchCV` takes; its choice is "
         f"{ours['loss_percent']:.3f} % below the best of all folds on average."
     )
-    _table(means, texts, "estimators-searches")
+    _show_means(means, texts, "estimators-searches")
     st.caption(
         "Means over the tables counted at the end: `HalvingGridSearchCV`, which halves by samples "
         "and so had to be run itself, met only small ones. Its share is of samples."
     )
 
 
-def _table(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
+def _show_means(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
     """A table of means; all columns but the first are numbers.
 
     Args:
@@ -135,7 +135,7 @@ def _table(means: pd.DataFrame, texts: dict[str, str], key: str) -> None:
     table(means, columns, key=key, alt="Means over tables, a row each.")
 
 
-def papers_beside_ours() -> None:
+def show_papers() -> None:
     """Everything below the title."""
     titles = papers()
     label_from_link("paper", titles)

@@ -46,7 +46,7 @@ _RANK_COLUMN = 62
 """Pixels of a column that can still be read."""
 
 
-def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
+def show_headline(done: Summary, specs: Sequence[RunSpec]) -> None:
     """Folds, energy or time, and difference, in a sentence that follows the alpha slider.
 
     Args:
@@ -80,11 +80,11 @@ def headline(done: Summary, specs: Sequence[RunSpec]) -> None:
                 f"{row_of_papers['energy_percent']:.0f} % and "
                 f"{row_of_papers['difference_percent']:.2f} %."
             )
-        sentences.append(sentence + _sums(row, runs, joules))
+        sentences.append(sentence + _sums_words(row, runs, joules))
     numbers(SLIDER, key="study-numbers", sentences=sentences)
 
 
-def _sums(row: pd.Series, runs: int, joules: str) -> str:
+def _sums_words(row: pd.Series, runs: int, joules: str) -> str:
     """The same of all runs added up: by processor time, and by joules where they are its own.
 
     Args:
@@ -107,9 +107,9 @@ def _sums(row: pd.Series, runs: int, joules: str) -> str:
     return f" Added up: {', '.join(parts)}."
 
 
-def difference_section(done: Summary, scores: pd.DataFrame) -> None:
+def show_differences(done: Summary, scores: pd.DataFrame) -> None:
     """Figure 2. `scores` are of all runs, of those that ended at their stop too."""
-    _heatmap(
+    _draw_heatmap(
         done,
         "difference_percent",
         difference_scale(done.cells),
@@ -125,9 +125,9 @@ def difference_section(done: Summary, scores: pd.DataFrame) -> None:
     )
 
 
-def stops_section(done: Summary, scores: pd.DataFrame) -> None:
+def show_stops(done: Summary, scores: pd.DataFrame) -> None:
     """Figure 3."""
-    _heatmap(
+    _draw_heatmap(
         done,
         "mean_stop",
         stop_scale(done.k),
@@ -148,7 +148,7 @@ def _click_words(scores: pd.DataFrame) -> str:
     return "A click on a cell opens its run."
 
 
-def _heatmap(
+def _draw_heatmap(
     done: Summary,
     value: str,
     scale: CellScale,
@@ -194,7 +194,7 @@ def _heatmap(
     )
 
 
-def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
+def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
     """Whether the algorithms keep their ranks: figure 4."""
     if done.ranks.empty:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
@@ -229,7 +229,7 @@ def ranks_section(done: Summary, scores: pd.DataFrame) -> None:
     )
 
 
-def made_up(done: Summary, runs: Sequence[RunRecord]) -> None:
+def show_energy_sources(done: Summary, runs: Sequence[RunRecord]) -> None:
     """How the numbers are known, and what the energy of these runs is made up of."""
     sources = {SOURCES.get(system.source, system.source) for system in done.tradeoff.systems}
     st.caption(
@@ -255,7 +255,7 @@ _SCORE_COLUMN = 56
 """Pixels of a column that can still be read."""
 
 
-def scores_section(scores: pd.DataFrame) -> None:
+def show_scores(scores: pd.DataFrame) -> None:
     """Which algorithm is best where: every score, those that ended at their stop too."""
     winners = scores_words(scores)
     if winners:
@@ -301,7 +301,7 @@ def addresses(scores: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def rules_section(done: Summary, frame: pd.DataFrame) -> None:
+def show_rules(done: Summary, frame: pd.DataFrame) -> None:
     """Which rule gives most for the energy: what each needs for e-fold's difference."""
     group = JOULES if JOULES in set(frame["weighting"]) else CELLS
     sentences = verdicts(frame, done.alphas, done.texts, group)

@@ -53,7 +53,7 @@ interactions count, and ten folds per user.
 """
 
 
-def metrics_and_parameters() -> None:
+def show_metrics() -> None:
     """Everything below the title.
 
     Raises: InputError for a damaged file, or where nothing is recorded.
@@ -65,15 +65,15 @@ def metrics_and_parameters() -> None:
     name = _choose()
     study = _study(name)
     large(study.sentence())
-    curves(study, name)
-    powers(study)
+    draw_curves(study, name)
+    show_powers(study)
     if study.dominant:
-        dominance(study)
+        show_dominance(study)
     with st.expander("How this is worked out", icon=":material/calculate:"):
         st.markdown(_METHOD)
 
 
-def curves(study: MetricsStudy, name: str) -> None:
+def draw_curves(study: MetricsStudy, name: str) -> None:
     """Figure 1 of the paper."""
     st.header("p values of pairs of settings", anchor=False)
     st.caption("The lower a metric's line, the more pairs of settings it tells apart.")
@@ -90,7 +90,7 @@ def curves(study: MetricsStudy, name: str) -> None:
     )
 
 
-def powers(study: MetricsStudy) -> None:
+def show_powers(study: MetricsStudy) -> None:
     """Tables 3 and 4 of the paper."""
     st.header("Discriminative power", anchor=False)
     told_apart = "Of the pairs of settings, mean of the folds."
@@ -111,7 +111,7 @@ def powers(study: MetricsStudy) -> None:
     )
 
 
-def dominance(study: MetricsStudy) -> None:
+def show_dominance(study: MetricsStudy) -> None:
     """Table 5 of the paper."""
     st.header("Which parameter dominates", anchor=False)
     st.caption(

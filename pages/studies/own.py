@@ -127,7 +127,7 @@ def _follow(study_id: str, before: object, drawn: float) -> None:
         ):
             st.markdown(progress_words(cells), width="content")
             with st.container(horizontal=True, width="content"):
-                _actions(study_id, cells)
+                _draw_actions(study_id, cells)
         table(
             runs_frame(cells),
             {
@@ -236,7 +236,7 @@ def _note(run: RunRecord, *, borrowed: bool) -> str:
     return ", ".join(notes)
 
 
-def _actions(study_id: str, cells: Sequence[Cell]) -> None:
+def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
     """Buttons for what may be done now."""
     person = acting()
     starter = stored_plan(store(), STUDY, study_id).started_by
@@ -246,13 +246,13 @@ def _actions(study_id: str, cells: Sequence[Cell]) -> None:
     ):
         act_and_rerun(partial(person.cancel_study, cells))
     if person.may(Action.START_MANY, starter):
-        _go_on_button(
+        _offer_to_go_on(
             "Resume",
             study_id,
             [cell for cell in cells if cell.to_do],
             help="Each run goes on at its next missing fold.",
         )
-        _go_on_button(
+        _offer_to_go_on(
             "Run the remaining folds",
             study_id,
             [cell for cell in cells if cell.early],
@@ -270,7 +270,7 @@ def _actions(study_id: str, cells: Sequence[Cell]) -> None:
         )
 
 
-def _go_on_button(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
+def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
     """The button that goes on with these cells; none where one of them is somebody else's."""
     others = [cell for cell in cells if cell.run is not None and not _is_mine(cell)]
     if not cells or others:
@@ -308,7 +308,7 @@ _USUAL_SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-g
 _PARAMETERS = "With their default parameters."
 
 
-def start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
+def draw_start_form(recorded: Sequence[RunRecord], *, several: bool = False) -> None:
     """Draw the form; on Start, queue what is not known yet and open the study.
 
     Args:
@@ -384,7 +384,7 @@ def _pick_one_split() -> Picked:
         usual = ()
     datasets_of = _pick_datasets(task, f"new_datasets{suffix}")
     algorithms = _pick_algorithms(task.together, usual, f"new_algorithms{suffix}")
-    settings = _settings(task, suffix)
+    settings = _pick_settings(task, suffix)
     split = settings.pop("split")
     missing = ""
     if not datasets_of or not algorithms:
@@ -435,7 +435,7 @@ _TASKS = {
 """What studies can be begun for, as the form calls it."""
 
 
-def _settings(task: Task, suffix: str) -> dict[str, Any]:
+def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     """Folds and score, as arguments of `make_spec`.
 
     Args:

@@ -23,22 +23,22 @@ with page():
     )
     preload_plots()
     if view == ALGORITHMS:
-        from pages.studies.view import study
+        from pages.studies.view import show_study
 
-        study()
+        show_study()
     elif view == METRICS:
-        from pages.studies.metrics_view import metrics_and_parameters
+        from pages.studies.metrics_view import show_metrics
 
-        metrics_and_parameters()
+        show_metrics()
     elif view == ESTIMATORS:
-        from pages.studies.estimators_view import estimators_beside_recommenders
+        from pages.studies.estimators_view import show_estimators
 
-        estimators_beside_recommenders()
+        show_estimators()
     elif view == PAPERS:
-        from pages.studies.estimators_view import papers_beside_ours
+        from pages.studies.estimators_view import show_papers
 
-        papers_beside_ours()
+        show_papers()
     else:
-        from pages.studies.swaps_view import ranks_under_splits
+        from pages.studies.swaps_view import show_ranks_under_splits
 
-        ranks_under_splits()
+        show_ranks_under_splits()

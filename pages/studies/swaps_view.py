@@ -27,7 +27,7 @@ from pages.shared.live.state import escaped, results, sentence, sentences
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.words import large
-from pages.studies.own import RECORDED, cells_of, pick_study, show_progress, start_form
+from pages.studies.own import RECORDED, cells_of, draw_start_form, pick_study, show_progress
 
 _DATASET = "swaps_dataset"
 _METRIC = "swaps_metric"
@@ -62,7 +62,7 @@ Evaluation of Recommendation Models*: table 3, with intervals added.
 """
 
 
-def ranks_under_splits() -> None:
+def show_ranks_under_splits() -> None:
     """Everything below the title.
 
     Raises:
@@ -79,7 +79,7 @@ def ranks_under_splits() -> None:
     else:
         _show(comparison)
     with st.expander("Compare splits yourself", icon=":material/add:", expanded=not runs):
-        start_form(recorded_split_runs(), several=True)
+        draw_start_form(recorded_split_runs(), several=True)
 
 
 def _source_runs() -> list[RunRecord]:
@@ -173,13 +173,13 @@ def _show(comparison: SplitComparison) -> None:
             f"{title} of every user is not kept there."
         )
     name = f"rank swaps {block.dataset} {metric}"
-    _ranks(compared, titled(reference), title, content, name)
-    _taus(compared, (*content, metric), f"{name} tau")
+    _show_ranks(compared, titled(reference), title, content, name)
+    _show_taus(compared, (*content, metric), f"{name} tau")
     with st.expander("How this is worked out", icon=":material/calculate:"):
         st.markdown(_METHOD.format(resamples=compared.samples.shape[-1], pairs=len(compared.pairs)))
 
 
-def _ranks(compared: Swaps, reference: str, metric: str, version: Hashable, name: str) -> None:
+def _show_ranks(compared: Swaps, reference: str, metric: str, version: Hashable, name: str) -> None:
     """The table of ranks under each split.
 
     Args:
@@ -207,7 +207,7 @@ def _ranks(compared: Swaps, reference: str, metric: str, version: Hashable, name
     )
 
 
-def _taus(compared: Swaps, version: Hashable, name: str) -> None:
+def _show_taus(compared: Swaps, version: Hashable, name: str) -> None:
     """Kendall's tau between every two splits.
 
     Args:

@@ -30,22 +30,22 @@ from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider, usual_alpha
 from pages.studies.figures import (
-    difference_section,
     draw_tabs,
-    headline,
-    made_up,
-    ranks_section,
-    rules_section,
-    scores_section,
-    stops_section,
+    show_differences,
+    show_energy_sources,
+    show_headline,
+    show_ranks,
+    show_rules,
+    show_scores,
+    show_stops,
 )
 from pages.studies.own import (
     RECORDED,
     cells_of,
     compares_splits,
+    draw_start_form,
     pick_study,
     show_progress,
-    start_form,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _NOT_YET = "The figures come as soon as a run has all its folds."
 
 
-def study() -> None:
+def show_study() -> None:
     """Everything below the title.
 
     Raises:
@@ -65,16 +65,16 @@ def study() -> None:
     recorded = recorded_study()
     study_id = pick_study()
     if study_id != RECORDED:
-        _own_study(study_id)
+        _show_own_study(study_id)
     elif recorded:
         _show(recorded, [run.spec for run in recorded])
     else:
         st.info("No recorded runs came with this copy; start a study of your own below.")
     with st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"):
-        start_form(recorded)
+        draw_start_form(recorded)
 
 
-def _own_study(study_id: str) -> None:
+def _show_own_study(study_id: str) -> None:
     cells = cells_of(study_id)
     show_progress(study_id, cells)
     if compares_splits(study_id):
@@ -119,13 +119,13 @@ def _show(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
         systems = systems_of(whole)
         done = studied(systems, ranked=False)
         usual = usual_alpha(done.alphas, done.tradeoff.average)
-        alpha_slider(done.alphas, usual, partial(_parts, done, systems, whole, scores))
+        alpha_slider(done.alphas, usual, partial(_show_parts, done, systems, whole, scores))
     elif picked:
         st.info(_NOT_YET)
-        scores_section(scores)
+        show_scores(scores)
 
 
-def _parts(
+def _show_parts(
     done: Summary,
     systems: list[Scores],
     runs: Sequence[RunRecord],
@@ -141,21 +141,21 @@ def _parts(
         scores: Of these runs, and of those that ended early.
         alpha: The one of the slider.
     """
-    headline(done, [run.spec for run in runs])
+    show_headline(done, [run.spec for run in runs])
     draw_tabs(
         {
-            "Difference": partial(difference_section, done, scores),
-            "Folds used": partial(stops_section, done, scores),
-            "Ranks": lambda: ranks_section(studied(systems), scores),
-            "Rules": lambda: rules_section(done, _rules(done.version, tuple(RULES), done)),
-            "Scores": partial(scores_section, scores),
+            "Difference": partial(show_differences, done, scores),
+            "Folds used": partial(show_stops, done, scores),
+            "Ranks": lambda: show_ranks(studied(systems), scores),
+            "Rules": lambda: show_rules(done, _rules_frame(done.version, tuple(RULES), done)),
+            "Scores": partial(show_scores, scores),
         },
         key="study-part",
     )
     params = chosen("study_datasets", "study_algorithms")
     params[ALPHA_KEY] = [alpha_text(alpha)]
     write_into_link(params)
-    made_up(done, runs)
+    show_energy_sources(done, runs)
     for_paper(
         lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
         key="study",
@@ -206,6 +206,6 @@ def _studied(contents: tuple[str, ...], _systems: list[Scores], ranked: bool) ->
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
-def _rules(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
+def _rules_frame(version: str, rules: tuple[str, ...], _done: Summary) -> pd.DataFrame:
     systems = _done.tradeoff.systems
     return _done.rules(by_rule(curves_of_users(system, WITHIN_PERCENT) for system in systems))

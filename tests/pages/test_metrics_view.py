@@ -8,10 +8,10 @@ from ecv_core.store.recorded import TUNINGS, read_configurations
 
 def section():
     from pages.shared.live.state import sentences
-    from pages.studies.metrics_view import metrics_and_parameters
+    from pages.studies.metrics_view import show_metrics
 
     with sentences():
-        metrics_and_parameters()
+        show_metrics()
 
 
 def test_the_answer_comes_first_then_curves_and_tables() -> None:

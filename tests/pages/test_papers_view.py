@@ -5,10 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 def section():
     from pages.shared.live.state import sentences
-    from pages.studies.estimators_view import papers_beside_ours
+    from pages.studies.estimators_view import show_papers
 
     with sentences():
-        papers_beside_ours()
+        show_papers()
 
 
 def test_a_table_is_shown_with_its_answer_and_another_paper_has_other_tables() -> None:

@@ -19,10 +19,10 @@ SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
 
 def section():
     from pages.shared.live.state import sentences
-    from pages.studies.swaps_view import ranks_under_splits
+    from pages.studies.swaps_view import show_ranks_under_splits
 
     with sentences():
-        ranks_under_splits()
+        show_ranks_under_splits()
 
 
 @pytest.fixture
