@@ -223,6 +223,11 @@ def scientific(value: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
+def percent_text(share: float, digits: str = ".3g") -> str:
+    """A share as a percentage: '2.5 %'; `digits` as in a format string."""
+    return f"{100 * share:{digits}} %"
+
+
 def listed(names: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     if len(names) < 2:

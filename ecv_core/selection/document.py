@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ecv_core.records.parameters import listed
+from ecv_core.records.parameters import listed, percent_text
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import OverOrders, Played
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
@@ -71,17 +71,18 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         played: to its end.
     """
     verdict, k = played.verdict, terms.k
-    sure = f"with {_percent(terms.confidence)} confidence for all looks together"
+    sure = f"with {percent_text(terms.confidence)} confidence for all looks together"
     if terms.until == "order":
         asked = f"the place of every contender by the mean of all {k} folds was known {sure}"
     elif terms.certain:
         asked = f"no other contender could have the best mean of all {k} folds, {sure}"
         if terms.indifference:
-            asked += f", or differed by at most {_percent(terms.indifference)} of it"
+            asked += f", or differed by at most {percent_text(terms.indifference)} of it"
     elif terms.expected_loss is not None:
         asked = (
-            f"the loss expected by taking the leader was at most {_percent(terms.expected_loss)} "
-            f"of its {k}-fold mean (opportunity cost, Chick and Inoue 2001)"
+            "the loss expected by taking the leader was at most "
+            f"{percent_text(terms.expected_loss)} of its {k}-fold mean (opportunity cost, "
+            "Chick and Inoue 2001)"
         )
     else:
         asked = "the expected loss was to be lowest"
@@ -170,16 +171,16 @@ def verdict_sentence(
         others = f"{count} other{'s' if count != 1 else ''}"
         still = f"{others} can still win" if terms.certain else f"{others} may be better"
         return f"{names[last.leader]} leads{where} after {folds_text(last.n)}; {still}."
-    cost = f"{_percent(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
+    cost = f"{percent_text(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
     if energy is not None:
-        cost = f"{_percent(energy)} of the energy"
+        cost = f"{percent_text(energy)} of the energy"
     after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
     rest = _behind(names, rounds, verdict, mean)
     if not brief:
         rest += _shown(names, verdict) + _lucky(verdict, mean)
     if not terms.certain:
         within = f" within {terms.budget.text}" if terms.budget else ""
-        asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""
+        asked = f" ({percent_text(terms.expected_loss)} was asked)" if terms.expected_loss else ""
         return (
             f"Use {winner}{where}: the best that is found{within}. By taking it at most "
             f"{_loss(last.expected_loss)} of its score is expected to be lost{asked}. "
@@ -200,7 +201,7 @@ def verdict_sentence(
             )
         return (
             f"{winner}, or as good as it {others}{where}: decided after {folds_text(last.n)}; "
-            f"whichever is taken, at most {_percent(terms.indifference)} of the mean is lost."
+            f"whichever is taken, at most {percent_text(terms.indifference)} of the mean is lost."
         )
     return f"{winner} is best{where}: decided {after}{rest}"
 
@@ -239,7 +240,7 @@ def _lucky(verdict: Verdict, mean: float) -> str:
     corrected = mean - math.copysign(verdict.optimism, mean)
     return (
         f" Its score so far, {mean:.4f}, is expected to be {corrected:.4f} over all folds: "
-        f"picked for being best, it was also lucky ({_percent(share)})."
+        f"picked for being best, it was also lucky ({percent_text(share)})."
     )
 
 
@@ -261,10 +262,6 @@ def _sides(low: float, high: float) -> str:
 def folds_text(n: int) -> str:
     """'1 fold', '2 folds'."""
     return f"{n} fold{'s' if n != 1 else ''}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def _loss(share: float) -> str:

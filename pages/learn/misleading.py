@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from ecv_core.figures.words import alpha_text, run_title
+from ecv_core.records.parameters import percent_text
 from pages.learn.material.misleading_scores import (
     StopCoverage,
     at_the_stop,
@@ -68,34 +69,30 @@ def _show_looking() -> None:
     earliest = coverages[1]
     show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will like it too "
-        f"early.** Of all 95 % intervals of the mean {_percent(every.plain)} hold the true mean, "
-        f"but only **{_percent(earliest.plain)}** of those at a stop after {earliest.stop} folds: "
-        "the earlier the stop, the luckier."
+        f"early.** Of all 95 % intervals of the mean {percent_text(every.plain, '.0f')} hold the "
+        f"true mean, but only **{percent_text(earliest.plain, '.0f')}** of those at a stop after "
+        f"{earliest.stop} folds: the earlier the stop, the luckier."
     )
     rows = []
     for coverage in coverages:
         rows.append(
             {
                 "stop after": str(coverage.stop or "any"),
-                "share of runs": _percent(coverage.share, 1),
-                "interval of the mean holds": _percent(coverage.plain, 1),
-                "allowing for the stop": _percent(coverage.wide, 1),
+                "share of runs": percent_text(coverage.share, ".1f"),
+                "interval of the mean holds": percent_text(coverage.plain, ".1f"),
+                "allowing for the stop": percent_text(coverage.wide, ".1f"),
             }
         )
     st.dataframe(rows, hide_index=True)
     st.markdown(
         "*Way out: decide on alpha before you look, and report the interval that allows for the "
-        f"stop.* It holds the true mean in {_percent(every.wide)} of runs, and in "
-        f"{_percent(earliest.wide)} of those that stop after {earliest.stop} folds."
+        f"stop.* It holds the true mean in {percent_text(every.wide, '.0f')} of runs, and in "
+        f"{percent_text(earliest.wide, '.0f')} of those that stop after {earliest.stop} folds."
     )
     st.caption(
         f"Alpha {alpha_text(ALPHA)}, normal fold scores with a standard deviation of "
         f"{_DEVIATION}, k = 10, {_RUNS:,} simulated runs."
     )
-
-
-def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
 
 
 @st.cache_data(show_spinner=False)

@@ -22,6 +22,7 @@ from ecv_core.fold import folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Folds, Part
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
@@ -261,7 +262,7 @@ def show_leakage(viewed: ViewedFold) -> None:
         whose = "of the same user"
     st.metric(
         f"Training that lies later ({whose})",
-        _percent(share),
+        _share_text(share),
         help=explained(
             "A pair is a training interaction and a test interaction that it helps to predict; "
             "it leaks where the training interaction is strictly later.",
@@ -290,14 +291,14 @@ def show_leakage(viewed: ViewedFold) -> None:
         "pairs of the same user": leakage.own,
         "test interactions with any leak": leakage.tests,
     }
-    words = [f"{_percent(part)} of {name}" for name, part in shares.items() if part is not None]
+    words = [f"{_share_text(part)} of {name}" for name, part in shares.items() if part is not None]
     st.caption(f"It is {', '.join(words)}.")
 
 
-def _percent(share: float | None) -> str:
+def _share_text(share: float | None) -> str:
     if share is None:
         return "unknown"
-    return f"{100 * share:.1f}\u00a0%"
+    return percent_text(share, ".1f").replace(" ", "\u00a0")
 
 
 def show_splits() -> None:

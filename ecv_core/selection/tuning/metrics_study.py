@@ -15,7 +15,7 @@ from ecv_core.analysis.significance import holm
 from ecv_core.evaluation import column_title
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
-from ecv_core.records.parameters import ParamValue
+from ecv_core.records.parameters import ParamValue, percent_text
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.tuning.power import (
@@ -82,13 +82,14 @@ class MetricsStudy:
         best, worst = self.ranked[0], self.ranked[-1]
         text = (
             f"{column_title(best)} tells these settings apart best, in "
-            f"{_percent(self.told_apart(best))} of the pairs of a fold (p below {SIGNIFICANT}), "
-            f"{column_title(worst)} worst, in {_percent(self.told_apart(worst))}. Their "
-            f"discriminative power DP, lower is better, is {self.curves[best].dp:.2f} and "
+            f"{percent_text(self.told_apart(best))} of the pairs of a fold (p below "
+            f"{SIGNIFICANT}), {column_title(worst)} worst, in "
+            f"{percent_text(self.told_apart(worst))}. "
+            f"Their discriminative power DP, lower is better, is {self.curves[best].dp:.2f} and "
             f"{self.curves[worst].dp:.2f}."
         )
         after = min(self.corrected, key=self.dp_corrected)
-        shares = [_percent(self.told_apart(name, corrected=True)) for name in (after, worst)]
+        shares = [percent_text(self.told_apart(name, corrected=True)) for name in (after, worst)]
         text += (
             f" Corrected for so many pairs (Holm), {column_title(after)} is "
             f"{'still' if after == best else 'the'} best: {shares[0]}, and {shares[1]} with "
@@ -168,10 +169,6 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
         },
         "dominant": {name: dict(values) for name, values in study.dominant.items()},
     }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 @with_columns(
