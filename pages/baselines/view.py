@@ -87,11 +87,11 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         folds = f" ({counted(best.folds, 'fold')} of 10)"
         reservation = _reservation(best, others)
         who = "run here"
+    lead = f"ahead of **{len(behind)} of {len(others)}** published results"
     st.markdown(
         f"### {best.method}: RMSE {best.rmse:.4f}{folds}\nOn {about.title} this "
-        f"well-known method, {who}, is ahead of **{len(behind)} of {len(others)}** published "
-        f"results; the best of those is {best_of_others.method} with {best_of_others.rmse:.4f}."
-        f"{reservation}"
+        f"well-known method, {who}, is {lead}; the best of those is {best_of_others.method} with "
+        f"{best_of_others.rmse:.4f}.{reservation}"
     )
     if reservation:
         st.caption(_protocol_note(others))
@@ -253,11 +253,12 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, word
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
     highest = frame["rmse"].max()
     lowest = frame["rmse"].min()
+    alt = f"{words} RMSE from {highest:.3f} to {lowest:.3f}."
     plot(
         partial(curves_figure, frame, across=across),
         version=(dataset, number, len(frame)),
         key=f"baselines-{number}",
-        alt=f"{words} RMSE from {highest:.3f} to {lowest:.3f}.",
+        alt=alt,
         name=f"figure {number} on {dataset}",
         table=frame.copy,
     )

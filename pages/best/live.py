@@ -91,17 +91,16 @@ def _offer_folds(shown: Shown) -> None:
     specs = shown.specs
     if any(spec.tracked for spec in specs) or acting().start_refusal(specs):
         return
-    whole = [run for run in shown.runs if run.whole]
-    keys = {run.spec.score_key for run in whole}
-    incomplete = [spec for spec in specs if spec.score_key not in keys]
-    label = "How many folds, at what risk?"
+    labels = {run.spec.score_key: run_label(run) for run in shown.runs if run.whole}
+    incomplete = [spec for spec in specs if spec.score_key not in labels]
+    question = "How many folds, at what risk?"
     if incomplete:
-        label += f" ({_work_words(incomplete)})"
-    if st.button(label, icon=":material/tune:", key="how-many"):
+        question += f" ({_work_words(incomplete)})"
+    if st.button(question, icon=":material/tune:", key="how-many"):
         with sentences():
             if incomplete:
-                whole += store().group(acting().start(incomplete))
-            labels = {run.spec.score_key: run_label(run) for run in whole}
+                for run in store().group(acting().start(incomplete)):
+                    labels[run.spec.score_key] = run_label(run)
             runs = [labels[spec.score_key] for spec in specs]
             go("folds/folds.py", {"source": OWN, "runs": runs})
 

@@ -41,14 +41,17 @@ def show() -> None:
     newest = frame[frame["draw"] == draws]
     first = float(newest["mean"].iloc[0])
     whole = float(guide_run.scores.mean())
+    alt = (
+        f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
+        f"After one fold it lies between {' and '.join(of_one)}, after {half} between "
+        f"{' and '.join(of_half)}; all draws end at {whole:.4f}."
+    )
     plot(
         partial(wander_figure, frame, metric=guide_run.metric),
         version=(guide_run.run.run_id, draws),
         key="learn-wander",
         name="means of draws",
-        alt=f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
-        f"After one fold it lies between {' and '.join(of_one)}, after {half} between "
-        f"{' and '.join(of_half)}; all draws end at {whole:.4f}.",
+        alt=alt,
     )
     percent = 100 * abs(first - whole) / whole
     if draws == 1:

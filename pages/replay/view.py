@@ -108,10 +108,11 @@ def draw_figure(chosen: ChosenReplay) -> None:
         height=_HEIGHT,
         type_scale=type_scale,
     )
+    # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
+    version = (run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale)
     plot(
         draw,
-        # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
-        version=(run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale),
+        version=version,
         key="replay-figure",
         alt=steps.alts[-1],
         slider=NAME,

@@ -134,6 +134,7 @@ def draw_toy(spec: RunSpec) -> None:
     steps = min(max(spec.k, 1), _MOST_STEPS)
     folds = [min(step, toy.k - 1) for step in range(steps)]
     sentences = [toy_sentence(toy, fold) for fold in folds]
+    marks = toy.marks.drop(columns=["user", "level"])
     plot(
         partial(timeline_figure, toy),
         version=(spec.split, spec.k, spec.seed, spec.split_params),
@@ -142,7 +143,7 @@ def draw_toy(spec: RunSpec) -> None:
         slider=SLIDER,
         steps=partial(timeline_steps, toy, sentences, folds),
         name=f"{spec.split} on a toy",
-        table=toy.marks.drop(columns=["user", "level"]).copy,
+        table=marks.copy,
     )
     numbers(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:

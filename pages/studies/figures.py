@@ -180,8 +180,10 @@ def _draw_heatmap(
         digits=scale.digits,
         title=title,
     )
+    draw = partial(heatmap_figure, cells, value=value, scale=scale, hover=hover)
+    columns = cells["algorithm"].nunique()
     plot(
-        partial(heatmap_figure, cells, value=value, scale=scale, hover=hover),
+        draw,
         version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{title}, datasets by algorithms.",
@@ -190,7 +192,7 @@ def _draw_heatmap(
         name=f"study {what}",
         opens=addresses(scores),
         table=cells.copy,
-        least_width=NAMES + _COLUMN * cells["algorithm"].nunique(),
+        least_width=NAMES + _COLUMN * columns,
     )
 
 
@@ -215,13 +217,14 @@ def show_ranks(done: Summary, scores: pd.DataFrame) -> None:
     )
     columns = done.cells["algorithm"].nunique() + 2
     rows = done.ranks.merge(done.stability, on=["alpha", "dataset"])
+    steps = partial(ranks_steps, done.ranks, done.stability, done.alphas, done.texts)
     plot(
         partial(ranks_figure, done.ranks, done.stability),
         version=(done.version, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
         slider=SLIDER,
-        steps=partial(ranks_steps, done.ranks, done.stability, done.alphas, done.texts),
+        steps=steps,
         name="study ranks",
         opens=addresses(scores),
         table=rows.copy,

@@ -444,14 +444,15 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     """
     left, middle, top, seed, folds = st.columns([2, 1.5, 1, 1, 1])
     splits = [name for name in serving(task) if not SPLITS[name].single]
-    settings = {
-        "split": left.selectbox(
-            options=splits,
-            format_func=split_titles().__getitem__,
-            **_of_form(
-                "split", suffix, help="With its default parameters; those that make several folds."
-            ),
+    split = left.selectbox(
+        options=splits,
+        format_func=split_titles().__getitem__,
+        **_of_form(
+            "split", suffix, help="With its default parameters; those that make several folds."
         ),
+    )
+    settings = {
+        "split": split,
         "metric": metric_select(middle, task.together, **_of_form("metric", suffix)),
         "seed": setting_widget("seed", seed, **_of_form("seed")),
         "k": setting_widget("k", folds, **_of_form("k")),

@@ -142,12 +142,19 @@ def _show_parts(
         alpha: The one of the slider.
     """
     show_headline(done, [run.spec for run in runs])
+
+    def rules() -> None:
+        show_rules(done, _rules_frame(done.version, tuple(RULES), done))
+
+    def ranks() -> None:
+        show_ranks(studied(systems), scores)
+
     draw_tabs(
         {
             "Difference": partial(show_differences, done, scores),
             "Folds used": partial(show_stops, done, scores),
-            "Ranks": lambda: show_ranks(studied(systems), scores),
-            "Rules": lambda: show_rules(done, _rules_frame(done.version, tuple(RULES), done)),
+            "Ranks": ranks,
+            "Rules": rules,
             "Scores": partial(show_scores, scores),
         },
         key="study-part",

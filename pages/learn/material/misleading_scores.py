@@ -57,9 +57,10 @@ def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
     percents = differences_percent(stop_means, whole).round(9)
     furthest = percents == percents.max()
     worst = int(np.argmax(np.where(furthest, times.round(9), -1.0)))
-    first = tuple(stopping[worst].tolist())
+    first = stopping[worst].tolist()
+    others = [fold for fold in range(k) if fold not in first]
     return Coincidence(
-        order=first + tuple(fold for fold in range(k) if fold not in first),
+        order=(*first, *others),
         share=len(stopping) / len(threes),
         share_wrong=int((distances > half_widths).sum()) / len(threes),
         difference_percent=float(percents[worst]),
