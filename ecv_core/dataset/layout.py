@@ -105,34 +105,36 @@ class Layout:
         A column that is given a new role loses the one that it had. With a target no other column
         has a role: all of them are learnt from.
         """
-        asked = {role: place for role, place in roles.items() if place is not None}
-        if "target" in asked:
-            return replace(self, roles=(("target", asked["target"]),))
-        if len(set(asked.values())) < len(asked):
+        new = {role: place for role, place in roles.items() if place is not None}
+        if "target" in new:
+            return replace(self, roles=(("target", new["target"]),))
+        if len(set(new.values())) < len(new):
             raise InputError(
                 "a column can be only one of user, item, rating, time, basket and cluster"
             )
-        kept = {
-            role: place
-            for role, place in self.roles
-            if role not in roles and place not in asked.values()
-        }
-        now = kept | asked
-        return replace(self, roles=tuple((role, now[role]) for role in ROLES if role in now))
+        for role, place in self.roles:
+            if role not in roles and place not in new.values():
+                new[role] = place
+        return replace(self, roles=in_order(new))
 
-    def place(self, asked: str) -> int:
+    def place(self, column: str) -> int:
         """The column that somebody names: by its name, whatever its case, or its number from 1.
 
         Raises: UnknownName.
         """
-        if asked in self.names:
-            return self.names.index(asked)
-        alike = [at for at, name in enumerate(self.names) if name.lower() == asked.lower()]
-        if len(alike) == 1:
-            return alike[0]
-        if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= len(self.names):
-            return int(asked) - 1
-        raise UnknownName("column", asked[:100], self.names[:20])
+        if column in self.names:
+            return self.names.index(column)
+        lower_names = [name.lower() for name in self.names]
+        if lower_names.count(column.lower()) == 1:
+            return lower_names.index(column.lower())
+        if column.isascii() and column.isdigit() and 1 <= int(column[:9]) <= len(self.names):
+            return int(column) - 1
+        raise UnknownName("column", column[:100], self.names[:20])
+
+
+def in_order(roles: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Roles and their columns, in the order of ROLES."""
+    return tuple((role, roles[role]) for role in ROLES if role in roles)
 
 
 def unnamed(count: int) -> tuple[str, ...]:

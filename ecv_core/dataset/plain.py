@@ -14,7 +14,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
@@ -36,7 +36,9 @@ def no_report(_doing: str, _done: int, _total: int) -> None:
 
 
 _CHUNK = 1 << 20
-_GZIP, _ZIP, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_PARQUET = b"PAR1"
 _EXCEL = b"\xd0\xcf\x11\xe0"
 _DATA_ENDINGS = (
     ".csv",
@@ -80,9 +82,10 @@ def check_limits(*, rows: int = 0, columns: int = 0, size: int = 0) -> None:
             f"it has {columns:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out "
             "what is no user, item, rating or time"
         )
-    if size > (most := limits.max_unpacked_bytes()):
+    largest = limits.max_unpacked_bytes()
+    if size > largest:
         raise Unreadable(
-            f"it unpacks to more than {most / limits.MEGABYTE:,.0f} MB, {limits.TIMES_UNPACKED} "
+            f"it unpacks to more than {largest / limits.MEGABYTE:,.0f} MB, {limits.TIMES_UNPACKED} "
             "times what may be uploaded; take fewer rows or columns"
         )
 
@@ -97,10 +100,12 @@ def unreadable_reasons() -> Iterator[None]:
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise Unreadable("the compressed data is truncated or damaged; get it again") from error
     except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
-        said = " ".join(str(error).split())[:150]
-        raise Unreadable(f"it has values that are none ({said}); get it again") from error
+        reason = " ".join(str(error).split())[:150]
+        raise Unreadable(f"it has values that are none ({reason}); get it again") from error
     except OSError as error:
-        way_out = "free some space" if error.errno == errno.ENOSPC else "check its path and rights"
+        way_out = "check its path and rights"
+        if error.errno == errno.ENOSPC:
+            way_out = "free some space"
         raise Unreadable(f"{error.strerror or error}; {way_out}") from error
 
 
@@ -135,16 +140,15 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
         start = file.read(16)
         file.seek(0)
         if not start.startswith((_GZIP, _ZIP)):
-            return _looked_through(source, name, report, given=size)
+            return _look_through(source, name, report, given=size)
         target = folder / "unpacked"
-        with target.open("wb") as out:
-            if start.startswith(_GZIP):
-                with gzip.GzipFile(fileobj=file) as stream:
-                    _copy(stream.read, out, report)
-            else:
-                with _only_member(file) as stream:
-                    _copy(stream.read, out, report)
-        return _looked_through(target, name, report, given=size)
+        if start.startswith(_GZIP):
+            unpacked: AbstractContextManager[IO[bytes]] = gzip.GzipFile(fileobj=file)
+        else:
+            unpacked = _open_only_member(file)
+        with target.open("wb") as out, unpacked as stream:
+            _copy(stream.read, out, report)
+        return _look_through(target, name, report, given=size)
 
 
 def _size(file: io.BufferedReader) -> int:
@@ -154,11 +158,16 @@ def _size(file: io.BufferedReader) -> int:
 
 
 def _copy(read: Callable[[int], bytes], out: BinaryIO, report: Report) -> None:
-    done, lines, text = 0, 0, True
+    """Write what is read, and stop beyond the limits. Raises: Unreadable."""
+    done = 0
+    lines = 0
+    is_text = True
     while chunk := read(_CHUNK):
-        text = text and (done > 0 or not chunk.startswith(_PARQUET))
+        if done == 0:
+            is_text = not chunk.startswith(_PARQUET)
         done += len(chunk)
-        lines += chunk.count(b"\n") if text else 0
+        if is_text:
+            lines += chunk.count(b"\n")
         check_limits(rows=lines - 1, size=done)  # a line may name the columns
         out.write(chunk)
         report("unpack", done, 0)
@@ -171,7 +180,9 @@ class _ShortReads(io.RawIOBase):
         self._file = file
 
     def read(self, size: int = -1, /) -> bytes:
-        content = self._file.read(limits.MAX_ARCHIVE_TABLE + 1 if size < 0 else size)
+        if size < 0:
+            size = limits.MAX_ARCHIVE_TABLE + 1
+        content = self._file.read(size)
         if len(content) > limits.MAX_ARCHIVE_TABLE:
             raise Unreadable("the ZIP archive lists too many files; pack one file alone")
         return content
@@ -193,58 +204,64 @@ class _ShortReads(io.RawIOBase):
 
 
 @contextmanager
-def _only_member(file: io.BufferedReader) -> Iterator[IO[bytes]]:
+def _open_only_member(file: io.BufferedReader) -> Iterator[IO[bytes]]:
     """The one file of data in a ZIP archive, to be read."""
     with zipfile.ZipFile(_ShortReads(file)) as archive:
-        chosen = _chosen(archive.infolist())
-        if chosen.flag_bits & 1:
+        member = _data_member(archive.infolist())
+        if member.flag_bits & 1:
             raise Unreadable("the ZIP archive is encrypted; pack it again without a password")
-        if chosen.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Unreadable("the ZIP archive is packed in a rare way; pack it again as usual")
-        with archive.open(chosen) as stream:
+        with archive.open(member) as stream:
             yield stream
 
 
-def _chosen(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    if any(one.filename == "xl/workbook.xml" for one in members):
+def _data_member(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """The one member that can hold the data. Raises: Unreadable if there is none, or several."""
+    if any(member.filename == "xl/workbook.xml" for member in members):
         raise Unreadable("it is an Excel workbook; save the sheet as CSV")
-    files = [
-        one
-        for one in members
-        if not one.is_dir()
-        and not one.filename.startswith("__MACOSX/")
-        and not PurePosixPath(one.filename).name.startswith(".")
-    ]
-    data = [one for one in files if one.filename.lower().endswith(_DATA_ENDINGS)]
-    found = data or files
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    files = [member for member in members if _is_visible_file(member)]
+    candidates = [file for file in files if file.filename.lower().endswith(_DATA_ENDINGS)]
+    if not candidates:
+        candidates = files
+    if not candidates:
         raise Unreadable("the ZIP archive holds no file")
-    names = ", ".join(PurePosixPath(one.filename).name[:40] for one in found[:4])
+    if len(candidates) == 1:
+        return candidates[0]
+    names = [PurePosixPath(file.filename).name[:40] for file in candidates[:4]]
+    if len(candidates) > len(names):
+        names.append("...")
     raise Unreadable(
-        f"the ZIP archive holds {len(found):,} files ({names}{', ...' * (len(found) > 4)}); "
+        f"the ZIP archive holds {len(candidates):,} files ({', '.join(names)}); "
         "pack the one with the interactions alone"
     )
 
 
-def _looked_through(path: Path, name: str, report: Report, *, given: int) -> Plain:
+def _is_visible_file(member: zipfile.ZipInfo) -> bool:
+    """Whether it is no folder, and nothing that a Mac or a program keeps beside the files."""
+    if member.is_dir() or member.filename.startswith("__MACOSX/"):
+        return False
+    return not PurePosixPath(member.filename).name.startswith(".")
+
+
+def _look_through(path: Path, name: str, report: Report, *, given: int) -> Plain:
+    """What one look at all of a plain file tells. Raises: Unreadable for what is no table."""
     with opened(path) as file:
         size = _size(file)
         start = file.read(64)
         _check_start(start)
         file.seek(0)
         parquet = start.startswith(_PARQUET)
-        utf8 = parquet or _is_utf8(file, lambda done: report("look", done, size))
+        utf8 = parquet or _is_utf8(file, size, report)
     return Plain(path=path, name=name, given=given, size=size, parquet=parquet, utf8=utf8)
 
 
-def _is_utf8(file: BinaryIO, look: Callable[[int], object]) -> bool:
+def _is_utf8(file: BinaryIO, size: int, report: Report) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         while chunk := file.read(_CHUNK):
             decoder.decode(chunk)
-            look(file.tell())
+            report("look", file.tell(), size)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False

@@ -160,7 +160,8 @@ def _take(keys: Floats, counts: NDArray[np.int64]) -> tuple[NDArray[np.intp], ND
 NAME = "synthetic-large"
 SIZE = 1_000_000
 """Interactions where the id says no other number."""
-LEAST, MOST = 10_000, 1_000_000_000
+LEAST = 10_000
+MOST = 1_000_000_000
 
 ACTIVITY = 47
 """Interactions of a user, on average."""
@@ -173,7 +174,8 @@ ITEMS_BY_ROOT = 6.5
 GENRES = 20
 LIKED_SHARE = 0.6
 """Of the draws, those from a genre that the user likes."""
-ZIPF_EXPONENT, ZIPF_SHIFT = 1.0, 50
+ZIPF_EXPONENT = 1.0
+ZIPF_SHIFT = 50
 DRAWS_AT_ONCE = 4_000_000
 
 
@@ -182,9 +184,11 @@ def size_of(dataset_id: str) -> int | None:
 
     Raises: InputError for a size that is not offered.
     """
+    if dataset_id == NAME:
+        return SIZE
     name, _, size = dataset_id.rpartition("-")
-    if dataset_id == NAME or name != NAME or not size.isdecimal():
-        return SIZE if dataset_id == NAME else None
+    if name != NAME or not size.isdecimal():
+        return None
     if not LEAST <= int(size) <= MOST:
         raise InputError(f"{NAME} has from {LEAST:,} to {MOST:,} interactions, not {int(size):,}")
     return int(size)
@@ -196,9 +200,12 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     The same size and seed give the same data under the same numpy version.
     """
     rng = np.random.default_rng(seed)
-    n_users, n_items = max(size // ACTIVITY, 50), int(ITEMS_BY_ROOT * size**0.5)
+    n_users = max(size // ACTIVITY, 50)
+    n_items = int(ITEMS_BY_ROOT * size**0.5)
     genres = np.sort(rng.integers(GENRES, size=n_items))
     popularity = (rng.permutation(n_items) + 1.0 + ZIPF_SHIFT) ** -ZIPF_EXPONENT
+    # A uniform number falls between `upto[item]` and `upto[item + 1]` as often as the item is
+    # popular; the items of a genre lie next to each other, between two of `bounds`.
     upto = np.concatenate([[0.0], np.cumsum(popularity)])
     bounds = upto[np.searchsorted(genres, np.arange(GENRES + 1))]
     # The mean of a log-normal distribution is that of its logarithm plus half of its variance.
@@ -206,22 +213,22 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
     draws = np.clip(np.exp(logs), 6, n_items // 4).astype(np.int64)
     liked = rng.integers(GENRES, size=(n_users, 2))
     parts: list[NDArray[np.int64]] = []
-    for block in np.split(
-        np.arange(n_users), np.flatnonzero(np.diff(np.cumsum(draws) // DRAWS_AT_ONCE)) + 1
-    ):
+    block_starts = np.flatnonzero(np.diff(np.cumsum(draws) // DRAWS_AT_ONCE)) + 1
+    for block in np.split(np.arange(n_users), block_starts):
         users = np.repeat(block, draws[block])
         genre = liked[users, rng.integers(2, size=len(users))]
         likes = rng.random(len(users)) < LIKED_SHARE
-        low, high = (
-            np.where(likes, bounds[genre], 0.0),
-            np.where(likes, bounds[genre + 1], upto[-1]),
-        )
+        low = np.where(likes, bounds[genre], 0.0)
+        high = np.where(likes, bounds[genre + 1], upto[-1])
         items = np.searchsorted(upto, low + rng.random(len(users)) * (high - low), "right") - 1
         drawn = np.sort(users * n_items + np.minimum(items, n_items - 1))
         parts.append(drawn[np.diff(drawn, prepend=-1) > 0])
     cells = np.concatenate(parts)
+    name = NAME
+    if size != SIZE:
+        name = f"{NAME}-{size}"
     return Interactions(
-        dataset=NAME if size == SIZE else f"{NAME}-{size}",
+        dataset=name,
         users=(cells // n_items).astype(np.int32),
         items=(cells % n_items).astype(np.int32),
         user_ids=np.char.zfill(np.arange(n_users).astype(str), 8),

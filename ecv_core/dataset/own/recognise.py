@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -19,13 +19,13 @@ import ecv_core.untrusted.bounded as bounded
 from ecv_core.dataset.columns import read_ratings, read_seconds
 from ecv_core.dataset.dates import date_orders
 from ecv_core.dataset.layout import (
-    ROLES,
     SEPARATORS,
     UNIT_TEXTS,
     Form,
     Layout,
     TimeUnit,
     Unreadable,
+    in_order,
     unnamed,
 )
 from ecv_core.dataset.plain import Plain, check_limits, refusals
@@ -106,26 +106,48 @@ def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, i
         named: whether the names are the file's own.
     Returns: role -> column; needed roles may be missing, and an unclear column has none.
     """
-    found = roles_by_names(names) if named else {}
-    if (target := found.pop("target", None)) is not None and not {"user_id", "item_id"} & {*found}:
-        return {"target": target}
-    free = [at for at in range(len(names)) if at not in found.values()]
-    values = {at: [row[at].strip() for row in rows if at < len(row)] for at in free}
+    roles: dict[str, int] = {}
+    if named:
+        roles = roles_by_names(names)
+    if "target" in roles and "user_id" not in roles and "item_id" not in roles:
+        return {"target": roles["target"]}
+    roles.pop("target", None)
+    values = {}
+    for place in range(len(names)):
+        if place not in roles.values():
+            values[place] = [row[place].strip() for row in rows if place < len(row)]
     for role in ("user_id", "item_id"):
-        if role not in found and free:
-            ids = [at for at in free if not _are_dates(values[at])]
-            found[role] = (ids or free)[0]
-            free.remove(found[role])
-    if "timestamp" not in found:
-        when = next((at for at in free if _is_time(values[at])), None)
-        if when is not None:
-            found["timestamp"] = when
-            free.remove(when)
-    if "rating" not in found and not named:
-        rating = next((at for at in free if _is_rating(values[at])), None)
-        if rating is not None:
-            found["rating"] = rating
-    return found
+        if role not in roles and values:
+            roles[role] = _likeliest_id(values)
+            del values[roles[role]]
+    if "timestamp" not in roles:
+        time_column = _first_column(values, _is_time)
+        if time_column is not None:
+            roles["timestamp"] = time_column
+            del values[time_column]
+    if "rating" not in roles and not named:
+        rating_column = _first_column(values, _is_rating)
+        if rating_column is not None:
+            roles["rating"] = rating_column
+    return roles
+
+
+def _likeliest_id(values: Mapping[int, Sequence[str]]) -> int:
+    """The first column that holds no dates, else the first one; `values` by column."""
+    for place, column in values.items():
+        if not _are_dates(column):
+            return place
+    return next(iter(values))
+
+
+def _first_column(
+    values: Mapping[int, Sequence[str]], fits: Callable[[Sequence[str]], bool]
+) -> int | None:
+    """The first column whose values fit; None where there is none."""
+    for place, column in values.items():
+        if fits(column):
+            return place
+    return None
 
 
 def guess_unit(values: Sequence[str]) -> TimeUnit:
@@ -244,7 +266,7 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
         )
     named = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, named=named)
-    guessed = replace(layout, roles=tuple((role, roles[role]) for role in ROLES if role in roles))
+    guessed = replace(layout, roles=in_order(roles))
     return Recognised(layout=with_unit(guessed, rows), rows=tuple(rows))
 
 
