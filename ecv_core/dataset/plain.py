@@ -35,6 +35,7 @@ def no_report(_doing: str, _done: int, _total: int) -> None:
     """A `Report` for those who do not look."""
 
 
+_Unpacked = AbstractContextManager[IO[bytes] | gzip.GzipFile]
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
@@ -143,7 +144,9 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
             return _look_through(source, name, report, given=size)
         target = folder / "unpacked"
         if start.startswith(_GZIP):
-            unpacked: AbstractContextManager[IO[bytes]] = gzip.GzipFile(fileobj=file)
+            unpacked: AbstractContextManager[IO[bytes] | gzip.GzipFile] = gzip.GzipFile(
+                fileobj=file
+            )
         else:
             unpacked = _open_only_member(file)
         with target.open("wb") as out, unpacked as stream:

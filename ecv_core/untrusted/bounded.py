@@ -17,8 +17,9 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.records.errors import EcvError, InputError
@@ -30,9 +31,15 @@ T = TypeVar("T")
 Report = Callable[..., None]
 
 _TURNS = threading.BoundedSemaphore(2)
-_GZIP, _ZIP, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PAR1")
+"""How GZ, ZIP and Parquet begin."""
 _PROGRAM = "from ecv_core.untrusted.bounded import answer; answer()"
-_DONE, _SAID, _REPORT, _MEMORY, _FAILED = range(5)
+_DONE = "done"
+_REFUSED = "refused"
+_REPORT = "report"
+_MEMORY = "memory"
+_FAILED = "failed"
+_DIED = "died"
 
 
 def is_small(path: Path) -> bool:
@@ -42,7 +49,7 @@ def is_small(path: Path) -> bool:
     """
     try:
         with opened(path) as file:
-            packed = file.read(4).startswith((_GZIP, _ZIP, _PARQUET))
+            packed = file.read(4).startswith(_PACKED)
             return not packed and file.seek(0, os.SEEK_END) <= limits.READ_HERE_BYTES
     except OSError:
         return True
@@ -112,7 +119,8 @@ def in_child(
                 if report is not None:
                     report(*value)
         except (EOFError, pickle.UnpicklingError):
-            kind, value = None, []
+            kind = _DIED
+            value = []
         finally:
             clock.cancel()
             process.kill()
@@ -126,12 +134,12 @@ def in_child(
             f"{what} needs more than {megabytes:,} MB of memory to read; take a part of it "
             "(ECV_MAX_READ_MB says how much)"
         )
-    if kind == _SAID:
+    if kind == _REFUSED:
         raise value[0]
     if kind == _FAILED:
         log.error("reading %s failed: %s", what, value[0])
         raise RuntimeError(f"reading {what} failed: {value[0].splitlines()[-1]}")
-    if kind is None:
+    if kind == _DIED:
         raise error(
             f"{what} ended the process that read it ({ending(process.returncode)}): it is "
             f"damaged, or needs more than {megabytes:,} MB of memory; get it again, or take a part"
@@ -180,12 +188,16 @@ def answer() -> None:
         if before is not None:
             before()
         _bound(megabytes, seconds)
-        more = (lambda *news: tell(_REPORT, *news),) if reports else ()
-        tell(_DONE, function(*arguments, *more))
+        if reports:
+            arguments = (*arguments, partial(tell, _REPORT))
+        tell(_DONE, function(*arguments))
     except MemoryError:
         tell(_MEMORY)
-    except EcvError as said:
-        tell(_MEMORY) if _for_memory(said) else tell(_SAID, said)
+    except EcvError as refusal:
+        if _for_memory(refusal):
+            tell(_MEMORY)
+        else:
+            tell(_REFUSED, refusal)
     except Exception:  # noqa: BLE001  the parent raises it
         tell(_FAILED, traceback.format_exc())
     out.flush()
@@ -197,11 +209,11 @@ def _for_memory(error: BaseException) -> bool:
 
     Where there is no room for the stack of a thread, it says that the thread cannot begin.
     """
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, MemoryError) or "Failed to launch worker thread" in str(found):
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError) or "Failed to launch worker thread" in str(cause):
             return True
-        found = found.__cause__ or found.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 
@@ -214,12 +226,13 @@ def _bound(megabytes: int, seconds: int) -> None:
     held = 0
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()
-        held = int(next(one for one in lines if one.startswith("VmData")).split()[1]) << 10
-    most: Any = held + megabytes * limits.MEGABYTE
-    for kind, value in (
-        (resource.RLIMIT_DATA, most),
-        (resource.RLIMIT_CPU, 4 * seconds + 60),
-        (resource.RLIMIT_CORE, 0),
-    ):
+        line = next(line for line in lines if line.startswith("VmData"))
+        held = int(line.split()[1]) << 10  # it is given in kB
+    most = {
+        resource.RLIMIT_DATA: held + megabytes * limits.MEGABYTE,
+        resource.RLIMIT_CPU: 4 * seconds + 60,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, value in most.items():
         with suppress(ValueError, OSError):  # a lower one is in force
             resource.setrlimit(kind, (value, value))

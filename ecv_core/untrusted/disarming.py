@@ -14,6 +14,8 @@ from pyarrow import compute
 if TYPE_CHECKING:
     import pandas as pd
 _FORMULA = r"^'*[=+\-@\t\r]"
+_FIRST_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
+"""A text that begins with none of them is written as it is."""
 _NUMBER = r"^[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?$"
 
 
@@ -34,15 +36,16 @@ def armed(texts: pa.Array) -> pa.Array:
 def csv_of(frame: pd.DataFrame) -> str:
     """A table as CSV, without its index; texts and the names of its columns are disarmed."""
 
-    def safe(value: Any) -> Any:  # noqa: ANN401  of a column
-        return disarmed(pa.array([value], pa.string()))[0].as_py() if _may(value) else value
-
-    written = frame.rename(columns=safe)
-    for at, kind in enumerate(frame.dtypes):
+    safe_frame = frame.rename(columns=_disarmed_value)
+    for place, kind in enumerate(frame.dtypes):
         if kind == object or str(kind) in ("string", "str", "category"):  # noqa: E721
-            written.isetitem(at, frame.iloc[:, at].astype(object).map(safe).to_numpy())
-    return str(written.to_csv(index=False))
+            column = frame.iloc[:, place].astype(object).map(_disarmed_value)
+            safe_frame.isetitem(place, column.to_numpy())
+    return str(safe_frame.to_csv(index=False))
 
 
-def _may(value: object) -> bool:
-    return isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "'")
+def _disarmed_value(value: Any) -> Any:  # noqa: ANN401  of a column
+    """A text as `disarmed` has it; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in _FIRST_SIGNS:
+        return value
+    return disarmed(pa.array([value], pa.string()))[0].as_py()

@@ -32,8 +32,12 @@ def content_of(path: Path, *, at_most: int) -> bytes:
 
 def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
     """As `content_of`, of what is open: a `read` of so much would first take that much memory."""
-    pieces, left = [], at_most + 1
-    while left and (piece := read(min(left, _PIECE))):
+    pieces = []
+    left = at_most + 1
+    while left:
+        piece = read(min(left, _PIECE))
+        if not piece:
+            break
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)

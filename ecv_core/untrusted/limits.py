@@ -16,10 +16,12 @@ MEGABYTE = 1 << 20
 
 READ_HERE_BYTES = MEGABYTE // 2
 """Text that unpacks to more than this, and all of Parquet, is read in a process of its own."""
-READ_MB, READ_TIMES, MOST_READ_MB = 700, 10, 1800
-"""Megabytes that reading a file may take: these, and so many times its size, up to the last. So a
-small file that is made to be large takes less than 1 GB with what a child holds besides, and none
-takes more than 2 GB with what the process that asks holds."""
+READ_MB = 700
+"""Megabytes that reading a file may take, beside `READ_TIMES` its size. So a small file that is
+made to be large takes less than 1 GB with what a child holds besides."""
+READ_TIMES = 10
+MOST_READ_MB = 1800
+"""Megabytes that no reading takes more of, so less than 2 GB with what the asking process holds."""
 USUAL_READ_SECONDS = 120
 
 # -- datasets of one's own --------------------------------------------------------------------
@@ -39,8 +41,10 @@ MAX_ID_BYTES = 1 << 30
 """Ids are stored at the width of the longest one, times four bytes, times how many there are."""
 LARGEST_RATING = 1e6
 """In size; a rating beyond is a mistake."""
-EARLIEST, LATEST = -8_520_336_000, 7_258_118_400
-"""Unix seconds: from 1700 to the end of 2199, which every figure of time can draw."""
+EARLIEST = -8_520_336_000
+"""Unix seconds: the beginning of 1700; every figure of time can draw what follows."""
+LATEST = 7_258_118_400
+"""Unix seconds: the end of 2199."""
 
 # -- folds ------------------------------------------------------------------------------------
 
@@ -111,16 +115,16 @@ def whole_number(name: str, usual: int, unit: str, low: int, high: int) -> int:
 
     Raises: InputError for what is no whole number from low to high.
     """
-    asked = os.environ.get(name, "").strip()
-    if not asked:
+    text = os.environ.get(name, "").strip()
+    if not text:
         return usual
-    digits = asked.isascii() and asked.isdigit() and len(asked) <= len(str(high))
-    if not (digits and low <= int(asked) <= high):
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(high))
+    if not (digits and low <= int(text) <= high):
         raise InputError(
             f"{name} must be a whole number of {unit} from {low} to {high}, but is "
-            f"'{asked[:40]}'; without it, it is {usual}"
+            f"'{text[:40]}'; without it, it is {usual}"
         )
-    return int(asked)
+    return int(text)
 
 
 def id_bytes(count: int, longest: int) -> int:

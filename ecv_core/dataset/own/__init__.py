@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from unicodedata import normalize
@@ -24,6 +25,7 @@ from unicodedata import normalize
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
@@ -42,7 +44,6 @@ from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
-from ecv_core.records.interactions import Interactions
 from ecv_core.records.tasks import Task
 from ecv_core.untrusted.files import replacing
 
@@ -56,10 +57,12 @@ Kind = TypeVar("Kind")
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STALE_SECONDS = 24 * 3600
-_FILE, _FILE_NAME = "file", "name.txt"
-_ASKED, _READ = "asked.json", "read.json"
-"""The layout that the owner asked for last, and the one by which the file was read; they go with
-the file when the dataset is kept."""
+_FILE = "file"
+_FILE_NAME = "name.txt"
+_ASKED_LAYOUT = "asked.json"
+"""The layout that the owner asked for last; it goes with the file when the dataset is kept."""
+_READ_LAYOUT = "read.json"
+"""The layout by which the file was read; it goes as well."""
 
 
 def take_in(write: Callable[[Path], object], file_name: str) -> str:
@@ -83,17 +86,22 @@ def take_in(write: Callable[[Path], object], file_name: str) -> str:
 
 def working_folder() -> Path:
     """A new folder in which a file can become a dataset. Raises: DatasetError."""
-    with suppress(OSError):
-        for stale in (data_dir() / ADDED).glob(".*"):
-            with suppress(OSError):
-                if time.time() - stale.stat().st_mtime > _STALE_SECONDS:
-                    shutil.rmtree(stale, ignore_errors=True)
+    _remove_stale_folders()
     folder = folder_of(secrets.token_hex(16))
     try:
         folder.mkdir(mode=0o700, parents=True)
     except OSError as error:
         raise unwritable(error) from error
     return folder
+
+
+def _remove_stale_folders() -> None:
+    """Throw away the files that nobody worked on for a day."""
+    with suppress(OSError):
+        for folder in (data_dir() / ADDED).glob(".*"):
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def taken_in(token: str, report: Report) -> Plain:
@@ -123,63 +131,99 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abou
     Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written, or read
         within the limits of memory and time.
     """
-    given = plain, layout, folder
     if not plain.parquet and plain.size <= limits.READ_HERE_BYTES:
-        return _work_out(*given, report)
-    what = f"the file {plain.name}"
+        return _read_and_write(plain, layout, folder, report)
     return bounded.in_child(
-        _work_out, *given, what=what, size=plain.given, error=DatasetError, report=report
+        _read_and_write,
+        plain,
+        layout,
+        folder,
+        what=f"the file {plain.name}",
+        size=plain.given,
+        error=DatasetError,
+        report=report,
     )
 
 
-def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
-    samples = read_samples(plain, layout, report) if layout.column("target") is not None else None
-    reading = read_rows(plain, layout, plain.name, report) if samples is None else None
+def _read_and_write(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
+    """As `work_out`, in whichever process it is called."""
+    target = layout.column("target")
     try:
-        (folder / _READ).unlink(missing_ok=True)
-        report("write", 0, 1)
-        if reading is not None:
-            _write(reading.interactions, folder / INTERACTIONS)
-            about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
-        elif samples is not None:
-            about = _about_samples(*samples, plain, layout, folder / INTERACTIONS)
-        _note(folder / ABOUT, about)
-        _note(folder / _READ, layout)
+        if target is None:
+            content = read_rows(plain, layout, plain.name, report)
+            _begin_writing(folder, report)
+            about = _write_interactions(content, plain, layout, folder / INTERACTIONS)
+        else:
+            frame, unfit = read_samples(plain, layout, report)
+            _begin_writing(folder, report)
+            name = layout.names[target]
+            about = _write_samples(frame, unfit, plain, name, folder / INTERACTIONS)
+        _write_json(folder / ABOUT, about)
+        _write_json(folder / _READ_LAYOUT, layout)
     except OSError as error:
         raise unwritable(error) from error
     return about
 
 
-def _about(reading: FileContent, plain: Plain, layout: Layout, sha256: str) -> About:
-    data = reading.interactions
+def _begin_writing(folder: Path, report: Report) -> None:
+    """Until all is written, nothing says by which layout the file was read. Raises: OSError."""
+    (folder / _READ_LAYOUT).unlink(missing_ok=True)
+    report("write", 0, 1)
+
+
+def _write_interactions(content: FileContent, plain: Plain, layout: Layout, path: Path) -> About:
+    """Write what a file holds; returns what is to be kept beside it. Raises: OSError."""
+    data = content.interactions
+    columns = {
+        "user_id": _dictionary(data.users, data.user_ids),
+        "item_id": _dictionary(data.items, data.item_ids),
+        "rating": data.ratings,
+        "timestamp": data.timestamps,
+        "basket": data.baskets,
+        "cluster": data.clusters,
+    }
+    table = pa.table({role: values for role, values in columns.items() if values is not None})
+    with replacing(path) as part:
+        pq.write_table(table, part, compression="zstd", compression_level=1)
     rows = core_rows(data, CORE)
     return About(
-        sha256=sha256,
+        sha256=file_sha256(path),
         source=plain.name,
         added_at=now(),
-        rows=reading.rows,
+        rows=content.rows,
         kept=len(data),
-        unused=dict(reading.unused),
-        examples=dict(reading.examples),
-        columns={role: layout.names[at] for role, at in layout.roles},
+        unused=dict(content.unused),
+        examples=dict(content.examples),
+        columns={role: layout.names[place] for role, place in layout.roles},
         raw_users=data.n_users,
         raw_items=data.n_items,
-        users=_distinct(data.users[rows]),
-        items=_distinct(data.items[rows]),
+        users=len(np.unique(data.users[rows])),
+        items=len(np.unique(data.items[rows])),
         interactions=len(rows),
     )
 
 
-def _about_samples(
-    frame: pd.DataFrame, unfit: Mapping[str, int], plain: Plain, layout: Layout, path: Path
+def _dictionary(codes: NDArray[np.int32], ids: NDArray[np.str_]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(ids.tolist()))
+
+
+def _write_samples(
+    frame: pd.DataFrame, unfit: Mapping[str, int], plain: Plain, target: str, path: Path
 ) -> About:
-    """Check a table of samples and write it. Raises: DatasetError for an unfit target."""
-    target = layout.names[dict(layout.roles)["target"]]
+    """Check a table of samples and write it; returns what is to be kept beside it.
+
+    Raises: DatasetError for an unfit target; OSError.
+    """
     if frame.columns.has_duplicates:
         raise DatasetError(
             f"two columns of {plain.name} have the same name; give each a name of its own"
         )
     table = table_of(plain.name, frame, target)
+    task = Task.NUMBERS
+    classes = 0
+    if table.classes is not None:
+        task = Task.CLASSES
+        classes = len(table.classes)
     with replacing(path) as part:
         frame.to_parquet(part, index=False)
     return About(
@@ -195,30 +239,9 @@ def _about_samples(
         users=0,
         items=0,
         interactions=0,
-        task=Task.NUMBERS if table.classes is None else Task.CLASSES,
-        classes=0 if table.classes is None else len(table.classes),
+        task=task,
+        classes=classes,
     )
-
-
-def _distinct(codes: np.ndarray) -> int:
-    return int(np.count_nonzero(np.bincount(codes))) if len(codes) else 0
-
-
-def _write(data: Interactions, path: Path) -> None:
-    def ids(codes: np.ndarray, texts: np.ndarray) -> pa.DictionaryArray:
-        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts.tolist()))
-
-    columns = {
-        "user_id": ids(data.users, data.user_ids),
-        "item_id": ids(data.items, data.item_ids),
-        "rating": data.ratings,
-        "timestamp": data.timestamps,
-        "basket": data.baskets,
-        "cluster": data.clusters,
-    }
-    table = pa.table({role: values for role, values in columns.items() if values is not None})
-    with replacing(path) as part:
-        pq.write_table(table, part, compression="zstd", compression_level=1)
 
 
 def folder_of(token: str) -> Path:
@@ -232,25 +255,27 @@ def ask_layout(token: str, layout: Layout) -> None:
     """Remember what the owner asked for, for when the page is opened again."""
     if asked_layout(token) != layout:
         with suppress(OSError):
-            _note(folder_of(token) / _ASKED, layout)
+            _write_json(folder_of(token) / _ASKED_LAYOUT, layout)
 
 
 def asked_layout(token: str) -> Layout | None:
     """What was asked for last; None where nothing was."""
-    return _noted(folder_of(token) / _ASKED, Layout)
+    return _read_json(folder_of(token) / _ASKED_LAYOUT, Layout)
 
 
 def worked_out(folder: Path, layout: Layout) -> About | None:
     """What `work_out` found with this layout; None where it has not."""
-    return read_about(folder) if _noted(folder / _READ, Layout) == layout else None
+    if _read_json(folder / _READ_LAYOUT, Layout) != layout:
+        return None
+    return read_about(folder)
 
 
-def _note(path: Path, value: object) -> None:
+def _write_json(path: Path, value: object) -> None:
     with replacing(path) as part:
         part.write_text(codec.written(value), encoding="utf-8")
 
 
-def _noted(path: Path, kind: type[Kind]) -> Kind | None:
+def _read_json(path: Path, kind: type[Kind]) -> Kind | None:
     try:
         return codec.read(kind, path.read_bytes())
     except (OSError, ValueError):
@@ -279,7 +304,7 @@ def check_name(name: str) -> None:
             f"'{name[:70]}' cannot be the name of a dataset: it takes 1 to 63 letters, digits, _ "
             "and single -, and begins with a letter or digit"
         )
-    if any(name.lower() == known.lower() for known in catalogue()):
+    if name.lower() in {dataset_id.lower() for dataset_id in catalogue()}:
         raise InputError(
             f"there is a dataset '{name}' already; choose another name, or remove that one first"
         )
@@ -291,12 +316,17 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 def suggested_name(file_name: str) -> str:
     """A free name for a dataset, made of that of its file."""
     stem = Path(file_name).name.split(".")[0].casefold()
-    stem = normalize("NFKD", stem.translate(_UMLAUTS)).encode("ascii", "ignore").decode()
-    name = re.sub(r"[^a-z0-9_]+", "-", stem).strip("-_")[:50] or "my-data"
-    name = name if _NAME.fullmatch(name) else "my-data"
-    taken = {known.lower() for known in catalogue()}
-    more = (name, *(f"{name}-{number}" for number in range(2, 1000)))
-    return next(one for one in more if one not in taken)
+    letters = normalize("NFKD", stem.translate(_UMLAUTS)).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^a-z0-9_]+", "-", letters).strip("-_")[:50]
+    if not _NAME.fullmatch(name):
+        name = "my-data"
+    taken = {dataset_id.lower() for dataset_id in catalogue()}
+    candidate = name
+    for number in count(2):
+        if candidate not in taken:
+            break
+        candidate = f"{name}-{number}"
+    return candidate
 
 
 def keep(folder: Path, name: str, *, added_by: str = "") -> About:
@@ -313,12 +343,7 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     about = read_about(folder)
     if about is None or not (folder / INTERACTIONS).is_file():
         raise InputError("there is nothing to keep; read the file first")
-    if not (about.interactions or about.task) and "rating" not in about.columns:
-        way_out = loss(about.unused, about.rows) or "use a denser or larger file"
-        raise DatasetError(
-            f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
-            f"can be evaluated; {way_out}"
-        )
+    _check_can_be_evaluated(about)
     try:
         if added_by:
             (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
@@ -334,6 +359,17 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     return about
 
 
+def _check_can_be_evaluated(about: About) -> None:
+    """Refuse interactions of which nothing could ever be evaluated. Raises: DatasetError."""
+    if about.interactions or about.task or "rating" in about.columns:
+        return
+    way_out = loss(about.unused, about.rows) or "use a denser or larger file"
+    raise DatasetError(
+        f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
+        f"can be evaluated; {way_out}"
+    )
+
+
 def remove(name: str) -> None:
     """Delete an added dataset; its runs stay. Raises: UnknownName; DatasetError."""
     check_added(name)
@@ -347,13 +383,13 @@ def remove(name: str) -> None:
 
 def added() -> dict[str, About]:
     """The added datasets that are in the data folder, by name."""
-    found = {}
+    datasets = {}
     with suppress(OSError):
         for folder in sorted((data_dir() / ADDED).iterdir()):
-            about = read_about(folder) if _NAME.fullmatch(folder.name) else None
-            if about is not None:
-                found[folder.name] = about
-    return found
+            about = read_about(folder)
+            if about is not None and _NAME.fullmatch(folder.name):
+                datasets[folder.name] = about
+    return datasets
 
 
 def added_by(name: str) -> str:
@@ -390,17 +426,21 @@ def recognised(
         unit: how times are written; None as recognised.
     Raises: DatasetError for what is no table; UnknownName for a column.
     """
-    found = recognise(plain)
-    layout = found.layout
-    places = {
-        role: None if column == NONE and NONE not in layout.names else layout.place(column)
-        for role, column in columns.items()
-    }
+    recognition = recognise(plain)
+    layout = recognition.layout
+    places: dict[str, int | None] = {}
+    for role, column in columns.items():
+        if column == NONE and NONE not in layout.names:
+            places[role] = None
+        else:
+            places[role] = layout.place(column)
     if places:
         layout = layout.with_roles(places)
-        if "timestamp" in places:
-            layout = with_unit(layout, found.rows)
-    return replace(found, layout=layout if unit is None else replace(layout, unit=unit))
+    if "timestamp" in places:
+        layout = with_unit(layout, recognition.rows)
+    if unit is not None:
+        layout = replace(layout, unit=unit)
+    return replace(recognition, layout=layout)
 
 
 def add_file(
@@ -426,12 +466,13 @@ def add_file(
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        found = recognised(plain, columns, unit)
+        recognition = recognised(plain, columns, unit)
         folder = working_folder()
         try:
-            about = work_out(plain, found.layout, folder, report)
-            if not lossy and (why := loss(about.unused, about.rows)):
-                raise InputError(f"{why}; nothing is kept yet: `add --yes` keeps the other rows")
-            return keep(folder, name), found
+            about = work_out(plain, recognition.layout, folder, report)
+            reason = loss(about.unused, about.rows)
+            if reason and not lossy:
+                raise InputError(f"{reason}; nothing is kept yet: `add --yes` keeps the other rows")
+            return keep(folder, name), recognition
         finally:
             shutil.rmtree(folder, ignore_errors=True)
