@@ -27,7 +27,8 @@ _DRAWS = 20
 class Popular:
     """Scores an item by its number of training interactions, the same for every user.
 
-    Args: batch_size: 0 counts every interaction; otherwise see `_once_per_batch`.
+    Args:
+        batch_size: 0 counts every interaction; otherwise see `_items_once_per_batch`.
     """
 
     def __init__(self, batch_size: int = 0) -> None:
@@ -36,7 +37,7 @@ class Popular:
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         items: NDArray[np.signedinteger] = train.indices
         if self._batch_size:
-            items = _once_per_batch(train, max(self._batch_size // 2, 1), seed)
+            items = _items_once_per_batch(train, max(self._batch_size // 2, 1), seed)
         counts = np.bincount(items, minlength=train.shape[1])
         self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
         progress("fit", 1, 1)
@@ -50,7 +51,7 @@ class Popular:
         return np.tile(self._scores, (len(users), 1))
 
 
-def _once_per_batch(train: csr_array, positives: int, seed: int) -> Indices:
+def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indices:
     """The items of each batch, each once: what RecBole 1.2.1 counts.
 
     A batch has so many interactions in random order, and for each an item that the user has not,
@@ -113,18 +114,18 @@ class Bias:
 
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         report(0, 1)
-        left = train.values - train.mean
-        items = _damped(left, train.items, train.n_items, self._params["item_damping"])
-        left -= items[train.items]
-        users = _damped(left, train.users, train.n_users, self._params["user_damping"])
+        residuals = train.values - train.mean
+        items = _damped(residuals, train.items, train.n_items, self._params["item_damping"])
+        residuals -= items[train.items]
+        users = _damped(residuals, train.users, train.n_users, self._params["user_damping"])
         predicted: Floats = train.mean + users[asked.users] + items[asked.items]
         report(1, 1, predicted)
         return predicted
 
 
-def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
-    """The sum of what is left of each user's (or item's) ratings over their damped number."""
-    sums = np.bincount(codes, weights=left, minlength=size)
+def _damped(residuals: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
+    """The damped mean of the residuals of each user's ratings, or of each item's."""
+    sums = np.bincount(codes, weights=residuals, minlength=size)
     counts = np.bincount(codes, minlength=size) + damping
     return np.divide(sums, counts, out=np.zeros(size), where=counts > 0)
 

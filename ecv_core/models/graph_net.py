@@ -30,10 +30,10 @@ class Graph:
         transposed = csr_array(train.T.tocsr())
         self._of_users = Rows.of(train, device)
         self._of_items = Rows.of(transposed, device)
-        scale_users = _scale(self._of_users)
-        scale_items = _scale(self._of_items)
-        self._user_weights = _edges(self._of_users, scale_users, scale_items)
-        self._item_weights = _edges(self._of_items, scale_items, scale_users)
+        scale_users = _degree_scale(self._of_users)
+        scale_items = _degree_scale(self._of_items)
+        self._user_weights = _edge_weights(self._of_users, scale_users, scale_items)
+        self._item_weights = _edge_weights(self._of_items, scale_items, scale_users)
 
     def to_users(self, items: Tensor) -> Tensor:
         """Each user's weighted sum of its items' vectors; (items, factors) -> (users, factors)."""
@@ -72,12 +72,12 @@ class _Product(torch.autograd.Function):
         return back, None, None, None, None
 
 
-def _scale(rows: Rows) -> Tensor:
+def _degree_scale(rows: Rows) -> Tensor:
     """1 / sqrt(entries) of each row; shape (rows,)."""
     return rows.sizes.clamp(min=1).float().rsqrt()
 
 
-def _edges(rows: Rows, own: Tensor, others: Tensor) -> Tensor:
+def _edge_weights(rows: Rows, own: Tensor, others: Tensor) -> Tensor:
     """The weight of each entry, from the scales of its row and of its column; shape (entries,)."""
     return own[rows.owners] * others[rows.columns.long()]
 

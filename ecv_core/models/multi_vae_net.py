@@ -171,7 +171,7 @@ class MultiVAENet(SampledNet):
     def _hidden(self, latent: Tensor) -> Tensor:
         return torch.tanh(torch.addmm(self._decode.bias, latent, self._decode.weight))
 
-    def see(self, train: csr_array) -> None:
+    def use_rows_of(self, train: csr_array) -> None:
         self.hold(train, None)
 
     def score(self, users: Indices) -> Tensor:

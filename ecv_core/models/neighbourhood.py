@@ -147,7 +147,7 @@ class NeighbourModel(ABC):
         return self._voting.product
 
 
-def _in_place(shared: Tensor, closeness: Closeness) -> Tensor:
+def _divide_by_norms(shared: Tensor, closeness: Closeness) -> Tensor:
     """How near columns are, in place of what they share; shape (columns, columns)."""
     import torch
 
@@ -160,7 +160,7 @@ def _in_place(shared: Tensor, closeness: Closeness) -> Tensor:
     return shared
 
 
-def csr_of(values: Tensor, indices: Tensor) -> csr_array:
+def sparse_neighbours(values: Tensor, indices: Tensor) -> csr_array:
     """The neighbours of each column as a sparse matrix; both have shape (columns, kept)."""
     columns, kept = values.shape
     flat = values.numpy().ravel()
@@ -205,8 +205,8 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
     """As `nearest_of`, while memory is that of the neighbours, whatever the number of pairs."""
     from ecv_core.models.neighbourhood_kernel import nearest
 
-    matrix = narrow(closeness.entries)
-    by_column = narrow(scipy.sparse.csr_array(matrix.T.tocsr()))
+    matrix = with_narrow_indices(closeness.entries)
+    by_column = with_narrow_indices(scipy.sparse.csr_array(matrix.T.tocsr()))
     pairs = np.concatenate(([0], np.cumsum(np.diff(matrix.indptr)[by_column.indices])))
     # A block ends where its columns have looked at PAIRS pairs, so that it can be cancelled soon.
     block = pairs[by_column.indptr[1:]] // PAIRS
@@ -253,8 +253,8 @@ class Voting:
             votes: shape (any, items).
             dense: hold `votes` dense too, where each stored entry of `voters` is 1.0.
         """
-        self._voters = narrow(voters)
-        self._votes = narrow(votes)
+        self._voters = with_narrow_indices(voters)
+        self._votes = with_narrow_indices(votes)
         self._parts: list[Tensor] = []
         """The votes, held dense, some columns each; empty where they are not."""
         if dense:
@@ -283,7 +283,7 @@ class Voting:
         return torch.cat([rows.sums(part) for part in self._parts], dim=1)
 
 
-def narrow(matrix: csr_array) -> csr_array:
+def with_narrow_indices(matrix: csr_array) -> csr_array:
     """The same with int32 indices, which torch takes as they are."""
     starts = matrix.indptr.astype(np.int32)
     entries = (matrix.data, matrix.indices.astype(np.int32), starts)
@@ -302,7 +302,7 @@ class Nearness:
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         entries = closeness.entries
         if dense_is_cheaper(entries):
-            self.dense = _in_place(dense_counts(entries), closeness)
+            self.dense = _divide_by_norms(dense_counts(entries), closeness)
         elif pairs_of(entries) <= PAIRS:
             self._near = nearest_of(sparse_nearness(closeness), most)
         else:
@@ -321,7 +321,7 @@ class Nearness:
         if self.dense is None:
             return nearest_of(self._near, neighbours)
         nearest = torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False)
-        return csr_of(nearest.values, nearest.indices)
+        return sparse_neighbours(nearest.values, nearest.indices)
 
 
 def _shared(

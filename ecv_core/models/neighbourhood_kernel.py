@@ -14,7 +14,7 @@ _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
 
 @njit(nogil=True)
-def _limit(values: Floats, k: int) -> np.float32:
+def _kth_largest(values: Floats, k: int) -> np.float32:
     """The k-th largest value; they are at least k. A heap of the best so far is walked once."""
     best = np.sort(values[:k])
     for value in values[k:]:
@@ -80,7 +80,7 @@ def _keep(met: Ints, near: Floats, k: int, kept: Ints, how_near: Floats, total: 
     limit = np.float32(0)
     ties = k
     if count > k:
-        limit = _limit(near, k)
+        limit = _kth_largest(near, k)
         for place in range(count):
             ties -= near[place] > limit
     # As many of those exactly at the limit are kept as there is room for.

@@ -117,7 +117,7 @@ class SampledNet(ABC):
         for optimizer in self._optimizers:
             optimizer.zero_grad()
 
-    def see(self, train: csr_array) -> None:
+    def use_rows_of(self, train: csr_array) -> None:
         """Score users by all their items from now on, those hidden from training too.
 
         Nothing is to be done where users are known by their number, whatever their items.
@@ -382,8 +382,12 @@ class NeuMFNet(PairNet):
         with low_precision(self.device):
             user = embedding(users, self._gmf_users) * self._out_gmf
             product = (user[:, None] * embedding(candidates, self._gmf_items)).sum(dim=2)
-            of_users = _through(self._mlp_users, self._first_users, users) + self._first_bias
-            first = of_users[:, None] + _through(self._mlp_items, self._first_items, candidates)
+            of_users = (
+                _selected_product(self._mlp_users, self._first_users, users) + self._first_bias
+            )
+            first = of_users[:, None] + _selected_product(
+                self._mlp_items, self._first_items, candidates
+            )
             logits = product + self._perceptron(first, self.params["dropout"]) + self._out_bias
         wanted = torch.zeros_like(logits, dtype=torch.float32)
         wanted[:, 0] = 1.0
@@ -415,7 +419,7 @@ class NeuMFNet(PairNet):
         return scores
 
 
-def _through(table: Tensor, weight: Tensor, rows: Tensor) -> Tensor:
+def _selected_product(table: Tensor, weight: Tensor, rows: Tensor) -> Tensor:
     """table[rows] @ weight, by the order that multiplies less."""
     if len(table) < rows.numel():
         return embedding(rows, table @ weight)

@@ -106,13 +106,15 @@ class _Fit:
         self._users = train.users
         self._items = train.items
         self._mean = train.mean
-        self._left = (train.values - self._mean).astype(np.float32)
-        self._user_vectors = self._drawn(train.users, train.n_users, params)
-        self._item_vectors = self._drawn(train.items, train.n_items, params)
+        self._residuals = (train.values - self._mean).astype(np.float32)
+        self._user_vectors = self._random_vectors(train.users, train.n_users, params)
+        self._item_vectors = self._random_vectors(train.items, train.n_items, params)
         self._user_biases = np.zeros(train.n_users, dtype=np.float32)
         self._item_biases = np.zeros(train.n_items, dtype=np.float32)
 
-    def _drawn(self, codes: NDArray[np.int32], size: int, params: Settings) -> NDArray[np.float32]:
+    def _random_vectors(
+        self, codes: NDArray[np.int32], size: int, params: Settings
+    ) -> NDArray[np.float32]:
         """Vectors at random; zero for who has no rating: the answer is the mean and a bias."""
         drawn = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
         drawn *= np.float32(params["deviation"])
@@ -123,13 +125,13 @@ class _Fit:
         """Go through all ratings once, in random order; `between` is called now and then."""
         from ecv_core.models.sgd_mf_kernel import descend
 
-        order = self._rng.permutation(len(self._left))
+        order = self._rng.permutation(len(self._residuals))
         for start in range(0, len(order), AT_ONCE):
             between()
             descend(
                 self._users,
                 self._items,
-                self._left,
+                self._residuals,
                 order[start : start + AT_ONCE],
                 self._user_vectors,
                 self._item_vectors,

@@ -18,7 +18,7 @@ _TYPES = (
 def descend(
     users: NDArray[np.int32],
     items: NDArray[np.int32],
-    left: Floats,
+    residuals: Floats,
     order: NDArray[np.int64],
     user_vectors: Floats,
     item_vectors: Floats,
@@ -30,7 +30,7 @@ def descend(
     """Take one step for each of some ratings; the four parameters are changed in place.
 
     Args:
-        users, items, left: codes, and ratings less their mean; shape (ratings,).
+        users, items, residuals: codes, and ratings less their mean; shape (ratings,).
         order: which ratings, one after the other; shape (steps,).
         user_vectors, item_vectors: shapes (users, dimension) and (items, dimension).
         user_biases, item_biases: shapes (users,) and (items,).
@@ -45,7 +45,7 @@ def descend(
         product = np.float32(0.0)
         for d in range(dimension):
             product += user_vectors[user, d] * item_vectors[item, d]
-        error = left[rating] - user_biases[user] - item_biases[item] - product
+        error = residuals[rating] - user_biases[user] - item_biases[item] - product
         user_biases[user] += rate * (error - regularization * user_biases[user])
         item_biases[item] += rate * (error - regularization * item_biases[item])
         for d in range(dimension):

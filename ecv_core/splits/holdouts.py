@@ -164,7 +164,7 @@ def hold_out(histories: Histories, held_out: HeldOut, skip: Counts | int = 0) ->
     return parts
 
 
-def at_random(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+def random_holdout(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """Some random interactions of every user, or of all, drawn anew for each of k repetitions."""
     count = len(interactions)
     together = bool(settings.get("together"))
@@ -186,13 +186,13 @@ def at_random(interactions: Interactions, k: int, seed: int, settings: Settings)
     return draw
 
 
-def last_ones(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
+def last_interactions(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """The end of every user's history; fold j first takes away what folds 0 .. j-1 held out."""
     return _step_back(interactions, timed_histories(interactions, seed), k, settings)
 
 
 def last_baskets(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
-    """As `last_ones`, of baskets."""
+    """As `last_interactions`, of baskets."""
     return _step_back(interactions, basket_histories(interactions), k, settings, "baskets")
 
 

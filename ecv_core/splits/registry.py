@@ -210,7 +210,7 @@ _define(
         title="Random share",
         help="A random share of every user's interactions is held out.",
         source=f"{RECBOLE}, RO_RS; {MENG}: random split",
-        make=holdouts.at_random,
+        make=holdouts.random_holdout,
         parameters=(_TEST, _VALIDATION, _TOGETHER),
     )
 )
@@ -221,7 +221,7 @@ _define(
         title="One at random",
         help="One random interaction of every user is held out.",
         source=f"{RECBOLE}, RO_LS; Rendle et al. (2009), BPR",
-        make=holdouts.at_random,
+        make=holdouts.random_holdout,
         parameters=(_VALIDATE,),
     )
 )
@@ -232,7 +232,7 @@ _define(
         title="Last item",
         help="Every user's last interaction is held out. Training holds what others did later.",
         source=f"{MENG}: leave one last item; {RECBOLE}, TO_LS",
-        make=holdouts.last_ones,
+        make=holdouts.last_interactions,
         parameters=(_VALIDATE,),
     )
 )
@@ -256,7 +256,7 @@ _define(
         help="The last share of every user's history is held out. Training holds what others "
         "did later.",
         source=f"{MENG}: temporal user; {RECBOLE}, TO_RS",
-        make=holdouts.last_ones,
+        make=holdouts.last_interactions,
         parameters=(_TEST, _VALIDATION),
     )
 )

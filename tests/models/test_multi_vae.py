@@ -51,7 +51,7 @@ def test_score_is_the_networks_formula_on_normalised_rows(lopsided):
 def test_items_hidden_from_training_count_when_scoring(lopsided):
     net = MultiVAENet(csr_array(np.zeros((13, 41), dtype=np.float32)), settings(), seed=1)
     before = net.score(np.arange(13))
-    net.see(lopsided)
+    net.use_rows_of(lopsided)
     after = net.score(np.arange(13))
     assert torch.equal(before[3], after[3])  # user 3 has nothing either way
     assert not torch.allclose(before[0], after[0])

@@ -30,7 +30,7 @@ class Counting:
     def weights(self):
         return [self.weight]
 
-    def see(self, train):
+    def use_rows_of(self, train):
         pass
 
 
