@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.evaluation.directions import metric_named
+
 USER = "user"
 """The column that a file need not have: without it a score is the mean of a fold."""
 METRIC = "metric"
@@ -33,7 +35,10 @@ def _words(text: str) -> list[str]:
 
 
 _TIMES = frozenset(
-    _words("time times seconds second secs sec duration durations elapsed runtime walltime minutes")
+    _words(
+        "time times seconds second secs sec duration durations elapsed runtime walltime latency "
+        "minutes"
+    )
 )
 _COSTS = frozenset(_words("joules joule wh kwh energy co2 co2e gco2e emissions watts"))
 _OF_TIMES = frozenset(
@@ -44,9 +49,17 @@ _OF_TIMES = frozenset(
     )
 )
 """Words beside those of times that make no contender's name of a column: 'fit time (s)'."""
+_BOOKKEEPING = frozenset(
+    _words(
+        "seed seeds random state epoch epochs step steps iteration iterations iter timestamp users "
+        "items samples support batch params parameters memory ram mb gb mib gib trial version k"
+    )
+)
+_OF_BOOKKEEPING = frozenset(_words("n num number of nr global train test size peak max used count"))
+"""Words beside those of settings and counts that make no contender's name of a column."""
 _UNITS_OF_TIME = frozenset({"s", "ms"})
 """They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
-_SPREADS = frozenset(_words("std sd stdev stddev sem stderr se var variance deviation"))
+_SPREADS = frozenset(_words("std stdv sd stdev stddev sem stderr se var variance deviation"))
 _CENTRES = frozenset(
     _words("mean avg average median total sum min max minimum maximum overall all count rank ø")
 )
@@ -55,6 +68,10 @@ _OF_SUMMARIES = frozenset(
 )
 """Words beside those of summaries that make no fold's name of a row: 'mean of all folds'."""
 _FOLD_NAME = re.compile(r"(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
+
+_A_FOLD = r"(?:fold|split|cv|run|repeat|rep)[ _.#-]*\d+"
+_METRIC_AND_FOLD = re.compile(rf"(?P<metric>.+?)[ _./:-]+{_A_FOLD}", re.IGNORECASE)
+_FOLD_AND_METRIC = re.compile(rf"{_A_FOLD}[ _./:-]+(?P<metric>.+)", re.IGNORECASE)
 
 
 def roles_of(names: Sequence[str]) -> dict[str, str]:
@@ -103,6 +120,48 @@ def is_time_or_cost(name: str) -> bool:
     return bool(measured.intersection(words)) and not set(words) - measured - _OF_TIMES
 
 
+def is_time_of(name: str, contenders: Iterable[str]) -> bool:
+    """Whether a column is of times of one of these contenders: 'svd_time', beside 'svd'.
+
+    The time has to be at the end, for there are contenders such as 'time-svd'.
+    """
+    words = _words(name)
+    beside = list(words)
+    while beside and beside[-1] in _TIMES | _COSTS | _OF_TIMES:
+        beside.pop()
+    if not beside or not (_TIMES | _COSTS).intersection(words[len(beside) :]):
+        return False
+    return any(_words(contender)[: len(beside)] == beside for contender in contenders)
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Whether a column is of settings or counts, such as 'seed', 'n_users' and 'Step'."""
+    words = set(_words(name))
+    return bool(words & _BOOKKEEPING) and not words - _BOOKKEEPING - _OF_BOOKKEEPING
+
+
+def is_spread(name: str, names: Iterable[str]) -> bool:
+    """Whether a column is the spread of what another one is the mean of, or of a metric.
+
+    Such are 'valid l2-stdv' beside 'valid l2-mean', and 'test-rmse-std'.
+
+    Args:
+        name: of the column.
+        names: of all columns.
+    """
+    *what, last = _words(name) or [""]
+    if last not in _SPREADS or not what:
+        return False
+    if metric_named(name) is not None:
+        return True
+    return any(_words(other)[:-1] == what for other in names if other != name)
+
+
+def is_end_of_range(name: str) -> bool:
+    """Whether a column is one of those that W&B writes beside each: 'val_loss__MIN'."""
+    return name.endswith(("__MIN", "__MAX"))
+
+
 def is_summary(label: str) -> bool:
     """Whether a row or a column is a summary of folds, and so no fold: 'Mean', 'Std. dev.'."""
     if re.fullmatch(r"\d+(\.\d+)? ?%", label.strip()):
@@ -115,6 +174,15 @@ def is_summary(label: str) -> bool:
 def is_fold_name(name: str) -> bool:
     """Whether a column is of a fold by its name: 'Fold 1', 'split0', '3'."""
     return _FOLD_NAME.fullmatch(name.strip()) is not None
+
+
+def metric_of_fold(name: str) -> str:
+    """The metric in a column that is of a fold and a metric: 'rmse_fold_1'; empty for others."""
+    for pattern in (_METRIC_AND_FOLD, _FOLD_AND_METRIC):
+        match = pattern.fullmatch(name.strip())
+        if match is not None and metric_named(match["metric"]) is not None:
+            return match["metric"]
+    return ""
 
 
 def summarises(name: str, scores: NDArray[np.float64], others: NDArray[np.float64]) -> bool:

@@ -197,6 +197,8 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
             why=f"for scores below zero of {clue.source} were turned round, as scikit-learn does",
         )
     why = f"by {clue.source}"
+    if metric.never_negative and any((of_folds < 0).any() for of_folds in scores):
+        why += f", although some scores are below zero, which no {metric.words} is"
     for other, other_metric in named[1:]:
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} says otherwise"

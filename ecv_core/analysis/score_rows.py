@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.score_columns import (
     USER,
+    is_bookkeeping,
+    is_fold_name,
     is_summary,
     is_time_or_cost,
     names_metrics,
@@ -121,7 +123,7 @@ def left_out_part(names: Sequence[str], what: str) -> list[str]:
 
 
 def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Table, list[str]]:
-    """The rows of folds, and the labels of those that summarise them, such as 'Mean'.
+    """The rows of folds, and the labels of others, such as those that summarise them ('Mean').
 
     What stands in a summary, such as '0.30 ± 0.01', makes texts of a column of numbers; without it
     they are numbers again.
@@ -138,7 +140,10 @@ def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Tabl
     if not is_text(table, fold):
         return table, []
     labels = [label for label in compute.unique(table[fold]).to_pylist() if label is not None]
+    named, others = parted(labels, is_fold_name)
     summaries = [label for label in labels if is_summary(label)]
+    if len(named) > 1:  # beside '1' and '2' neither 'Mittelwert' nor 'p-value' is a fold
+        summaries = others
     if not summaries:
         return table, []
     if len(summaries) == len(labels):
@@ -185,10 +190,10 @@ def rows_as_they_are(
     left_out = left_out_part(summaries, "no folds")
     others = [name for name in table.column_names if name not in roles.values()]
     clues = []
-    column = _metric_column(table, others)
+    column = metric_column(table, others)
     if column is not None:
         others.remove(column)
-        table, chosen, dropped = _rows_of_metric(table, column, metric, file)
+        table, chosen, dropped = rows_of_metric(table, column, metric, file)
         left_out += left_out_part(dropped, "other metrics")
         clues.append(Clue(f"'{chosen}' in the column '{column}'", chosen))
         metric = None
@@ -209,7 +214,7 @@ def rows_as_they_are(
     )
 
 
-def _metric_column(table: pa.Table, names: Iterable[str]) -> str | None:
+def metric_column(table: pa.Table, names: Iterable[str]) -> str | None:
     """The column that names the metric of each row; None where there is none."""
     for name in names:
         if names_metrics(name) and is_text(table, name):
@@ -217,7 +222,7 @@ def _metric_column(table: pa.Table, names: Iterable[str]) -> str | None:
     return None
 
 
-def _rows_of_metric(
+def rows_of_metric(
     table: pa.Table, column: str, wanted: str | None, file: str
 ) -> tuple[pa.Table, str, list[str]]:
     """The rows of the metric that was asked for, or of the only one; its name; the other metrics.
@@ -252,7 +257,7 @@ def _score_column(
         wanted: the metric, if any.
     Raises: SeveralMetrics; InputError where no column has scores.
     """
-    columns = [name for name in others if not is_time_or_cost(name)]
+    columns = [name for name in others if not (is_time_or_cost(name) or is_bookkeeping(name))]
     numbers = [name for name in columns if _may_be_scores(table, name)]
     if wanted is not None:
         for name in numbers:
@@ -260,6 +265,8 @@ def _score_column(
                 return name
     if score is not None:
         return score
+    if wanted is None:
+        numbers = [name for name in numbers if not is_of_training(name)] or numbers
     metrics = list(filter(is_metric_name, numbers))
     for choice in (numbers, metrics, columns):
         if len(choice) == 1:
@@ -267,6 +274,11 @@ def _score_column(
     if not numbers:
         raise _lacks_a_column(file, "score")
     return chosen_metric(metrics or numbers, wanted, file)
+
+
+def is_of_training(name: str) -> bool:
+    """Whether scores under this name are of the samples that a model was fitted on."""
+    return "train" in name.lower()
 
 
 def _may_be_scores(table: pa.Table, name: str) -> bool:

@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ecv_core.analysis.score_columns import (
+    is_bookkeeping,
+    is_end_of_range,
     is_fold_name,
+    is_spread,
     is_summary,
+    is_time_of,
     is_time_or_cost,
     is_unnamed,
+    metric_of_fold,
     numbers_rows,
     parted,
 )
@@ -26,7 +31,10 @@ from ecv_core.analysis.score_rows import (
     ScoreRows,
     SeveralMetrics,
     chosen_metric,
+    is_of_training,
     left_out_part,
+    metric_column,
+    rows_of_metric,
     without_summary_rows,
 )
 from ecv_core.analysis.score_tables import (
@@ -75,18 +83,19 @@ def rows_of_wide(
     """
     if all(is_numeric(name) for name in table.column_names):
         raise InputError(f"the first line of {file} must name its columns, but is numbers")
+    table, of_rows, left_out = _rows_of_one_metric(table, file, metric)
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
-    others = [name for name in table.column_names if name != label]
-    times, names = parted(others, is_time_or_cost)
-    names = _without_row_numbers(table, names) or names
-    if not names:
-        raise InputError(f"{file} has times or costs and no scores; give a column of scores")
-    left_out = left_out_part(times, "times or costs")
+    columns = _sorted_columns(table, label, file)
+    names = columns.scores
+    times = columns.times
+    left_out += left_out_part(times, "times or costs")
+    left_out += left_out_part(columns.others, "settings, counts or spreads")
     if label is not None and _rows_are_contenders(table, roles, label, names):
-        columns = _folds_of(names, file)
+        folds = _folds_of(names, file, metric)
         table, contenders = _rows_of_contenders(table, label, file, metric)
-        left_out += columns.left_out
-        rows = _rows_of_columns(table, label, columns.names, file, across="fold")
+        left_out += folds.left_out
+        of_rows = of_rows or folds.clue
+        rows = _rows_of_columns(table, label, folds.names, file, across="fold")
     else:
         contenders = _contenders_of(names, times, file, metric)
         if label is not None:
@@ -94,9 +103,64 @@ def rows_of_wide(
             left_out += left_out_part(summaries, "no folds")
         rows = _rows_of_columns(table, label, contenders.names, file, across="contender")
     rows = replace(rows, left_out=left_out + contenders.left_out)
-    if contenders.clue is None:
+    clue = of_rows or contenders.clue
+    if clue is None:
         return rows
-    return replace(rows, metric=contenders.clue.name, clues=[contenders.clue])
+    return replace(rows, metric=clue.name, clues=[clue])
+
+
+class _Columns(NamedTuple):
+    """The columns of a wide table, by what they may be."""
+
+    scores: list[str]
+    times: list[str]
+    """Of times or costs."""
+    others: list[str]
+    """Settings, counts, and what tells how far scores are apart."""
+
+
+def _sorted_columns(table: pa.Table, label: str | None, file: str) -> _Columns:
+    """What each column beside the labels may be.
+
+    Args:
+        table: of scores.
+        label: the column that labels its rows, if any.
+        file: how a sentence names it.
+    Raises: InputError where no column may have scores.
+    """
+    names = [name for name in table.column_names if name != label]
+    columns = _Columns(scores=[], times=[], others=[])
+    for name in names:
+        beside = [other for other in names if other != name]
+        if is_time_or_cost(name) or is_time_of(name, beside):
+            columns.times.append(name)
+        elif is_bookkeeping(name) or is_end_of_range(name) or is_spread(name, names):
+            columns.others.append(name)
+        else:
+            columns.scores.append(name)
+    if not columns.scores:
+        raise InputError(f"{file} has times or costs and no scores; give a column of scores")
+    scores = _without_row_numbers(table, columns.scores) or columns.scores
+    return columns._replace(scores=scores)
+
+
+def _rows_of_one_metric(
+    table: pa.Table, file: str, metric: str | None
+) -> tuple[pa.Table, Clue | None, list[str]]:
+    """The rows of one metric, where a column names the metric of each; what is left out.
+
+    Args:
+        table: of scores.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Raises: SeveralMetrics.
+    """
+    column = metric_column(table, table.column_names)
+    if column is None:
+        return table, None, []
+    table, chosen, dropped = rows_of_metric(table, column, metric, file)
+    clue = Clue(f"'{chosen}' in the column '{column}'", chosen)
+    return table.drop_columns([column]), clue, left_out_part(dropped, "other metrics")
 
 
 def _rows_of_contenders(
@@ -174,7 +238,9 @@ def _rows_are_contenders(
     """Whether a row is a contender and a column a fold, and not the other way round."""
     if roles:
         return "contender" in roles
-    return _are_folds(names) and not _are_folds(texts_of(table, label))
+    columns = [name for name in names if not metric_of_fold(name)]
+    all_folds = not columns or _are_folds(columns)
+    return all_folds and not _are_folds(texts_of(table, label))
 
 
 def _are_folds(names: Iterable[str]) -> bool:
@@ -212,11 +278,25 @@ def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
 # Which columns have scores.
 
 
-def _folds_of(names: Sequence[str], file: str) -> _Chosen:
+def _folds_of(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
     """The columns that are folds, of a table with a row per contender.
 
-    Raises: InputError for columns that are metrics, for then there are no folds.
+    Args:
+        names: of the columns that may have scores.
+        file: how a sentence names it.
+        wanted: the metric, if any; it may be a part of the columns' names, as in 'rmse_fold_1'.
+    Raises: SeveralMetrics; InputError for columns that are metrics, for then there are no folds.
     """
+    metrics = {}
+    for name in names:
+        metric = metric_of_fold(name)
+        if metric:
+            metrics[name] = metric
+    if metrics:
+        chosen = chosen_metric(list(dict.fromkeys(metrics.values())), wanted, file)
+        columns, others = parted(names, lambda name: metrics.get(name) == chosen)
+        clue = Clue(f"'{chosen}' in the columns' names", chosen)
+        return _Chosen(columns, left_out_part(others, "other metrics, or no folds"), clue)
     summaries, folds = parted(names, is_summary)
     left_out = left_out_part(summaries, "no folds")
     named, others = parted(folds, is_fold_name)
@@ -271,7 +351,7 @@ def _of_one_contender(
     metrics: Sequence[str], times: Sequence[str], file: str, wanted: str | None
 ) -> _Chosen:
     """The chosen one of several metrics of one contender; arguments as of `_contenders_of`."""
-    training, tested = parted(metrics, _is_of_training)
+    training, tested = parted(metrics, is_of_training)
     choices = tested or training
     chosen = None
     if wanted is not None:
@@ -283,11 +363,6 @@ def _of_one_contender(
     others = [name for name in metrics if name != chosen]
     left_out = left_out_part(others, "other metrics, or scores of training")
     return _Chosen([chosen], left_out, Clue(f"the name '{chosen}'", chosen))
-
-
-def _is_of_training(metric: str) -> bool:
-    """Whether scores under this name are of the samples that a model was fitted on."""
-    return "train" in metric.lower()
 
 
 def _one_contender_words(metrics: Sequence[str], times: Sequence[str], file: str) -> str:

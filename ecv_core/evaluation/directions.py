@@ -15,13 +15,15 @@ from ecv_core.evaluation.metrics import METRICS
 _LOWER = """
     rmse, mse, mae, msle, rmsle, mape, smape, wape, wmape, mase, rmsse, nrmse, nmae, rmspe, mspe,
     medae, mdae, rae, rse, rrse, rss, sse, sae, mad, rmsd, crps, squared error, absolute error,
-    error, errors, err, error rate, log loss, logloss, pinball, pinball loss, hinge, hinge loss,
-    hamming, hamming loss, zero one, zero one loss, brier, brier loss, perplexity, ppl,
-    cross entropy, crossentropy, xent, bce, bpc, bpb, wer, cer, eer, ece, mce, fid, lpips, kl,
-    divergence, jsd, distance, wasserstein, hausdorff, chamfer, regret, risk, cost, gini,
-    false positive rate, false negative rate, false discovery rate, fpr, fnr, fdr, miss rate,
-    misclassification, misclassification rate, davies bouldin, inertia, average rank, mean rank,
-    negative likelihood ratio, residual, residuals
+    nloglik, huber, ndpm, mre, mdape, error, errors, err, error rate, log loss, logloss, pinball,
+    pinball loss, hinge, hinge loss, hamming, hamming loss, zero one, zero one loss, brier,
+    brier loss, perplexity, ppl, cross entropy, crossentropy, xent, bce, bpc, bpb, wer, cer, eer,
+    ece, mce, fid, lpips, kl, divergence, jsd, distance, wasserstein, hausdorff, chamfer, regret,
+    risk, cost, gini, false positive rate, false negative rate, false discovery rate, fpr, fnr,
+    fdr, miss rate, misclassification, misclassification rate, davies bouldin, inertia,
+    average rank, mean rank, negative likelihood ratio, residual, residuals, fallout, fall out,
+    false alarm rate, false positives, false negatives, popularity bias, average popularity,
+    averagepopularity, giniindex, levenshtein, edit distance
 """
 """Lower is better, and no value is below zero."""
 _LOWER_OF_ANY_SIGN = """
@@ -29,20 +31,35 @@ _LOWER_OF_ANY_SIGN = """
 """
 """Lower is better, and values may be below zero."""
 _HIGHER = """
-    acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure, precision,
-    recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate, hitrate, hits,
-    mrr, ap, map, average precision, auc, auroc, roc auc, auprc, pr auc, gauc, jaccard, iou, miou,
-    dice, mcc, matthews corrcoef, kappa, qwk, r2, explained variance, bleu, sacrebleu, chrf, rouge,
-    meteor, cider, spice, bertscore, comet, spearman, pearson, kendall, correlation, corr,
-    log likelihood, loglikelihood, likelihood, positive likelihood ratio, elbo, evidence, psnr,
-    ssim, novelty, diversity, serendipity, coverage, ctr, cvr, revenue, reward, return, gain,
-    utility, profit, lift, success rate, win rate, silhouette, calinski harabasz, rand, ari, nmi,
-    ami, mutual info, homogeneity, completeness, v measure, fowlkes mallows, concordance, c index,
-    exact match, d2 log loss, d2 brier, d2 absolute error, d2 pinball, d2 tweedie
+    acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure,
+    precision, recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate,
+    hitrate, hits, mrr, ap, map, average precision, auc, auroc, roc auc, auprc, pr auc, gauc,
+    jaccard, iou, miou, dice, mcc, matthews corrcoef, kappa, qwk, r2, explained variance, bleu,
+    sacrebleu, chrf, rouge, meteor, cider, spice, bertscore, comet, spearman, pearson, kendall,
+    correlation, corr, log likelihood, loglikelihood, likelihood, positive likelihood ratio, elbo,
+    evidence, psnr, ssim, novelty, diversity, serendipity, coverage, ctr, cvr, revenue, reward,
+    return, gain, utility, profit, lift, success rate, win rate, silhouette, calinski harabasz,
+    rand, ari, nmi, ami, mutual info, homogeneity, completeness, v measure, fowlkes mallows,
+    concordance, c index, exact match, reciprocal rank, rr, expected reciprocal rank, rbp,
+    intra list distance, ild, improvement, reduction, throughput, hit ratio, aucpr,
+    shannon entropy, d2 log loss, d2 brier, d2 absolute error, d2 pinball, d2 tweedie
 """
 """Higher is better."""
 _NEGATED = frozenset({"neg", "negative", "negated", "minus"})
 """Before a metric's name they turn its values round, as scikit-learn's `neg_log_loss` does."""
+_MINUS = "[-\u2212\u2013]"
+"""A hyphen, a minus sign, or the dash that stands for it."""
+_TURNED_ROUND = re.compile(
+    rf"\s*({_MINUS}|1\s*/|100\s+{_MINUS}\s|100{_MINUS}|1\s+{_MINUS}\s|1{_MINUS}"
+    r"|(?:inverse|reciprocal of|one minus)(?![a-z]))[\s_]*(?=[A-Za-z])",
+    re.IGNORECASE,
+)
+"""What a name begins with whose values rise where those of the metric after it fall: '1 - rmse'."""
+_RECIPROCAL_RANK = re.compile(r"\berr\s*@", re.IGNORECASE)
+"""With a cut-off ERR is the expected reciprocal rank (Chapelle et al. 2009), and no error."""
+_BESIDE = "test|train|valid|val|eval|cv|dev|oof|top\\d*|m|multi|binary"
+_RUN_TOGETHER = re.compile(rf"(?:{_BESIDE})(\w+)")
+"""A word before a metric's own without a space: 'testrmse', and XGBoost's 'mlogloss'."""
 _QUALIFIERS = """
     test train training testset trainset val valid validation dev eval cv oof holdout score scores
     value metric mean average avg macro micro weighted samples binary ovr ovo at k top final best
@@ -72,8 +89,7 @@ def metric_named(name: str) -> NamedMetric | None:
         name: of a column, a file or a metric: 'test_rmse', 'valLogLoss', 'neg_mean_squared_error'.
     """
     stated = _stated(name)
-    table = _metrics_by_words()
-    metric = _last_metric(_words(name), table) or _last_metric(_words_of_capitals(name), table)
+    metric = _metric_in(name)
     if stated is None:
         return metric
     if metric is None:
@@ -81,11 +97,30 @@ def metric_named(name: str) -> NamedMetric | None:
     return replace(metric, higher_is_better=stated)
 
 
+def _metric_in(name: str) -> NamedMetric | None:
+    """The last metric in a name, turned round where its beginning says so."""
+    table = _metrics_by_words()
+    name = _RECIPROCAL_RANK.sub("expected reciprocal rank@", name)
+    prefix = _TURNED_ROUND.match(name)
+    if prefix is not None:
+        words = _words(name[prefix.end() :])
+        metric = _last_metric(words, table)
+        # '1-NN accuracy' is an accuracy: what is turned round follows at once.
+        if metric is not None and words[: len(metric.words.split())] == metric.words.split():
+            return _turned(metric)
+    for words in (_words(name), _words_of_capitals(name), _words_apart(name)):
+        metric = _last_metric(words, table)
+        if metric is not None:
+            return metric
+    return None
+
+
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
     words = _words(name)
-    if words and _last_metric(words, _metrics_by_words()) is None:
-        words = _words_of_capitals(name)
+    for other in (_words_of_capitals(name), _words_apart(name)):
+        if _last_metric(words, _metrics_by_words()) is None:
+            words = other
     qualifiers = _QUALIFIERS.split()
     metric = metric_named(name)
     if metric is None:
@@ -136,11 +171,15 @@ def _last_metric(
             if metric is None:
                 continue
             if _NEGATED.intersection(words[:begin]):
-                # Values of a metric that was turned round may have any sign.
-                higher = not metric.higher_is_better
-                return replace(metric, higher_is_better=higher, never_negative=False)
+                return _turned(metric)
             return metric
     return None
+
+
+def _turned(metric: NamedMetric) -> NamedMetric:
+    """Of values that were turned round, which may have any sign."""
+    higher = not metric.higher_is_better
+    return replace(metric, higher_is_better=higher, never_negative=False)
 
 
 def _stated(name: str) -> bool | None:
@@ -155,6 +194,15 @@ def _stated(name: str) -> bool | None:
 
 def _words(name: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", name.lower())
+
+
+def _words_apart(name: str) -> list[str]:
+    """'testrmse' as rmse, 'train-mlogloss-mean' as train, logloss, mean."""
+    words = []
+    for word in _words(name):
+        match = _RUN_TOGETHER.fullmatch(word)
+        words.append(match[1] if match else word)
+    return words
 
 
 def _words_of_capitals(name: str) -> list[str]:

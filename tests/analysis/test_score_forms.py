@@ -303,3 +303,95 @@ def test_what_cross_validate_gives_is_one_contender(read) -> None:
     scores = read(pd.DataFrame(given))
     assert folds_of(scores)["test_score"] == pytest.approx(given["test_score"].tolist())
     assert "train_score" in scores.left_out
+
+
+@pytest.fixture
+def read_text(tmp_path: Path):
+    """The text of a file -> what is read."""
+
+    def read(text: str, metric: str | None = None) -> ScoreFile:
+        path = tmp_path / "a.csv"
+        path.write_text(text)
+        return read_contenders(path, metric)
+
+    return read
+
+
+WIDE = pd.DataFrame({"svd": [0.9, 0.91, 0.92], "knn": [0.8, 0.81, 0.83]}, index=["1", "2", "3"])
+"""Rows are folds."""
+
+
+@pytest.mark.parametrize("label", ["s.d.", "p-value", "95% CI", "Mittelwert", "final", "CV"])
+def test_beside_numbered_folds_a_row_of_another_name_is_no_fold(read_text, label) -> None:
+    table = WIDE.copy()
+    table.loc[label] = [0.5, 0.5]
+    scores = read_text(table.to_csv(index_label="fold"))
+    assert scores.folds == ("1", "2", "3")
+    assert label in scores.left_out
+
+
+@pytest.mark.parametrize(
+    "column", ["seed", "n_users", "epochs", "Step", "timestamp", "k", "memory_mb", "knn_time"]
+)
+def test_columns_of_settings_counts_and_times_are_no_contenders(read_text, column) -> None:
+    scores = read_text(WIDE.assign(**{column: [41, 42, 43]}).to_csv(index_label="fold"))
+    assert set(folds_of(scores)) == {"svd", "knn"}
+    assert column in scores.left_out
+
+
+def test_an_export_of_wandb_has_a_contender_for_each_run(read_text) -> None:
+    lines = ["Step,svd - val_rmse,svd - val_rmse__MIN,knn - val_rmse,knn - val_rmse__MAX"]
+    lines += [f"{step},0.9{step},0.1,0.8{step},0.1" for step in range(3)]
+    scores = read_text("\n".join(lines))
+    assert folds_of(scores) == {
+        "svd - val_rmse": [0.90, 0.91, 0.92],
+        "knn - val_rmse": [0.80, 0.81, 0.82],
+    }
+    assert not scores.direction.higher_is_better
+
+
+@pytest.mark.parametrize(
+    ("header", "kept"),
+    [
+        (",train-rmse-mean,train-rmse-std,test-rmse-mean,test-rmse-std", ["test-rmse-mean"]),
+        (",valid l2-mean,valid l2-stdv,svd,knn", ["valid l2-mean", "svd", "knn"]),
+    ],
+    ids=["XGBoost", "LightGBM"],
+)
+def test_a_spread_beside_a_mean_is_no_contender(read_text, header, kept) -> None:
+    scores = read_text(f"{header}\n0,0.9,0.1,0.8,0.2\n1,0.91,0.11,0.81,0.21\n")
+    assert list(folds_of(scores)) == kept
+
+
+def test_a_column_metric_says_the_metric_of_rows_that_have_all_folds(read_text) -> None:
+    text = (
+        "metric,model,fold_1,fold_2\nrmse,svd,0.9,0.91\nrmse,knn,0.8,0.81\n"
+        "ndcg,svd,0.3,0.31\nndcg,knn,0.4,0.41\n"
+    )
+    with pytest.raises(SeveralMetrics):
+        read_text(text)
+    scores = read_text(text, "rmse")
+    assert folds_of(scores) == {"svd": [0.9, 0.91], "knn": [0.8, 0.81]}
+    assert not scores.direction.higher_is_better
+    assert "ndcg" in scores.left_out
+
+
+@pytest.mark.parametrize(
+    "header", ["fold0_rmse,fold1_rmse,fold0_ndcg,fold1_ndcg", "rmse fold 0,rmse fold 1,x,y"]
+)
+def test_columns_of_a_metric_and_a_fold_are_folds_of_that_metric(read_text, header) -> None:
+    scores = read_text(f"model,{header}\nsvd,0.9,0.91,0.3,0.31\nknn,0.8,0.81,0.4,0.41\n", "rmse")
+    assert folds_of(scores) == {"svd": [0.9, 0.91], "knn": [0.8, 0.81]}
+    assert not scores.direction.higher_is_better
+
+
+def test_scores_of_training_are_no_choice_beside_those_of_the_test(read_text) -> None:
+    text = "model,fold,train_rmse,test_rmse\nsvd,0,0.1,0.9\nsvd,1,0.2,0.91\n"
+    scores = read_text(text)
+    assert folds_of(scores) == {"svd": [0.9, 0.91]}
+    assert "train_rmse" in scores.left_out
+
+
+def test_an_error_with_both_signs_is_said(read_text) -> None:
+    scores = read_text("model,fold,rmse\nsvd,0,0.9\nsvd,1,-0.9\n")
+    assert "below zero" in scores.direction.why

@@ -33,6 +33,9 @@ def test_the_scorers_of_scikit_learn_are_better_when_higher() -> None:
         "err", "mse", "msle", "MAPE", "hinge", "hinge_loss", "perplexity", "brier", "brier_score",
         "wer", "gini", "testRMSE", "valLogLoss", "mean_absolute_error", "ndcg_loss",
         "negative_log_likelihood", "Gini index@10 (lower is better)", "anything ↓", "max_error",
+        "1-accuracy", "1 - ndcg@10", "100 - F1", "one minus auc", "1-NN error",
+        "train-mlogloss-mean", "merror", "testrmse", "valloss", "top5err",
+        "giniindex@10", "fall-out", "poisson-nloglik",
     ],
 )  # fmt: skip
 def test_of_errors_and_losses_lower_is_better(name: str) -> None:
@@ -40,8 +43,14 @@ def test_of_errors_and_losses_lower_is_better(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["nDCG@10", "accuracy", "neg_rmse", "roc_auc_ovr", "R2", "log_likelihood", "f1", "x ↑"]
-)
+    "name",
+    [
+        "nDCG@10", "accuracy", "neg_rmse", "roc_auc_ovr", "R2", "log_likelihood", "f1", "x ↑",
+        "ERR@10", "1-rmse", "1 - gini", "1/rmse", "inverse_rmse", "-loss", "intra-list distance@10",
+        "ILD", "error reduction", "rmse_improvement", "testauc", "1-NN accuracy", "aucpr",
+        "mean_reciprocal_rank",
+    ],
+)  # fmt: skip
 def test_of_others_higher_is_better(name: str) -> None:
     assert higher_is_better(name) is True
 
