@@ -11,12 +11,16 @@ from ecv_core.records.errors import InputError
 
 EXACT = 2**53
 """Up to this size float64 holds every whole number."""
+_INDEXED_BY_ROW = ("csr", "csc", "lil", "dok")
+"""Forms of scipy's sparse matrices of which rows can be taken."""
 
 
 class AnyScores:
     """Scores of users x items: an array, or a fitted model with `score(users)`; all checked.
 
-    Arrays may be of numpy, torch or scipy.sparse. -inf says that an item is never recommended.
+    Arrays may be of numpy, torch or scipy.sparse, lists of lists, or frames of pandas and polars,
+    whose rows and columns are users and items by their places. -inf says that an item is never
+    recommended.
     """
 
     def __init__(self, scores: Any, shape: tuple[int, int]) -> None:  # noqa: ANN401  any array or model
@@ -25,15 +29,19 @@ class AnyScores:
         Args:
             scores: an array of this shape, or a model.
             shape: of the whole, (users, items).
-        Raises: InputError for an array of another shape.
+        Raises: InputError for an array of another shape, and for what is no array of numbers.
         """
-        self._scores = scores
         self._items = shape[1]
         self._is_model = callable(getattr(scores, "score", None))
-        if not self._is_model and tuple(np.shape(scores)) != shape:
+        self._scores = scores
+        if self._is_model:
+            return
+        self._scores = _with_rows(scores)
+        if tuple(np.shape(self._scores)) != shape:
             raise InputError(
-                f"the scores have the shape {tuple(np.shape(scores))}, but there are {shape[0]:,} "
-                f"users and {shape[1]:,} items; give one row per user and one column per item"
+                f"the scores have the shape {tuple(np.shape(self._scores))}, but there are "
+                f"{shape[0]:,} users and {shape[1]:,} items; give one row per user and one column "
+                "per item"
             )
 
     def score(self, users: NDArray[np.intp]) -> NDArray[np.floating]:
@@ -61,17 +69,72 @@ class AnyScores:
         return scores
 
 
+def _with_rows(scores: Any) -> Any:  # noqa: ANN401  any array
+    """The same as something of which rows can be taken by their numbers.
+
+    Raises: InputError for rows of different lengths, and frames whose labels say another order.
+    """
+    if hasattr(scores, "columns"):
+        _check_order(scores)
+        return scores.to_numpy()
+    if hasattr(scores, "toarray"):
+        if scores.format in _INDEXED_BY_ROW and hasattr(scores, "__getitem__"):
+            return scores
+        return scores.tocsr()
+    if hasattr(scores, "to_dense"):
+        return _dense(scores)
+    if hasattr(scores, "shape"):
+        return scores
+    try:
+        return np.asarray(scores)
+    except ValueError as error:
+        raise InputError(
+            f"the scores are no array of users x items ({error}); give one row per user and one "
+            "column per item"
+        ) from None
+
+
+def _check_order(frame: Any) -> None:  # noqa: ANN401  a frame of pandas or polars
+    """Refuse labels that number rows or columns in another order. Raises: InputError."""
+    for what, labels in (("column", frame.columns), ("row", getattr(frame, "index", None))):
+        numbers = np.asarray(labels)
+        if numbers.dtype.kind not in "iu":
+            continue
+        places = np.arange(len(numbers))
+        if np.array_equal(np.sort(numbers), places) and not np.array_equal(numbers, places):
+            raise InputError(
+                f"the {what}s of the frame of scores are taken in their order, but their labels, "
+                f"{', '.join(map(str, numbers[:5]))}, ..., number them in another one; sort the "
+                "frame by them, or give an array"
+            )
+
+
+def _dense(tensor: Any) -> Any:  # noqa: ANN401  a tensor of torch
+    """The same with every number stored, where it is one of a sparse layout."""
+    import torch
+
+    return tensor if tensor.layout is torch.strided else tensor.to_dense()
+
+
 def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
-    """An array of numpy."""
+    """An array of numpy. Raises: InputError for masked scores, for a mask has no order."""
     if hasattr(block, "detach"):
         import torch
 
-        tensor = block.detach().cpu()
+        tensor = _dense(block.detach()).cpu()
         if tensor.dtype is torch.bfloat16:  # numpy has no such numbers
             tensor = tensor.float()
         return np.asarray(tensor)
     if hasattr(block, "toarray"):
         return np.asarray(block.toarray())
+    if hasattr(block, "columns"):
+        _check_order(block)
+        return np.asarray(block.to_numpy())
+    if np.ma.is_masked(block):
+        raise InputError(
+            "the scores are a masked array, in which some scores are missing; give what must not "
+            "be recommended the score -inf: scores.filled(-np.inf)"
+        )
     return np.asarray(block)
 
 
@@ -88,8 +151,21 @@ def _as_floats(rows: NDArray[Any]) -> NDArray[np.floating]:
         floats = rows.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"scores are numbers, but these are {rows.dtype}: {error}") from error
-    whole = rows.dtype.kind in "iu"
-    if whole and (np.abs(floats) >= EXACT).any():  # such as nanoseconds
-        _, ranks = np.unique(rows, return_inverse=True)
-        return ranks.reshape(rows.shape).astype(np.float64)
+    if rows.dtype.kind in "mM":  # times are counted in whole numbers
+        floats[np.isnat(rows)] = np.nan
+    if _too_coarse(rows, floats):
+        there = ~np.isnan(floats)
+        _, ranks = np.unique(rows[there], return_inverse=True)
+        infinite = np.isinf(floats)
+        floats[there & ~infinite] = ranks.ravel()[~infinite[there]]
     return floats
+
+
+def _too_coarse(rows: NDArray[Any], floats: NDArray[np.float64]) -> bool:
+    """Whether numbers that differ may be equal, or infinite, as float64."""
+    if rows.dtype.kind in "iumM":  # such as nanoseconds
+        return bool((np.abs(floats) >= EXACT).any())
+    if rows.dtype.kind in "Of" and rows.dtype != np.float64:  # wider floats, and objects of Python
+        there = ~np.isnan(floats)
+        return bool((rows[there] != floats[there]).any())
+    return False

@@ -78,13 +78,16 @@ def _recommended(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame: 
     users = np.unique(fold.matrices.held_out.nonzero()[0])
     items, scores = model.recommend(users, fold.matrices.train[users], N=_longest_list(spec))
     items = np.asarray(items)
-    is_item = items >= 0  # a list that is not filled ends with -1
+    scores = np.asarray(scores)
+    # Where a user has too few candidates, implicit fills up with -1, or with items that it has
+    # filtered out, whose score is the least float32.
+    is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
     rows, _ = np.nonzero(is_item)
     return pd.DataFrame(
         {
             "user_id": fold.data.user_ids[users[rows]],
             "item_id": fold.data.item_ids[items[is_item]],
-            "score": np.asarray(scores)[is_item],
+            "score": scores[is_item],
         }
     )
 

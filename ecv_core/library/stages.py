@@ -151,8 +151,9 @@ def metrics(
 
 
 def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
-    """A copy in which every cell is stored once, and none that is 0."""
+    """A copy in which every cell that is not 0 is stored once; what it holds is of no meaning."""
     canonical = csr_array(matrix).astype(np.float64, copy=True)
-    canonical.sum_duplicates()
     canonical.eliminate_zeros()
+    canonical.data[:] = 1  # so that a 1 and a -1 of the same item are no 0
+    canonical.sum_duplicates()
     return canonical

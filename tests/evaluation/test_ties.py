@@ -1,9 +1,11 @@
 """Equal scores: the lower number first, before any cut, on every path; -inf is in no list."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
@@ -18,6 +20,7 @@ from ecv_core.evaluation.kernels import best_of_scores
 from ecv_core.evaluation.ranking import best_of_array, best_of_tensor
 from ecv_core.evaluation.sampled import draw_negatives
 from ecv_core.evaluation.shortcuts import LongestFirst
+from ecv_core.records.errors import InputError
 from tests.evaluation.plain import plain_evaluation, plain_lists, plain_single_lists
 
 NEVER = -np.inf
@@ -315,3 +318,90 @@ def test_scores_are_ranked_before_any_cast(scores):
         names=["ndcg", "auc"],
     )
     assert found == {"ndcg@1": 1.0, "auc": 1.0}
+
+
+def nanoseconds_after_2024(nanoseconds):
+    return np.datetime64("2024-01-01", "ns") + np.array(nanoseconds, "m8[ns]")
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([1 + np.longdouble(1e-18), 1 + np.longdouble(2e-18), 0], np.longdouble),
+        np.array([10**20, 10**20 + 1, 0], object),
+        np.array([Decimal("1.00000000000000000001"), Decimal("1.00000000000000000002"), 0], object),
+        nanoseconds_after_2024([0, 1, -1]),
+        np.array([10**18, 10**18 + 1, 0], "m8[ns]"),
+        np.array([10**20, 10**20 + 1, -np.inf], object),
+    ],
+    ids=["long double", "Python", "decimal", "time", "duration", "Python and -inf"],
+)
+def test_scores_that_float64_cannot_tell_apart_keep_their_order(scores):
+    if scores.dtype == np.longdouble and np.finfo(np.longdouble).nmant <= 52:
+        pytest.skip("a long double is a float64 here")
+    found = ecv.metrics(
+        np.stack([scores, scores]),
+        scipy.sparse.csr_array((2, 3)),
+        scipy.sparse.csr_array(np.array([[0, 1, 0], [0, 1, 0]])),
+        cutoffs=(1,),
+        names=["ndcg", "auc"],
+    )
+    assert found == {"ndcg@1": 1.0, "auc": 1.0}
+
+
+FORMS = {
+    "list": np.ndarray.tolist,
+    "frame": pd.DataFrame,
+    "frame with names": lambda scores: pd.DataFrame(
+        scores, columns=list("abcd"), index=list("xyz")
+    ),
+    "coordinates": scipy.sparse.coo_matrix,
+    "diagonals": scipy.sparse.dia_array,
+    "blocks": scipy.sparse.bsr_array,
+    "sparse tensor": lambda scores: torch.from_numpy(scores).to_sparse(),
+    "sparse tensor of rows": lambda scores: torch.from_numpy(scores).to_sparse_csr(),
+}
+"""Name -> how the same scores may be given."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_scores_of_any_form_are_users_by_items(form):
+    # Two of three users are evaluated: row 1 of the second is what a column would not be.
+    scores = np.array([[1.0, 2, 3, 4], [9, 8, 7, 6], [3, 5, 1, 4]])
+    held_out = scipy.sparse.csr_array(np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]]))
+    found = ecv.metrics(
+        FORMS[form](scores), scipy.sparse.csr_array((3, 4)), held_out, cutoffs=(1,), names=["ndcg"]
+    )
+    assert found == {"ndcg@1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("scores", "says"),
+    [
+        (np.ma.masked_array([[3.0, 2.0, 1.0]], mask=[[True, False, False]]), "-np.inf"),
+        (pd.DataFrame([[3.0, 2.0, 1.0]], columns=[2, 0, 1]), "2, 0, 1"),
+        ([[3.0, 2.0], [1.0]], "one row per user"),
+    ],
+    ids=["masked", "columns in another order", "rows of different lengths"],
+)
+def test_scores_of_which_the_order_is_not_known_are_refused(scores, says):
+    with pytest.raises(InputError, match=says):
+        ecv.metrics(
+            scores,
+            scipy.sparse.csr_array((1, 3)),
+            scipy.sparse.csr_array(np.array([[0, 1, 0]])),
+            cutoffs=(1,),
+        )
+
+
+def test_a_like_and_a_dislike_of_one_item_are_an_interaction():
+    train = scipy.sparse.csr_array(([1.0, -1.0], [0, 0], [0, 2]), shape=(1, 3))
+    found = ecv.metrics(
+        np.array([[3.0, 2.0, 1.0]]),
+        train,
+        scipy.sparse.csr_array(np.array([[0, 1, 0]])),
+        cutoffs=(1,),
+        names=["ndcg"],
+    )
+    assert found == {"ndcg@1": 1.0}

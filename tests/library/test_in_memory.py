@@ -105,8 +105,18 @@ def test_a_selection_takes_data_in_memory(table):
     assert found.metric == "recall@5"
 
 
+class FilledUp(LikeImplicit):
+    """Gives whoever has too few candidates items that were filtered out, as implicit does."""
+
+    def recommend(self, users, matrix, N=10):
+        best, scores = super().recommend(users, matrix, N=matrix.shape[1])
+        return best, np.maximum(scores, np.finfo(np.float32).min)
+
+
 @pytest.mark.parametrize(
-    "model", [Popular(), LikeImplicit(), by_hand], ids=["ours", "implicit", "f"]
+    "model",
+    [Popular(), LikeImplicit(), FilledUp(), by_hand],
+    ids=["ours", "implicit", "filled up", "f"],
 )
 def test_a_model_in_memory_scores_as_the_same_model_of_the_package(model):
     ours = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
