@@ -297,6 +297,7 @@ def codecarbon_settings(grams_per_kwh: float, memory_watts: float | None) -> dic
         "electricitymaps_api_token": None,
         "measure_power_secs": 15.0,
         "allow_multiple_runs": True,
+        "output_dir": tempfile.gettempdir(),  # one that is not there ends the tracker
         "output_methods": [],
         "output_handlers": [],
         "emissions_endpoint": None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -21,6 +22,12 @@ _UNITS = {
 _WORDS = {"w": "W", "watt": "W", "watts": "W", "j": "J", "joule": "J", "joules": "J"}
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUE = re.compile(rf"({_NUMBER})\s*([A-Za-z]*)")
+_UNITS_OF_HEADINGS = {"mw": "mW", "kw": "kW", "kj": "kJ", "mwh": "mWh", "wh": "Wh", "kwh": "kWh"}
+"""Units as they stand in headings such as 'power_mw'; 'mj' may be one of two."""
+_WORDS_OF_OTHER_UNITS = re.compile(r"joule|energy|milli|micro|kilo|mega|^[numkMG\u00b5]?(W|J|Wh)$")
+"""What says in a heading that its numbers may be no watts."""
+_TOGETHER = re.compile(r"(sum|total|avg|average|mean|min|max|all)\b.*", re.IGNORECASE)
+"""Of a cell that says that its line is of several devices, or of several moments."""
 _UNIT_OF_COLUMN = re.compile(r".*[\[(]\s*([A-Za-z]+)\s*[\])]\s*")
 """'power.draw [W]', as nvidia-smi heads a column."""
 _NO_VALUE = re.compile(
@@ -56,7 +63,7 @@ def printed_reading(text: str) -> Printed:
         raise ValueError("it prints watts and joules; print one of them")
     value = 0.0
     for reading in readings:
-        if reading.value < 0:
+        if reading.value < 0 or math.isinf(reading.value):
             raise ValueError(f"it says {reading.value} {reading.unit}")
         value += reading.value
     return Printed(value, units.pop(), len(readings))
@@ -74,6 +81,8 @@ def _readings_of(lines: list[str]) -> list[Printed]:
             raise ValueError(f"it prints '{line[:40]}', which is no power and no energy")
         else:
             header = _cells(line)
+    if len(readings) > 1:
+        _check_no_sum(lines)
     if not readings:
         last = lines[-1] if lines else ""
         raise ValueError(f"it prints '{last[:40]}', not watts or joules such as 47.3 W")
@@ -88,7 +97,7 @@ def _reading_of(line: str, header: list[str]) -> Printed | None:
         header: the cells of the line above the values.
     Raises: ValueError for several, or for a number that may be read in two ways.
     """
-    if re.search(r"\d,\d", line):
+    if re.search(r"(?<![A-Za-z\d_.])\d+,\d", line):
         raise ValueError(
             f"it prints '{line[:40]}', which may be a decimal comma or two values; print a point"
         )
@@ -124,6 +133,11 @@ def _reading_of_cell(cell: str, heading: str, *, alone: bool) -> Printed | None:
     unit = _unit(match[2])
     if not match[2]:
         unit = _unit_of_column(heading)
+        if unit is None and _WORDS_OF_OTHER_UNITS.search(heading):
+            raise ValueError(
+                f"it prints '{cell}' below '{heading[:40]}', and the unit is not known; print it "
+                "with the number, such as 47.3 W"
+            )
         if unit is None and alone:
             unit = "W"
     if unit is None:
@@ -144,10 +158,23 @@ def _unit(name: str) -> str | None:
 
 
 def _unit_of_column(heading: str) -> str | None:
+    """The unit that a heading says: 'power.draw [mW]', 'power_mw', 'kWh'; None for others."""
     match = _UNIT_OF_COLUMN.fullmatch(heading)
-    if match is None:
+    if match is not None:
+        return _unit(match[1])
+    words = re.findall(r"[A-Za-z]+", heading)
+    if not words:
         return None
-    return _unit(match[1])
+    return _unit(words[-1]) or _UNITS_OF_HEADINGS.get(words[-1].lower())
+
+
+def _check_no_sum(lines: list[str]) -> None:
+    """Refuse a line of a sum or a mean beside those of devices. Raises: ValueError."""
+    for line in lines:
+        if any(_TOGETHER.fullmatch(cell) for cell in _cells(line)[:-1]):
+            raise ValueError(
+                f"it prints '{line[:40]}' beside the values of devices; print either of them"
+            )
 
 
 def _may_be_a_device(line: str) -> bool:

@@ -70,7 +70,7 @@ def test_the_parts_add_up_and_emissions_are_the_countrys(measured: Energy) -> No
 
 NAMES_AND_PLACES = {
     "self", "args", "kwargs", "project_name", "experiment_id", "experiment_name", "metadata",
-    "api_key", "api_endpoint", "api_call_interval", "prometheus_url", "output_dir", "output_file",
+    "api_key", "api_endpoint", "api_call_interval", "prometheus_url", "output_file",
     "on_csv_write", "logging_logger", "logger_preamble", "save_to_file", "save_to_api",
     "save_to_logger", "save_to_prometheus", "save_to_logfire", "co2_signal_api_token",
 }  # fmt: skip
@@ -98,6 +98,7 @@ def test_codecarbons_own_configuration_changes_no_figure(
         "pue": "3", "wue": "2", "force_ram_power": "70", "force_cpu_power": "900",
         "gpu_ids": "7", "force_carbon_intensity_g_co2e_kwh": "5000", "tracking_mode": "process",
         "region": "quebec", "country_iso_code": "CAN", "force_mode_cpu_load": "true",
+        "output_dir": "/not/there",
     }  # fmt: skip
     lines = ["[codecarbon]", *(f"{name}={value}" for name, value in ambient.items())]
     (tmp_path / ".codecarbon.config").write_text("\n".join(lines))

@@ -32,6 +32,11 @@ from ecv_core.records.errors import InputError
         ("1 W\n\n500 mW", 1.5, "W", 2),
         ("100 J\n20 J\n3 J", 123, "J", 3),
         ("warming up\n5 W", 5, "W", 1),
+        ("mW\n12500", 12.5, "W", 1),
+        ("power_mw\n12500\n2500", 15, "W", 2),
+        ("kWh\n0.5", 1.8e6, "J", 1),
+        ("joules\n12.5", 12.5, "J", 1),
+        ("device,Average Graphics Package Power (W)\ncard0,35.0\ncard1,40.0", 75, "W", 2),
     ],
 )
 def test_a_power_or_an_energy_is_read(text: str, value: float, unit: str, devices: int) -> None:
@@ -57,6 +62,11 @@ def test_a_power_or_an_energy_is_read(text: str, value: float, unit: str, device
         "120.50 W\ndone",
         "-5 W\n80 W",
         "nan",
+        "1e400",
+        "0, 120 W\n1, 80 W\nTotal, 200 W",  # twice the same
+        "total_energy_mj\n5000",  # milli or mega
+        "milliwatts\n12500",
+        "uW\n5",
     ],
 )
 def test_what_cannot_be_told_is_refused_in_one_sentence(text: str) -> None:
