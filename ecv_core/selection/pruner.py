@@ -82,7 +82,7 @@ class FoldPruner:
             fold: its index, 0 .. k-1.
             scores: user -> score, or a score per user, the same users in every trial; NaN for a
                 user with nothing held out.
-        Raises: InputError for a fold that cannot be, or no score at all.
+        Raises: InputError for a fold that cannot be, an infinite score, or no score at all.
         """
         if not 0 <= fold < self._k:
             raise InputError(
@@ -90,18 +90,24 @@ class FoldPruner:
             )
         if isinstance(scores, Mapping):
             users = sorted(scores)
-            values = np.array([scores[user] for user in users], np.float32)
+            values = np.array([scores[user] for user in users], np.float64)
         else:
-            values = np.asarray(scores, dtype=np.float32).ravel()
+            values = np.asarray(scores, dtype=np.float64).ravel()
             users = list(range(len(values)))
         if np.isnan(values).all():
             raise InputError(
                 f"fold {fold} of trial {trial.number} has no score of any user or sample"
             )
-        mean = float(np.nanmean(values, dtype=np.float64))
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            raise InputError(
+                f"the score of user or sample {users[infinite[0]]} in fold {fold} of trial "
+                f"{trial.number} is {values[infinite[0]]}; give finite numbers, or NaN for none"
+            )
+        mean = float(np.nanmean(values))
         if len(users) > _MOST_USERS:
             users, values = _in_groups(users, values)
-        kept = _FoldScores(users=_digest(users), values=values)
+        kept = _FoldScores(users=_digest(users), values=values, mean=mean)
         self._add_columns(kept.users, users)
         trial.set_user_attr(_attribute(fold), kept.packed())
         trial.report(mean, fold)
@@ -137,38 +143,48 @@ class FoldPruner:
         return bool(behind[0] > 0)
 
     def _best(self, study: Any) -> Any:  # noqa: ANN401  a trial of Optuna's
-        """The best finished trial that has fold scores; None without any."""
+        """The best finished trial that has the scores of all k folds; None without any."""
         try:
             best = study.best_trial
         except ValueError:  # none has finished yet
             return None
-        if _fold_means(best, self._k):
+        if self._has_all_folds(best):
             return best
         comparable = []
         for finished in study.get_trials(deepcopy=False):
-            if finished.state.name == "COMPLETE" and _fold_means(finished, self._k):
+            if finished.state.name == "COMPLETE" and self._has_all_folds(finished):
                 comparable.append(finished)
         comparable.sort(key=_value, reverse=study.direction.name == "MAXIMIZE")
         if not comparable:
             self._warn(
                 "no folds",
-                f"no finished trial has reported a score of folds 0 to {self._k - 1}, so no trial "
-                "can be pruned; report each fold by FoldPruner.report, or trial.report(mean, fold)",
+                f"no finished trial has reported a score of each of the folds 0 to {self._k - 1} "
+                "and of no other step, so no trial can be pruned; report each fold by "
+                "FoldPruner.report, or trial.report(mean, fold)",
             )
             return None
         self._warn(
             "best without folds",
-            f"trial {best.number}, the best so far, has reported no fold, so trials are compared "
-            f"with trial {comparable[0].number}, the best that has",
+            f"trial {best.number}, the best so far, has not reported exactly the folds 0 to "
+            f"{self._k - 1}, so trials are compared with trial {comparable[0].number}, the best "
+            "that has",
         )
         return comparable[0]
+
+    def _has_all_folds(self, trial: Any) -> bool:  # noqa: ANN401  of Optuna's
+        """Whether what a finished trial has reported are its k folds.
+
+        Steps of other numbers are epochs, or folds of another k, or are counted from 1.
+        """
+        finite = _fold_means(trial, self._k)
+        return len(finite) == self._k == len(trial.intermediate_values)
 
     def _users(
         self,
         best: Any,  # noqa: ANN401  a trial of Optuna's
         trial: Any,  # noqa: ANN401
         folds: Sequence[int],
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """The scores of the users of both trials; None where they are not there, or of others.
 
         Returns: of each trial, shape (folds, users); NaN where a user has nothing held out.
@@ -196,7 +212,7 @@ class FoldPruner:
             if mine.users not in self._columns:  # another pruner's report: nobody's names are known
                 self._add_columns(mine.users, [(mine.users, at) for at in range(len(mine.values))])
             pairs.append((theirs, mine))
-        both = np.full((2, len(folds), len(self._column_of)), np.nan, np.float32)
+        both = np.full((2, len(folds), len(self._column_of)), np.nan)
         for row, (theirs, mine) in enumerate(pairs):
             columns = self._columns[mine.users]
             both[0, row, columns] = theirs.values
@@ -222,20 +238,27 @@ class _FoldScores:
 
     users: str
     """A digest that tells these users from others, in any process."""
-    values: NDArray[np.float32]
+    values: NDArray[np.float64]
     """In the order of the users."""
+    mean: float
+    """Of the fold; scores are kept by their distance from it, in half of the room."""
 
-    def packed(self) -> dict[str, str]:
+    def packed(self) -> dict[str, str | float]:
         """As a storage keeps them."""
-        compressed = zlib.compress(self.values.astype("<f4").tobytes())
-        return {"users": self.users, "scores": base64.b85encode(compressed).decode()}
+        compressed = zlib.compress((self.values - self.mean).astype("<f4").tobytes())
+        return {
+            "users": self.users,
+            "mean": self.mean,
+            "scores": base64.b85encode(compressed).decode(),
+        }
 
     @classmethod
-    def unpacked(cls, kept: Mapping[str, str]) -> _FoldScores:
+    def unpacked(cls, kept: Mapping[str, Any]) -> _FoldScores:
         """What `packed` gave."""
         compressed = base64.b85decode(kept["scores"])
-        values = np.frombuffer(zlib.decompress(compressed), "<f4")
-        return cls(users=kept["users"], values=values)
+        distances = np.frombuffer(zlib.decompress(compressed), "<f4")
+        values = kept["mean"] + distances.astype(np.float64)
+        return cls(users=kept["users"], values=values, mean=kept["mean"])
 
 
 def _digest(users: Sequence[Any]) -> str:
@@ -263,8 +286,8 @@ def _fold_means(trial: Any, k: int) -> dict[int, float]:  # noqa: ANN401
 
 
 def _in_groups(
-    users: Sequence[Any], values: NDArray[np.float32]
-) -> tuple[list[Any], NDArray[np.float32]]:
+    users: Sequence[Any], values: NDArray[np.float64]
+) -> tuple[list[Any], NDArray[np.float64]]:
     """The means of groups of users, drawn by their names, in the place of too many users."""
     names = np.array([zlib.crc32(str(user).encode()) for user in users])
     group_of = names % _MOST_USERS
@@ -272,5 +295,5 @@ def _in_groups(
     people = np.bincount(group_of[there], minlength=_MOST_USERS)
     sums = np.bincount(group_of[there], weights=values[there], minlength=_MOST_USERS)
     groups = np.flatnonzero(people)
-    means = (sums[groups] / people[groups]).astype(np.float32)
+    means = sums[groups] / people[groups]
     return [f"group {group}" for group in groups], means

@@ -58,6 +58,8 @@ def test_what_cannot_be_is_refused() -> None:
         pruner.report(trial, 3, [0.1])
     with pytest.raises(InputError, match="has no score of any user"):
         pruner.report(trial, 0, [float("nan")])
+    with pytest.raises(InputError, match="ann in fold 0 of trial 0 is -inf"):
+        pruner.report(trial, 0, {"ann": -np.inf, "bob": 0.5})
 
 
 K = 8
@@ -140,6 +142,44 @@ def test_a_best_trial_without_any_fold_is_said_once(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="compared with trial 1, the best that has") as caught:
         assert go_on(path, [0.2, 0.3]) == [1, 1]
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [range(100), range(1, K + 1), range(5)],
+    ids=["epochs", "folds from 1", "folds of another k"],
+)
+def test_steps_that_are_not_all_folds_are_compared_with_none(tmp_path: Path, steps: range) -> None:
+    path = tmp_path / "s.sqlite3"
+    study = optuna.create_study(study_name="s", storage=storage_at(path), direction="maximize")
+    values = {step: 0.9 + step / 1000 for step in steps}
+    study.add_trial(optuna.create_trial(value=0.9, intermediate_values=values))
+    with pytest.warns(UserWarning, match="no other step"):
+        assert go_on(path, [0.5]) == [K]
+
+
+def test_scores_that_float32_cannot_tell_apart_prune_as_others() -> None:
+    pruner = FoldPruner(k=K, trials=3)
+    study = optuna.create_study(direction="maximize", pruner=pruner)  # type: ignore[arg-type]
+
+    def objective(trial: optuna.Trial) -> float:
+        level = [0.5, 0.2, 0.8][trial.number]
+        for fold in range(K):
+            pruner.report(trial, fold, 1e9 + scores_of(trial.number, fold, level))
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return level
+
+    study.optimize(objective, n_trials=3)
+    assert [len(trial.intermediate_values) for trial in study.trials] == [K, 1, K]
+
+
+def test_a_fold_mean_is_not_rounded() -> None:
+    pruner = FoldPruner(k=2, trials=2)
+    trial = optuna.create_study().ask()
+    pruner.report(trial, 0, [2.0**24 + 1, 2.0**24 + 3])
+    frozen = trial.study.trials[0]
+    assert frozen.intermediate_values == {0: 2.0**24 + 2}
 
 
 def test_trials_on_other_users_are_compared_by_fold_means(tmp_path: Path) -> None:
