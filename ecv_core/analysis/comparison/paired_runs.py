@@ -235,17 +235,20 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     common = means[0].users
     for of_run in means[1:]:
         common = np.intersect1d(common, of_run.users, assume_unique=True)
-    scores = np.stack([of_run.means[np.searchsorted(of_run.users, common)] for of_run in means])
+    scores = np.empty((len(rows), len(common)))
+    for row, of_run in enumerate(means):
+        scores[row] = of_run.means[np.searchsorted(of_run.users, common)]
     levels = scores.mean(axis=1)
     better_first = []
+    rows_of_pairs = []
     for pair in pairs:
         if levels[rows[pair.first]] < levels[rows[pair.second]]:
             pair = pair.reversed()
         better_first.append(pair)
-    tests = over_users(scores, [(rows[pair.first], rows[pair.second]) for pair in better_first])
+        rows_of_pairs.append((rows[pair.first], rows[pair.second]))
+    clustered = all(map(_has_clusters, rows))
     tested = []
-    clustered = all(_has_clusters(run) for run in rows)
-    for pair, test in zip(better_first, tests, strict=True):
+    for pair, test in zip(better_first, over_users(scores, rows_of_pairs), strict=True):
         if clustered:
             test = replace(test, over="clusters of users")
         tested.append(_TestedPair(pair, test))

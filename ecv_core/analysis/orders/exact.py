@@ -63,7 +63,9 @@ class SetMeasures:
             settings: ascending; shape (settings,).
             stops: the probability of stopping at each set; shape (2^k, settings).
         """
-        levels = self.subsets.lattice.levels
+        # The empty set is no stop.
+        levels = self.subsets.lattice.levels[1:]
+        stop_distribution = np.stack([stops[level].sum(axis=0) for level in levels], axis=1)
         differences = np.nan_to_num(self.subsets.differences)  # the empty set has none
         within = None
         if self.within is not None:
@@ -71,7 +73,7 @@ class SetMeasures:
         return Curve(
             k=self.subsets.k,
             settings=settings,
-            stop_distribution=np.stack([stops[level].sum(axis=0) for level in levels[1:]], axis=1),
+            stop_distribution=stop_distribution,
             mean_difference_percent=differences @ stops,
             difference_quantiles=self._difference_quantiles(stops),
             coverage=_probability(self.covered, stops),

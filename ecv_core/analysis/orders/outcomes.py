@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +72,7 @@ class Curve:
         """The outcome at a setting; below the first one, that of the first."""
         (row,) = self.rows(setting)
         shares = self.stop_distribution[row].tolist()
-        quantiles = self.difference_quantiles[row].tolist()
+        quantiles = dict(zip(QUANTILES, self.difference_quantiles[row].tolist(), strict=True))
         within = None
         if self.within is not None:
             within = float(self.within[row])
@@ -81,7 +82,7 @@ class Curve:
             mean_stop=float(self.mean_stop[row]),
             stop_distribution=dict(enumerate(shares, start=1)),
             mean_difference_percent=float(self.mean_difference_percent[row]),
-            difference_quantiles=dict(zip(QUANTILES, quantiles, strict=True)),
+            difference_quantiles=quantiles,
             coverage=float(self.coverage[row]),
             cost_percent=float(self.cost_percent[row]),
             within=within,
@@ -95,24 +96,26 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
         outcomes: of one rule on the same folds, all exact or all drawn; at least one.
         settings: of the outcomes, ascending.
     """
-    within = None
-    if outcomes[0].within is not None:
-        within = np.array([outcome.within for outcome in outcomes], dtype=np.float64)
+    columns: dict[str, Any] = {}
+    for name in ("mean_difference_percent", "coverage", "cost_percent", "within"):
+        columns[name] = np.array([getattr(outcome, name) for outcome in outcomes])
+    if outcomes[0].within is None:
+        columns["within"] = None
     errors = {}
     for name in outcomes[0].standard_errors:
         errors[name] = np.array([outcome.standard_errors[name] for outcome in outcomes])
-    stops = [list(outcome.stop_distribution.values()) for outcome in outcomes]
-    quantiles = [list(outcome.difference_quantiles.values()) for outcome in outcomes]
+    stops = []
+    quantiles = []
+    for outcome in outcomes:
+        stops.append(list(outcome.stop_distribution.values()))
+        quantiles.append(list(outcome.difference_quantiles.values()))
     return Curve(
         k=outcomes[0].k,
         settings=np.array(settings),
         stop_distribution=np.array(stops),
-        mean_difference_percent=np.array([each.mean_difference_percent for each in outcomes]),
         difference_quantiles=np.array(quantiles),
-        coverage=np.array([outcome.coverage for outcome in outcomes]),
-        cost_percent=np.array([outcome.cost_percent for outcome in outcomes]),
-        within=within,
         standard_errors=errors,
+        **columns,
     )
 
 
@@ -128,17 +131,15 @@ def joined(
     """
     k = max(curve.k for curve in curves)
     stops = []
+    within = []
     for curve in curves:
         no_more_folds = np.zeros((len(curve.settings), k - curve.k))
         stops.append(np.hstack([curve.stop_distribution, no_more_folds]))
-    within = [curve.within for curve in curves if curve.within is not None]
-    return Curve(
-        k=k,
-        settings=settings,
-        stop_distribution=join(stops),
-        mean_difference_percent=join([curve.mean_difference_percent for curve in curves]),
-        difference_quantiles=join([curve.difference_quantiles for curve in curves]),
-        coverage=join([curve.coverage for curve in curves]),
-        cost_percent=join([curve.cost_percent for curve in curves]),
-        within=join(within) if len(within) == len(curves) else None,
-    )
+        if curve.within is not None:
+            within.append(curve.within)
+    columns: dict[str, Any] = {}
+    for name in ("mean_difference_percent", "difference_quantiles", "coverage", "cost_percent"):
+        columns[name] = join([getattr(curve, name) for curve in curves])
+    if len(within) == len(curves):
+        columns["within"] = join(within)
+    return Curve(k=k, settings=settings, stop_distribution=join(stops), **columns)

@@ -81,15 +81,14 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
             kept_runs[split, algorithm] = run
     missing_splits = algorithms_by_split.keys() - set(kept.splits)
     every_algorithm = set[str]().union(*algorithms_by_split.values())
+    left_out = sorted(missing_splits, key=_place_in_registry)
+    left_out += sorted(every_algorithm - kept.algorithms)
     return Block(
         dataset=runs[0].spec.dataset,
         splits=tuple(sorted(kept.splits, key=_place_in_registry)),
         algorithms=tuple(name for name in order if name in kept.algorithms),
         runs=kept_runs,
-        left_out=(
-            *sorted(missing_splits, key=_place_in_registry),
-            *sorted(every_algorithm - kept.algorithms),
-        ),
+        left_out=tuple(left_out),
     )
 
 

@@ -51,6 +51,7 @@ def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     ranks = swaps.ranks
     low, high = percentile_interval(swaps.samples)
     order = np.argsort(ranks[reference_row], kind="stable")
+    algorithms = np.array(swaps.algorithms)[order]
     reference_ranks = ranks[reference_row, order]
     splits = list(range(len(swaps.splits)))
     splits.remove(reference_row)
@@ -62,7 +63,7 @@ def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
                     "dataset": swaps.dataset,
                     "metric": swaps.metric,
                     "split": swaps.splits[split],
-                    "algorithm": np.array(swaps.algorithms)[order],
+                    "algorithm": algorithms,
                     "score": swaps.scores[split, order],
                     "low": low[split, order],
                     "high": high[split, order],

@@ -70,13 +70,14 @@ def toy() -> Interactions:
     table = pd.DataFrame(rows, columns=["user", "item", "day", "basket"])
     table = table.sort_values(["user", "item"])
     item_ids, items = np.unique(table["item"].to_numpy(dtype=np.str_), return_inverse=True)
+    days = table["day"].to_numpy(dtype=np.int64)
     return Interactions(
         dataset="the toy",
         users=table["user"].to_numpy(dtype=np.int32),
         items=items.astype(np.int32),
         user_ids=np.array(list(VISITS)),
         item_ids=item_ids,
-        timestamps=START + SECONDS_PER_DAY * table["day"].to_numpy(dtype=np.int64),
+        timestamps=START + SECONDS_PER_DAY * days,
         baskets=table["basket"].to_numpy(dtype=np.int32),
     )
 
@@ -106,9 +107,13 @@ def toy_split(
 def _split(chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]) -> ToySplit:
     """Split the toy into exactly k folds. Raises: FoldsError if it has no room for them."""
     folds = split(toy(), chosen.id, k, seed, settings)
-    marks_of_folds = [_marks(index, _part_words(chosen, folds, index)) for index in range(k)]
+    marks_of_folds = []
+    for index in range(k):
+        marks_of_folds.append(_marks(index, _part_words(chosen, folds, index)))
     marks = pd.concat(marks_of_folds, ignore_index=True)
-    leaks = [_widest_leak(marks[marks["fold"] == index]) for index in range(k)]
+    leaks = []
+    for _, marks_of_fold in marks.groupby("fold"):
+        leaks.append(_widest_leak(marks_of_fold))
     return ToySplit(marks=marks, periods=_periods(chosen, k, seed, settings), leaks=tuple(leaks))
 
 

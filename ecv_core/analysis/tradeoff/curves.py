@@ -90,7 +90,7 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = T
         fine: whether at every alpha of the grid, up to _FINE_K folds, or at a slider's steps only.
     Raises: InputError for scores that cannot be explored.
     """
-    k = max(system.k for system in systems)
+    k = most_folds(systems)
     if k > MAX_K:
         raise InputError(
             f"curves are worked out for up to {MAX_K} folds, but there are {k}; take the first "
@@ -114,20 +114,26 @@ def tradeoff(systems: Sequence[Scores], *, within_percent: float, fine: bool = T
     )
 
 
+def most_folds(systems: Sequence[Scores]) -> int:
+    """The k of the system with the most folds."""
+    return max(system.k for system in systems)
+
+
 def joules_of(systems: Sequence[Scores]) -> Floats | None:
     """The energy of all k folds of each system, to weigh them by; None if some have none.
 
     Returns: shape (systems,); 0 for those with other work in their costs, unless all are so.
     """
-    joules = []
-    for system in systems:
+    joules = np.zeros(len(systems))
+    disturbed = np.zeros(len(systems), dtype=bool)
+    for number, system in enumerate(systems):
         if system.costs is None:
             return None
-        joules.append(float(system.costs.sum()))
-    undisturbed = np.array([not system.other_work for system in systems])
-    if undisturbed.any():
-        return np.array(joules) * undisturbed
-    return np.array(joules)
+        joules[number] = system.costs.sum()
+        disturbed[number] = system.other_work
+    if not disturbed.all():
+        joules[disturbed] = 0
+    return joules
 
 
 def averaged(curves: Sequence[Curve]) -> Curve:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.outcomes import Curve, Floats, Outcome, joined
-from ecv_core.analysis.tradeoff.curves import averaged
+from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -75,7 +75,10 @@ def leave_one_dataset_out(
     average_by_dataset = {}
     for dataset, of_dataset in curves_by_dataset.items():
         average_by_dataset[dataset] = averaged(of_dataset)
-    return [_carry_over(average_by_dataset, dataset, share) for dataset in average_by_dataset]
+    checks = []
+    for dataset in average_by_dataset:
+        checks.append(_carry_over(average_by_dataset, dataset, share))
+    return checks
 
 
 def _carry_over(curve_by_dataset: Mapping[str, Curve], dataset: str, share: float) -> CarryOver:
@@ -132,7 +135,7 @@ class FoldsAdvice:
     @property
     def k(self) -> int:
         """The most folds of any system."""
-        return max(system.k for system in self.systems)
+        return most_folds(self.systems)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -192,7 +195,7 @@ def decide(
 
 def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> RuleCurve:
     """Always e folds, for e from 1 to the most folds of any system; those with fewer use all."""
-    settings = np.arange(1.0, max(system.k for system in systems) + 1)
+    settings = np.arange(1.0, most_folds(systems) + 1)
     curves = {}
     for number, system in enumerate(systems):
         curve = exploration.fixed(system, within_percent=within_percent)

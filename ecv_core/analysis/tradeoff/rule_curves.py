@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders.outcomes import Curve, curve_of_outcomes
-from ecv_core.analysis.tradeoff.curves import averaged
+from ecv_core.analysis.orders.outcomes import Curve, Floats, curve_of_outcomes
+from ecv_core.analysis.tradeoff.curves import averaged, most_folds
 from ecv_core.analysis.tradeoff.recorded import recorded_curve
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -39,6 +41,16 @@ class RuleCurve:
     rule: str
     curves: Mapping[int, Curve]
     """By the number of the system; their settings are values of `Rule.axis`, or ONLY."""
+
+    @property
+    def costs(self) -> Floats:
+        """The cost in percent of all folds; shape (systems, settings)."""
+        return np.array([curve.cost_percent for curve in self.curves.values()])
+
+    @property
+    def differences(self) -> Floats:
+        """The mean difference to the k-fold mean in percent; shape (systems, settings)."""
+        return np.array([curve.mean_difference_percent for curve in self.curves.values()])
 
     @property
     def average(self) -> Curve:
@@ -168,7 +180,7 @@ def rule_on_systems(
     """
     if rule.by_sets and rule.needs_user_scores:
         return RuleCurve(rule=rule.id, curves=(curves_by_users or {}).get(rule.id, {}))
-    settings = axis_values(rule, max(system.k for system in systems))
+    settings = axis_values(rule, most_folds(systems))
     curves: dict[int, Curve] = {}
     for number, system in enumerate(systems):
         with suppress(InputError):  # the system lacks what the rule needs, such as users' scores

@@ -78,8 +78,8 @@ class Line:
         """
         curves = list(rule.curves.values())
         settings = curves[0].settings
-        cost = np.array([curve.cost_percent for curve in curves])
-        difference = np.array([curve.mean_difference_percent for curve in curves])
+        cost = rule.costs
+        difference = rule.differences
         if RULES[rule.rule].by_sets:
             # The larger its setting, the earlier such a rule stops.
             order = np.arange(len(settings))[::-1]
@@ -194,10 +194,11 @@ def _rows_of_rule(
         alphas: settings of the paper's rule, a row each.
         weights: of the energy of every system; shape (systems,).
     """
+    curves = {number: explored.curves[number] for number in rule.curves}
+    paper = RuleCurve(rule=PAPERS_RULE, curves=curves)
     rows_of_alphas = explored.average.rows(alphas)
-    curves = [explored.curves[number] for number in rule.curves]
-    cost = np.array([curve.cost_percent[rows_of_alphas] for curve in curves])
-    difference = np.array([curve.mean_difference_percent[rows_of_alphas] for curve in curves])
+    cost = paper.costs.take(rows_of_alphas, axis=1)
+    difference = paper.differences.take(rows_of_alphas, axis=1)
     own_weights = weights[list(rule.curves)]
     energy_shares = own_weights / own_weights.sum()
     energy_percent = energy_shares @ cost
