@@ -63,8 +63,8 @@ class Plain:
     path: Path
     name: str
     """Of the file as it was given, for messages."""
-    given: int
-    """Its bytes."""
+    given_bytes: int
+    """Of the file as it was given."""
     size: int
     """Bytes, once unpacked."""
     parquet: bool
@@ -141,7 +141,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
         start = file.read(16)
         file.seek(0)
         if not start.startswith((_GZIP, _ZIP)):
-            return _look_through(source, name, report, given=size)
+            return _look_through(source, name, report, given_bytes=size)
         target = folder / "unpacked"
         if start.startswith(_GZIP):
             unpacked: AbstractContextManager[IO[bytes] | gzip.GzipFile] = gzip.GzipFile(
@@ -151,7 +151,7 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
             unpacked = _open_only_member(file)
         with target.open("wb") as out, unpacked as stream:
             _copy(stream.read, out, report)
-        return _look_through(target, name, report, given=size)
+        return _look_through(target, name, report, given_bytes=size)
 
 
 def _size(file: io.BufferedReader) -> int:
@@ -247,7 +247,7 @@ def _is_visible_file(member: zipfile.ZipInfo) -> bool:
     return not PurePosixPath(member.filename).name.startswith(".")
 
 
-def _look_through(path: Path, name: str, report: Report, *, given: int) -> Plain:
+def _look_through(path: Path, name: str, report: Report, *, given_bytes: int) -> Plain:
     """What one look at all of a plain file tells. Raises: Unreadable for what is no table."""
     with opened(path) as file:
         size = _size(file)
@@ -256,7 +256,9 @@ def _look_through(path: Path, name: str, report: Report, *, given: int) -> Plain
         file.seek(0)
         parquet = start.startswith(_PARQUET)
         utf8 = parquet or _is_utf8(file, size, report)
-    return Plain(path=path, name=name, given=given, size=size, parquet=parquet, utf8=utf8)
+    return Plain(
+        path=path, name=name, given_bytes=given_bytes, size=size, parquet=parquet, utf8=utf8
+    )
 
 
 def _is_utf8(file: BinaryIO, size: int, report: Report) -> bool:

@@ -139,7 +139,7 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abou
         layout,
         folder,
         what=f"the file {plain.name}",
-        size=plain.given,
+        size=plain.given_bytes,
         error=DatasetError,
         report=report,
     )

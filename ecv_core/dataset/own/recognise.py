@@ -73,7 +73,8 @@ _WORDS = {role: names.split() for role, names in _NAMES.items()}
 
 _DAY_NUMBER = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
-_UNIX_FROM, _UNIX_TO = 1e8, 5e9
+_UNIX_FROM = 1e8
+_UNIX_TO = 5e9
 """Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
 _FEW = 120
 """More different values than this are no scale of ratings."""
@@ -166,22 +167,27 @@ def guess_unit(values: Sequence[str]) -> TimeUnit:
 def roles_by_names(names: Sequence[str]) -> dict[str, int]:
     """Role -> column, for those whose names tell."""
     plain = [plain_name(name) for name in names]
-    found: dict[str, int] = {}
+    roles: dict[str, int] = {}
     for role, words in _WORDS.items():
-        fits = [(words.index(name), at) for at, name in enumerate(plain) if name in words]
-        if fits:
-            found[role] = min(fits)[1]
-    return found
+        for word in words:  # likeliest first
+            if word in plain:
+                roles[role] = plain.index(word)
+                break
+    return roles
 
 
 def _is_time(values: Sequence[str]) -> bool:
     present = [value for value in values if value]
     if not all(map(is_number, present)):
         return _are_dates(present)
+    if not present:
+        return False
     times = [_number(value) for value in present]
-    return bool(times) and any(
-        all(_UNIX_FROM <= one / unit <= _UNIX_TO for one in times) for unit in (1, 1000)
-    )
+    earliest = min(times)
+    latest = max(times)
+    if earliest >= _UNIX_FROM and latest <= _UNIX_TO:  # in seconds
+        return True
+    return earliest >= _UNIX_FROM * 1000 and latest <= _UNIX_TO * 1000  # in milliseconds
 
 
 def _are_dates(values: Sequence[str]) -> bool:
@@ -191,13 +197,10 @@ def _are_dates(values: Sequence[str]) -> bool:
 
 
 def _is_rating(values: Sequence[str]) -> bool:
-    present = [value for value in values if value]
-    return (
-        bool(present)
-        and all(is_number(value) for value in present)
-        and len(set(present)) <= _FEW
-        and all(abs(_number(value)) <= 100 for value in present)
-    )
+    different = {value for value in values if value}
+    if not different or len(different) > _FEW:
+        return False
+    return all(is_number(value) and abs(_number(value)) <= 100 for value in different)
 
 
 def _number(text: str) -> float:
@@ -231,7 +234,9 @@ def recognise(plain: Plain) -> Recognised:
     """
     if plain.parquet:
         what = f"the file {plain.name}"
-        return bounded.in_child(_parquet, plain, what=what, size=plain.given, error=DatasetError)
+        return bounded.in_child(
+            _parquet, plain, what=what, size=plain.given_bytes, error=DatasetError
+        )
     with refusals(plain.name):
         head = _head(plain)
         encoding = _encoding(head, plain)
@@ -302,32 +307,29 @@ def _decoded(head: bytes, encoding: str) -> str:
 
 def _lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them; the last one may be cut, and is left out then."""
-    found: list[str] = []
+    lines: list[str] = []
     for line in islice(io.StringIO(text, newline=None), skip, None):
         cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
-        if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and found):
-            found.append(line)
-        if len(found) == SAMPLE + 2:
+        if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and lines):
+            lines.append(line)
+        if len(lines) == SAMPLE + 2:
             break
-    if not found:
+    if not lines:
         raise Unreadable(f"its first lines are longer than {_LONGEST_SAMPLE:,} characters")
-    return found
+    return lines
 
 
 def _delimited(text: str, encoding: str) -> Recognised:
-    if text.lstrip()[:1] == "<":
-        raise Unreadable("it is a web page or XML, no table; save the table as CSV")
-    if text.lstrip()[:1] == "[" and text.lstrip()[1:].lstrip()[:1] in ("{", "["):
-        raise Unreadable(
-            "it is one JSON list; write JSON lines instead, one object per line without commas "
-            "between them"
-        )
-    lines, asked = _lines(text), ""
+    _check_no_markup(text)
+    lines = _lines(text)
     skip = sum(1 for _ in takewhile(str.isspace, io.StringIO(text, newline=None)))
-    if lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):
-        asked, skip = lines[0].rstrip("\n")[4:5] or "\t", skip + 1
+    separator = ""
+    if lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):  # Excel's
+        separator = lines[0].rstrip("\n")[4:5] or "\t"
+        skip += 1
         lines = _lines(text, skip)
-    separator = asked if asked in SEPARATORS else _separator(lines)
+    if separator not in SEPARATORS:
+        separator = _separator(lines)
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
@@ -337,6 +339,18 @@ def _delimited(text: str, encoding: str) -> Recognised:
         rows = _fields(lines, layout) or []
     layout = replace(layout, header=_has_header(rows))
     return _table(text, layout)
+
+
+def _check_no_markup(text: str) -> None:
+    """Refuse web pages, XML and JSON lists. Raises: Unreadable."""
+    start = text.lstrip()
+    if start.startswith("<"):
+        raise Unreadable("it is a web page or XML, no table; save the table as CSV")
+    if start.startswith("[") and start[1:].lstrip().startswith(("{", "[")):
+        raise Unreadable(
+            "it is one JSON list; write JSON lines instead, one object per line without commas "
+            "between them"
+        )
 
 
 def _table(text: str, layout: Layout) -> Recognised:
@@ -358,12 +372,16 @@ def _table(text: str, layout: Layout) -> Recognised:
 
 def _names(header: Sequence[str], body: Sequence[Sequence[str]], width: int) -> Row:
     """A name for each column; some writers leave out that of the first, or end rows with a sign."""
-    given = [name.strip()[:LONGEST_NAME] for name in header]
-    if len(given) == width - 1:
-        ends = all(row[-1] == "" for row in body if len(row) == width)
-        given = [*given, ""] if ends else ["", *given]
-    given = (given + [""] * width)[:width]
-    return tuple(name or other for name, other in zip(given, unnamed(width), strict=True))
+    own_names = [name.strip()[:LONGEST_NAME] for name in header]
+    if len(own_names) == width - 1:
+        rows_end_with_sign = all(row[-1] == "" for row in body if len(row) == width)
+        if not rows_end_with_sign:
+            own_names.insert(0, "")
+    names = list(unnamed(width))
+    for place, name in enumerate(own_names[:width]):
+        if name:
+            names[place] = name
+    return tuple(names)
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -400,52 +418,76 @@ def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    first, *rest = rows or [[]]
-    if any(is_role_name(name) for name in first):
-        return True
-    if any(is_number(name) for name in first):
+    """Whether the first row names the columns: it has a word above numbers, or above dates."""
+    if not rows:
         return False
-    for at in range(len(first)):
-        below = [row[at] for row in rest if at < len(row) and row[at].strip()]
-        if below and sum(map(is_number, below)) > 0.9 * len(below):
-            return True  # a word above numbers
-        if _are_dates(below) and not _are_dates([first[at]]):
+    if any(is_role_name(name) for name in rows[0]):
+        return True
+    if any(is_number(name) for name in rows[0]):
+        return False
+    for place, name in enumerate(rows[0]):
+        below = [row[place] for row in rows[1:] if place < len(row) and row[place].strip()]
+        numbers = sum(is_number(value) for value in below)
+        if below and numbers > 0.9 * len(below):
+            return True
+        if _are_dates(below) and not _are_dates([name]):
             return True
     return False
 
 
 def _json_lines(text: str, encoding: str) -> Recognised:
-    read = map(json_object, _lines(text)[:SAMPLE])
-    objects = [record for record in read if record is not None]
-    if not objects:
+    records = []
+    for line in _lines(text)[:SAMPLE]:
+        record = json_object(line)
+        if record is not None:
+            records.append(record)
+    if not records:
         raise Unreadable(
             "it begins like JSON, but none of its first lines is an object; write JSON lines, one "
             'object per line, such as {"user": "ann", "item": "42"}'
         )
-    every = dict.fromkeys(name for one in objects for name in one)
-    names = tuple(name for name in every if len(name) <= LONGEST_NAME)
+    every_name: dict[str, None] = {}  # in the order in which they appear
+    for record in records:
+        every_name.update(dict.fromkeys(record))
+    names = tuple(name for name in every_name if len(name) <= LONGEST_NAME)
     check_limits(columns=len(names))
-    rows = [tuple(as_text(one.get(name)) or "" for name in names) for one in objects]
+    rows = []
+    for record in records:
+        rows.append(tuple(as_text(record.get(name)) or "" for name in names))
     return with_guesses(Layout(form=Form.JSON_LINES, names=names, encoding=encoding), rows)
 
 
-def first_look(found: Recognised) -> list[str]:
+def first_look(recognition: Recognised) -> list[str]:
     """What of the first rows is read as rating and time, and how; a sentence each."""
-    said = []
-    layout, count = found.layout, len(found.rows)
-    written = {role: [row[at].strip() for row in found.rows] for role, at in layout.roles}
-    if "rating" in written:
-        values = read_ratings(pa.array(written["rating"]), decimal_comma=layout.decimal_comma)
-        said.append(f"{np.isfinite(values).sum()} of the first {count} rows have a rating.")
-    if "timestamp" in written:
-        times = read_seconds(pa.array(written["timestamp"]), layout.unit)
-        good = np.isfinite(times)
-        sentence = f"{good.sum()} of the first {count} rows have a time ({UNIT_TEXTS[layout.unit]})"
-        if good.any():
-            at = int(good.argmax())
-            moment = datetime.fromtimestamp(times[at], UTC)
-            sentence += f": {written['timestamp'][at]} is {moment.day} {moment:%B %Y, %H:%M} UTC"
-        said.append(f"{sentence}.")
-        if layout.unit in (fitting := date_orders(written["timestamp"])[0]) and len(fitting) > 1:
-            said.append("Day first and month first fit these dates alike: see which it is.")
-    return said
+    layout = recognition.layout
+    count = len(recognition.rows)
+    sentences = []
+    rating = layout.column("rating")
+    if rating is not None:
+        values = _column(recognition, rating)
+        ratings = read_ratings(pa.array(values), decimal_comma=layout.decimal_comma)
+        sentences.append(f"{np.isfinite(ratings).sum()} of the first {count} rows have a rating.")
+    timestamp = layout.column("timestamp")
+    if timestamp is not None:
+        values = _column(recognition, timestamp)
+        sentences.append(_times_sentence(values, layout.unit))
+        fitting, _ = date_orders(values)
+        if layout.unit in fitting and len(fitting) > 1:
+            sentences.append("Day first and month first fit these dates alike: see which it is.")
+    return sentences
+
+
+def _column(recognition: Recognised, place: int) -> list[str]:
+    return [row[place].strip() for row in recognition.rows]
+
+
+def _times_sentence(values: Sequence[str], unit: TimeUnit) -> str:
+    """How many of the values are times, and the first of them as it is read."""
+    times = read_seconds(pa.array(values), unit)
+    is_time = np.isfinite(times)
+    sentence = f"{is_time.sum()} of the first {len(values)} rows have a time ({UNIT_TEXTS[unit]})"
+    if not is_time.any():
+        return f"{sentence}."
+    first = int(is_time.argmax())
+    moment = datetime.fromtimestamp(times[first], UTC)
+    return f"{sentence}: {values[first]} is {moment.day} {moment:%B %Y, %H:%M} UTC."
