@@ -10,9 +10,10 @@ In `virtual` nothing sleeps, and a minute is enough: the plan of a selection is 
 asks it, each fold takes as long but for 1 %, and beside what six nodes take stands what they would
 take if it were known from the start which folds will be needed.
 
-Scheduler, connections, driver, book and database are real. `speed` has real nodes too: a worker of
-Dask and its process that computes; only the fold sleeps. In `selection` and `scale` a node is a
-worker of Dask without such a process, many in one process, so that two cores carry them all.
+Scheduler, connections, driver, the plan's runs and database are real. `speed` has real nodes too: a
+worker of Dask and its process that computes; only the fold sleeps. In `selection` and `scale` a
+node is a worker of Dask without such a process, many in one process, so that two cores carry
+them all.
 
 `kills` ends a node's process, a node, the scheduler or the coordinator by SIGKILL while a run of
 eight folds is computed on three nodes; what was killed is started again, as a site does. What was
@@ -50,14 +51,14 @@ import sqlalchemy as sa
 from distributed import Client, Scheduler, Worker, get_worker
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import Answer, Call
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor, Results, node_here
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan, check_named, named_contenders, terms_for
 from ecv_core.jobs.plans.select import compute as select
@@ -232,7 +233,7 @@ def be_nodes(address: str, first: int, count: int) -> None:
 def timed(plan: Plan, executor: Executor, store: Store) -> float:
     """Seconds until it is done."""
     begin = time.monotonic()
-    drive(plan, Book(store), executor)
+    drive(plan, PlanRuns(store), executor)
     return time.monotonic() - begin
 
 
@@ -369,7 +370,7 @@ def scale(asked: argparse.Namespace, folder: Path) -> bool:
 
         scheduler = psutil.Process(cluster.scheduler.pid)
         before = time.process_time(), sum(scheduler.cpu_times()[:2])
-        drive(StudyPlan(specs), Book(store, says=Says(fold=said)), executor)
+        drive(StudyPlan(specs), PlanRuns(store, callbacks=Callbacks(fold=said)), executor)
         wall = time.monotonic() - begin
         own = time.process_time() - before[0]
         theirs = sum(scheduler.cpu_times()[:2]) - before[1]
@@ -402,7 +403,7 @@ def coordinate(address: str, seed: int) -> None:
     recover(store)
     spec = make_spec(dataset="synthetic", algorithm="popular", k=FOLDS, rule="never", seed=seed)
     executor = executor_on(address, compute=asleep)
-    drive(RunPlan(spec), Book(store, runs=store.runs_like(spec)), executor)
+    drive(RunPlan(spec), PlanRuns(store, runs=store.runs_like(spec)), executor)
     executor.close()
 
 

@@ -10,10 +10,10 @@ from ecv_core.analysis import exploration
 from ecv_core.analysis.tradeoff.rankings import rankings
 from ecv_core.fold.computing import run_fold
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.manager import Queue
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import Cell, begin, look, reusable
 from ecv_core.records import codec
@@ -36,7 +36,7 @@ def whole(store, **settings):
     spec = make_spec(**{"dataset": "synthetic", "algorithm": "popular"} | settings)
     (run_id,) = store.create([spec], owner=this_process())
     unmetered = Here(computing(run_fold))
-    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), unmetered)
+    drive(RunPlan(spec), PlanRuns(store, runs=[store.run(run_id)]), unmetered)
     return store.run(run_id)
 
 

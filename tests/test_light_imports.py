@@ -111,7 +111,14 @@ def test_ask_loads_the_database_and_no_model(
     assert ended == 0
     assert len(list(tmp_path.glob("fold-0-*.csv"))) == 2
     assert loaded & {"pandas", "tqdm", "pyarrow", "scipy.sparse", "torch", "plotly"} == set()
-    ours = {"models", "evaluation", "energy", "fold.computing", "jobs.book", "jobs.reported_scores"}
+    ours = {
+        "models",
+        "evaluation",
+        "energy",
+        "fold.computing",
+        "jobs.plan_runs",
+        "jobs.reported_scores",
+    }
     assert loaded & {f"ecv_core.{name}" for name in ours} == set()
 
 

@@ -20,8 +20,8 @@ from ecv_core.records.tasks import Task
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from ecv_core.jobs.book import GivesUp
     from ecv_core.jobs.executors import Executor
+    from ecv_core.jobs.plan_runs import SaveAttempts
 
 
 def named_values(words: Sequence[str], option: str) -> dict[str, str]:
@@ -284,10 +284,10 @@ def showing_phase(bar: tqdm[Any]) -> Progress:
     return show
 
 
-def gives_up() -> GivesUp:
-    """For `Says.trouble`: it says above the bars what cannot be saved."""
+def gives_up() -> SaveAttempts:
+    """For `Callbacks.trouble`: it says above the bars what cannot be saved."""
     from tqdm import tqdm
 
-    from ecv_core.jobs.book import GivesUp
+    from ecv_core.jobs.plan_runs import SaveAttempts
 
-    return GivesUp(partial(tqdm.write, file=sys.stderr))
+    return SaveAttempts(partial(tqdm.write, file=sys.stderr))

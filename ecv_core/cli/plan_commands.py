@@ -28,7 +28,7 @@ from ecv_core.cli.options import (
 )
 from ecv_core.cli.select_command import add_comparison, compared
 from ecv_core.figures.words import counted, metric_label
-from ecv_core.jobs.book import Says
+from ecv_core.jobs.plan_runs import Callbacks
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans.study import Cell
 from ecv_core.jobs.plans.tune import make_tuning, tune
@@ -146,7 +146,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
                 cells,
                 executor=executor,
                 speculate=options.speculate,
-                says=Says(fold=show_fold, trouble=gives_up()),
+                callbacks=Callbacks(fold=show_fold, trouble=gives_up()),
                 on_end=show_end,
                 also=also,
             )
@@ -266,8 +266,12 @@ def tune_command(options: argparse.Namespace) -> None:
         tqdm(total=folds, unit="fold", disable=None, leave=False) as bar,
         place_of(options, no_energy=options.no_energy) as executor,
     ):
-        says = Says(fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar))
-        tuned = tune(store, plan, executor=executor, speculate=options.speculate, says=says)
+        callbacks = Callbacks(
+            fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar)
+        )
+        tuned = tune(
+            store, plan, executor=executor, speculate=options.speculate, callbacks=callbacks
+        )
     answer(options, tuned.document(), tuned.sentence)
 
 

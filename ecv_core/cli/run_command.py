@@ -92,7 +92,7 @@ def _choice(choice: Algorithm | stopping.Rule) -> str:
 def run_command(options: argparse.Namespace) -> None:
     spec = spec_of(options)
     check_data(spec)
-    from ecv_core.jobs.owner import recover
+    from ecv_core.jobs.heartbeat import recover
     from ecv_core.store.ownership import this_process
     from ecv_core.store.store import open_store
 
@@ -134,9 +134,9 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
     """
     from tqdm import tqdm
 
-    from ecv_core.jobs.book import Says
     from ecv_core.jobs.driver import drive
     from ecv_core.jobs.manager import plan_of
+    from ecv_core.jobs.plan_runs import Callbacks
     from ecv_core.store.document import run_document
     from ecv_core.store.results import aid_folds
 
@@ -152,16 +152,16 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
             if run.doubt:
                 tqdm.write(run.doubt, file=sys.stderr)
 
-        says = Says(fold=show_fold, trouble=gives_up(), progress=showing_phase(bar))
+        callbacks = Callbacks(fold=show_fold, trouble=gives_up(), progress=showing_phase(bar))
         with place_of(options, no_energy=spec.no_energy) as executor:
-            plan, book = plan_of(store, run, says, speculate=options.speculate)
-            drive(plan, book, executor)
+            plan, plan_runs = plan_of(store, run, callbacks, speculate=options.speculate)
+            drive(plan, plan_runs, executor)
     run = store.run(run_id)
     write_json(run_document(run), options.json)
-    book.check_finished()
+    plan_runs.check_finished()
     if options.json != "-":
         print(summary(run))
-        for name, folds in aid_folds(book.results, spec).items():
+        for name, folds in aid_folds(plan_runs.results, spec).items():
             joules = sum(result.energy.joules for result in folds.values())
             cost = f"{len(folds)} folds, {watt_hours(joules)}"
             print(f"adjusted by {name}: {cost} besides the energy above")

@@ -8,7 +8,7 @@ from ecv_core.cli import answer, program
 from ecv_core.cli.options import add_place
 from ecv_core.cli.run_command import check_data, go_on, summary
 from ecv_core.figures.words import counted
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState

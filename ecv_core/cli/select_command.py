@@ -151,7 +151,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The folds that it takes, in this very process."""
     from tqdm import tqdm
 
-    from ecv_core.jobs.book import Says
+    from ecv_core.jobs.plan_runs import Callbacks
     from ecv_core.jobs.plans import select as selections
     from ecv_core.store.store import open_store
 
@@ -192,7 +192,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 executor=executor,
                 speculate=options.speculate,
                 on_fold=show_rounds,
-                says=Says(trouble=gives_up(), progress=showing_phase(bar)),
+                callbacks=Callbacks(trouble=gives_up(), progress=showing_phase(bar)),
             )
     selected = selections.Selected(standing, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"

@@ -22,10 +22,10 @@ from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, whole_fold
 from ecv_core.figures.words import verdict
-from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
-from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled, InputError
@@ -446,7 +446,9 @@ class _Kept:
         self._store = open_store()
         self._id = self._store.create([spec], owner=this_process())[0]
         self._store.start(self._id, owner=this_process())
-        self._book = Book(self._store, runs=[self.record], says=Says(trouble=refuse))
+        self._plan_runs = PlanRuns(
+            self._store, runs=[self.record], callbacks=Callbacks(trouble=refuse)
+        )
 
     @property
     def record(self) -> RunRecord:
@@ -461,7 +463,7 @@ class _Kept:
 
     def commit(self, result: FoldResult) -> bool:
         """Keep a fold; gives whether the rule says stop."""
-        self._book.commit(FoldTask(specs=(self.record.spec,), fold=result.fold), 0, result)
+        self._plan_runs.commit(FoldTask(specs=(self.record.spec,), fold=result.fold), 0, result)
         return self.record.stopped_at is not None
 
     def end(self, state: RunState = RunState.FINISHED, error: str | None = None) -> RunRecord:
@@ -474,7 +476,7 @@ class _Kept:
 def _kept(spec: RunSpec) -> Iterator[_Kept]:
     run = _Kept(spec)
     try:
-        with beating(open_store()):
+        with signs_of_life(open_store()):
             yield run
     except BaseException as error:
         run.end(RunState.INTERRUPTED, str(error)[:500] or type(error).__name__)

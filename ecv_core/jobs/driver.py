@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ecv_core.jobs.book import Book, ProgressWriter
 from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, WorkerDied, failure
-from ecv_core.jobs.owner import beating
+from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
+from ecv_core.jobs.plan_runs import PlanRuns, ProgressWriter
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records.run import Progress, RunState
 from ecv_core.records.spec import RunSpec
@@ -35,7 +35,7 @@ TRIES = 3
 
 def drive(
     plan: Plan,
-    book: Book,
+    plan_runs: PlanRuns,
     executor: Executor | None = None,
     *,
     closing: Callable[[], bool] = lambda: False,
@@ -46,7 +46,7 @@ def drive(
 
     Args:
         plan: says which folds come next.
-        book: keeps them; its runs say how they ended, and `book.check_finished` raises what failed.
+        plan_runs: keeps them; its runs say how they ended, and `check_finished` raises what failed.
         executor: computes them; by default this very process, here and now.
         closing: whether this program is about to end; what goes is interrupted then.
         seconds: by the clock, that all folds of a run may take together, those that were cut off
@@ -56,22 +56,22 @@ def drive(
     Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
         InputError where the plan cannot go on, as where only other code can compute a fold;
         RunError and StoreError where something else than a fold fails, as saving one in the end;
-        the folds of this book are in a file of their own then, which the error names.
+        the folds of these runs are in a file of their own then, which the error names.
     """
     executor = executor or Here()
     with (
-        beating(book.store),
-        _ending(book, closing),
-        closed_after(ProgressWriter(book.store)) as writer,
+        signs_of_life(plan_runs.store),
+        _ending(plan_runs, closing),
+        closed_after(ProgressWriter(plan_runs.store)) as writer,
     ):
-        book.start()
-        drive = _Drive(plan, book, executor, writer, closing, seconds)
+        plan_runs.start()
+        drive = _Drive(plan, plan_runs, executor, writer, closing, seconds)
         try:
             drive.to_its_end(gives_way=gives_way)
         finally:
             drive.cancel_rest()
-        book.end(RunState.INTERRUPTED)
-        book.check_kept()
+        plan_runs.end(RunState.INTERRUPTED)
+        plan_runs.check_kept()
 
 
 class _UnderWay:
@@ -122,7 +122,7 @@ class _Drive:
     """What is under way of one plan."""
 
     _plan: Plan
-    _book: Book
+    _plan_runs: PlanRuns
     _executor: Executor
     _writer: ProgressWriter
     _closing: Callable[[], bool]
@@ -139,7 +139,7 @@ class _Drive:
             if not self._begun:
                 break
             self._take_what_is_finished()
-            if gives_way and not self._book.running:
+            if gives_way and not self._plan_runs.running:
                 break
 
     def cancel_rest(self) -> None:
@@ -152,18 +152,18 @@ class _Drive:
         free = self._executor.places - len(self._begun)
         if free <= 0:  # or fewer than there were: a node may leave
             return False
-        tasks = list(islice(self._plan.next(self._book, tuple(self._begun)), free))
+        tasks = list(islice(self._plan.next(self._plan_runs, tuple(self._begun)), free))
         for task in tasks:
-            if not self._book.claim(task):
+            if not self._plan_runs.claim(task):
                 return True  # its run has ended here: the plan is to see that
-            if self._book.reuse(task):
-                self._book.settle(task.specs, self._begun)
+            if self._plan_runs.reuse(task):
+                self._plan_runs.settle(task.specs, self._begun)
                 self._drop_needless()
                 return True
             seconds = math.inf
             if self._seconds is not None:
-                seconds = self._book.seconds_left(task, self._seconds)
-            begun = _UnderWay(seconds, self._book.progress_of(task, self._writer))
+                seconds = self._plan_runs.seconds_left(task, self._seconds)
+            begun = _UnderWay(seconds, self._plan_runs.progress_of(task, self._writer))
             if self._may_go_on(task, begun):
                 self._executor.submit(task, begun.report)
                 self._begun[task] = begun
@@ -173,19 +173,19 @@ class _Drive:
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as messages:
             for message in messages:
                 if isinstance(message, Begun):
-                    self._book.begin_on(message.task, message.node)
+                    self._plan_runs.begin_on(message.task, message.node)
                 elif isinstance(message, Computed):
                     self._take_result(message)
                 elif message.task in self._begun:
                     self._take_end(message)
-        cancelled = self._plan.independent and self._book.cancelled()
+        cancelled = self._plan.independent and self._plan_runs.cancelled()
         for task, begun in list(self._begun.items()):
             if (cancelled or begun.over) and not self._may_go_on(task, begun):
                 self._end(task)
 
     def _take_result(self, computed: Computed) -> None:
         self._writer.forget()
-        self._book.commit(computed.task, computed.place, computed.result)
+        self._plan_runs.commit(computed.task, computed.place, computed.result)
         if computed.task in self._begun:
             self._begun[computed.task].kept()
         self._check_goes_on()
@@ -194,25 +194,25 @@ class _Drive:
         """End what the plan no longer wants, by what is known now; and what has failed already."""
         wanted: set[tuple[RunSpec, int]] = set()
         if any(task.bet for task in self._begun):
-            wanted = folds_of(self._plan.next(self._book, ()))
+            wanted = folds_of(self._plan.next(self._plan_runs, ()))
         for task in list(self._begun):
             is_needless = task.bet and wanted.isdisjoint(task.folds)
-            if is_needless or all(self._book.ended(spec) for spec in task.specs):
+            if is_needless or all(self._plan_runs.ended(spec) for spec in task.specs):
                 self._end(task)
-                self._book.forgo(task, self._begun)
+                self._plan_runs.forgo(task, self._begun)
 
     def _end(self, task: FoldTask) -> None:
         """End a task that is under way; what it has taken so far counts all the same."""
         self._executor.cancel(task)
-        self._book.lose(task, self._begun.pop(task).lost_seconds)
+        self._plan_runs.lose(task, self._begun.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
         begun = self._begun.pop(ended.task)
         error = ended.error
         if error is not None:
-            self._book.lose(ended.task, begun.lost_seconds)
+            self._plan_runs.lose(ended.task, begun.lost_seconds)
         if error is None:
-            self._book.settle(ended.task.specs, self._begun)
+            self._plan_runs.settle(ended.task.specs, self._begun)
         elif self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
@@ -222,22 +222,22 @@ class _Drive:
             log.warning("fold %d: %s", ended.task.fold, error)
             if self._deaths[ended.task] == TRIES:  # else the plan gives it again
                 why = f"{TRIES} times in a row {error}"
-                self._book.end(RunState.INTERRUPTED, why, ended.task.specs)
+                self._plan_runs.end(RunState.INTERRUPTED, why, ended.task.specs)
         else:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
-            self._book.end(RunState.FAILED, failure(error), ended.task.specs)
+            self._plan_runs.end(RunState.FAILED, failure(error), ended.task.specs)
         self._drop_needless()
 
     def _check_goes_on(self) -> None:
         if self._closing():
             raise Terminated
-        if not self._plan.independent and self._book.cancelled():
+        if not self._plan.independent and self._plan_runs.cancelled():
             raise Cancelled
 
     def _may_go_on(self, task: FoldTask, begun: _UnderWay) -> bool:
         """Whether nobody has cancelled the task, and it has time left; else its runs end."""
-        if self._plan.independent and self._book.cancelled(task.specs):
+        if self._plan.independent and self._plan_runs.cancelled(task.specs):
             self._cancel(task, Cancelled())
         elif begun.over:
             self._cancel(
@@ -250,43 +250,43 @@ class _Drive:
     def _cancel(self, task: FoldTask, cancelled: Cancelled) -> None:
         if not self._plan.independent:
             raise cancelled
-        self._book.end(RunState.CANCELLED, str(cancelled) or None, task.specs)
+        self._plan_runs.end(RunState.CANCELLED, str(cancelled) or None, task.specs)
 
 
 @contextmanager
-def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
+def _ending(plan_runs: PlanRuns, closing: Callable[[], bool]) -> Iterator[None]:
     """However the block ends, whoever looks at the runs is told. Raises: as `drive`."""
     try:
         yield
     except Cancelled as error:
-        book.end(RunState.CANCELLED, str(error) or None)
+        plan_runs.end(RunState.CANCELLED, str(error) or None)
     except KeyboardInterrupt:
-        book.end(RunState.INTERRUPTED, BY_HAND)
+        plan_runs.end(RunState.INTERRUPTED, BY_HAND)
         raise
     except Terminated:
-        book.end(RunState.INTERRUPTED, GONE)
+        plan_runs.end(RunState.INTERRUPTED, GONE)
         if not closing():
             raise
     except Exception as error:  # noqa: BLE001  it is raised again, or the program ends anyway
-        _end_after(error, book, closing)
+        _end_after(error, plan_runs, closing)
 
 
-def _end_after(error: Exception, book: Book, closing: Callable[[], bool]) -> None:
+def _end_after(error: Exception, plan_runs: PlanRuns, closing: Callable[[], bool]) -> None:
     """Keep the folds that an error would lose, and have the runs say why they ended.
 
     Raises: EcvError, unless this program is about to end: the error itself, where its folds are
         now, or what happened.
     """
     if isinstance(error, StoreError | RunError):
-        rescued = book.rescue(error)
+        rescued = plan_runs.rescue(error)
         if rescued is not None:
             with suppress(StoreError, RunError):
-                book.end(RunState.FAILED, str(rescued))
+                plan_runs.end(RunState.FAILED, str(rescued))
             raise rescued from error
     if closing():
-        book.end(RunState.INTERRUPTED, GONE)
+        plan_runs.end(RunState.INTERRUPTED, GONE)
         return
-    book.end(RunState.FAILED, failure(error))
+    plan_runs.end(RunState.FAILED, failure(error))
     if isinstance(error, EcvError):
         raise error
     log.error("a plan failed", exc_info=error)

@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 
 from ecv_core import models
-from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import (
@@ -27,8 +26,9 @@ from ecv_core.jobs.executors import (
     failure,
     unmetered,
 )
-from ecv_core.jobs.owner import Heartbeat, recover
+from ecv_core.jobs.heartbeat import Heartbeat, recover
 from ecv_core.jobs.plan import Plan
+from ecv_core.jobs.plan_runs import RETRY_SECONDS, Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
@@ -103,9 +103,14 @@ class Queue:
 
 
 def plan_of(
-    store: Store, run: RunRecord, says: Says, *, speculate: int = SPECULATE, together: bool = False
-) -> tuple[Plan, Book]:
-    """The plan that goes on with a queued run, and its book.
+    store: Store,
+    run: RunRecord,
+    callbacks: Callbacks,
+    *,
+    speculate: int = SPECULATE,
+    together: bool = False,
+) -> tuple[Plan, PlanRuns]:
+    """The plan that goes on with a queued run, and the plan's runs.
 
     Of a selection, runs that were taken out of the queue since are left out.
 
@@ -115,17 +120,19 @@ def plan_of(
     """
     record = plan_behind(store, run.group)
     if record is not None and record.kind == SELECTION:
-        from ecv_core.jobs.plans.select import SelectPlan, selection_book
+        from ecv_core.jobs.plans.select import SelectPlan, selection_runs
 
         left = store.left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
-        return selection, selection_book(store, record, says, left=left)
+        return selection, selection_runs(store, record, callbacks, left=left)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
     if together:
         runs += _runs_behind(store, run)
         plan = StudyPlan([run.spec for run in runs], speculate=speculate)
-    return plan, Book(store, runs=runs, started_by=run.started_by, anew=run.anew, says=says)
+    return plan, PlanRuns(
+        store, runs=runs, started_by=run.started_by, anew=run.anew, callbacks=callbacks
+    )
 
 
 def _runs_behind(store: Store, first: RunRecord) -> list[RunRecord]:
@@ -252,23 +259,23 @@ class RunManager(Queue):
         Raises: StoreError where the database is away: the run waits until it is there again.
         """
         queued: list[str] = []
-        book: Book | None = None
+        plan_runs: PlanRuns | None = None
         refusal: str | None = None
         try:
-            says = Says(trouble=self._tell)
+            callbacks = Callbacks(trouble=self._tell)
             run = self._store.run(run_id)
             executor = self._executor_on(self._store.place_of(run.group) or place_asked(), run)
-            plan, book = plan_of(self._store, run, says, together=executor.places > 1)
+            plan, plan_runs = plan_of(self._store, run, callbacks, together=executor.places > 1)
             drive(
                 plan,
-                book,
+                plan_runs,
                 executor,
                 closing=lambda: self._closing,
                 seconds=self._seconds,
                 gives_way=True,
             )
-            if book.all_finished and not self._closing:
-                queued = _queue_next(plan, book)
+            if plan_runs.all_finished and not self._closing:
+                queued = _queue_next(plan, plan_runs)
         except DamagedRun as error:
             refusal = str(error)
         except StoreError:
@@ -279,7 +286,7 @@ class RunManager(Queue):
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        was_claimed = book is not None and book.had(run_id)
+        was_claimed = plan_runs is not None and plan_runs.had(run_id)
         if self._closing or was_claimed or run_id in queued:
             return
         state = RunState.FINISHED  # nobody needs its fold any more
@@ -302,8 +309,8 @@ class RunManager(Queue):
         self.trouble = sentence
 
 
-def _queue_next(plan: Plan, book: Book) -> list[str]:
+def _queue_next(plan: Plan, plan_runs: PlanRuns) -> list[str]:
     """Have the plan's next task wait in the queue; gives the ids of its runs."""
-    for task in plan.next(book, ()):
-        return book.queue(task)
+    for task in plan.next(plan_runs, ()):
+        return plan_runs.queue(task)
     return []

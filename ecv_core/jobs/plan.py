@@ -1,8 +1,8 @@
 """What is to be computed: a plan says which folds come next, from the results so far alone.
 
 A plan knows no thread, process or cluster, and creates nothing in the database: the driver
-(`jobs.driver`) has its folds computed by an executor (`jobs.executors`), and its book (`jobs.book`)
-keeps them. So a plan can be tested without either, and decides the same wherever its folds run.
+(`jobs.driver`) has its folds computed by an executor (`jobs.executors`), and `jobs.plan_runs` keeps
+them. So a plan can be tested without either, and decides the same wherever its folds run.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from ecv_core import fold
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders.outcomes import Outcome
-from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
 from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans import tune as tunings
@@ -148,12 +148,14 @@ def _compute(
         if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
             on_fold(Run(run))
 
-    says = Says(fold=show_fold, trouble=refuse)
+    callbacks = Callbacks(fold=show_fold, trouble=refuse)
     with kept_or_not(keep and own_rule is None) as store, closing(executor_on(on)) as executor:
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
-        book = Book(store, runs=[store.run(run_id)], rule=own_rule, anew=anew, says=says)
-        drive(RunPlan(spec), book, executor)
-        book.check_finished()
+        plan_runs = PlanRuns(
+            store, runs=[store.run(run_id)], rule=own_rule, anew=anew, callbacks=callbacks
+        )
+        drive(RunPlan(spec), plan_runs, executor)
+        plan_runs.check_finished()
         return Run(store.run(run_id))
 
 
@@ -221,7 +223,7 @@ def study(
             store,
             [cell for cell in filled if not cell.answered],
             executor=executor,
-            says=Says(fold=show_fold, trouble=refuse),
+            callbacks=Callbacks(fold=show_fold, trouble=refuse),
         )
     run_of = {cell.spec: cell.run for cell in [*filled, *computed]}
     runs = [run_of[cell.spec] for cell in cells]
@@ -286,9 +288,9 @@ def select(
         budget=limit,
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        says = Says(trouble=refuse)
+        callbacks = Callbacks(trouble=refuse)
         _, standing = selections.compute(
-            store, named, terms, executor=executor, on_fold=on_fold, says=says
+            store, named, terms, executor=executor, on_fold=on_fold, callbacks=callbacks
         )
     return Selected(standing, name, spec.metric_name)
 
@@ -350,8 +352,8 @@ def tune(
         on_fold()
 
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        says = Says(fold=show_fold, trouble=refuse)
-        return tunings.tune(store, plan, executor=executor, says=says)
+        callbacks = Callbacks(fold=show_fold, trouble=refuse)
+        return tunings.tune(store, plan, executor=executor, callbacks=callbacks)
 
 
 @kinds_checked

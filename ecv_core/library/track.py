@@ -16,10 +16,10 @@ from typing import Unpack
 from ecv_core.energy.load import own_seconds, own_seconds_since
 from ecv_core.energy.meter import EnergyMeter
 from ecv_core.energy.real_meters import meter_for
-from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
-from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import FoldTask, next_fold
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, go_on
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
@@ -179,12 +179,14 @@ class Tracked:
         )
         assert self._run_id is not None  # a loop has begun
         run = self._store.run(self._run_id)
-        book = Book(self._store, runs=[run], rule=self._rule, says=Says(trouble=refuse))
-        saved = book.commit(FoldTask(specs=(run.spec,), fold=result.fold), 0, result)
+        plan_runs = PlanRuns(
+            self._store, runs=[run], rule=self._rule, callbacks=Callbacks(trouble=refuse)
+        )
+        saved = plan_runs.commit(FoldTask(specs=(run.spec,), fold=result.fold), 0, result)
         if measured.note:
             log.warning("%s", measured.note)
         if saved:
-            book.finish_whole()
+            plan_runs.finish_whole()
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""
@@ -213,7 +215,7 @@ class Tracked:
     def _folds(self) -> Generator[TrackedFold]:
         try:
             run_id = self._begin()
-            with beating(self._store):
+            with signs_of_life(self._store):
                 while self._goes_on(run_id):
                     index = next_fold(self._store.run(run_id))
                     if index is None:

@@ -307,7 +307,7 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 17, "lc": 0
 _DAMAGED = (lzma.LZMAError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError)
 
 
-@lru_cache(maxsize=1)  # a fold is kept in the database and by its book, one after the other
+@lru_cache(maxsize=1)  # a fold is kept in the database and by `PlanRuns`, one after the other
 def user_scores_row(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
     return {

@@ -12,8 +12,8 @@ from ecv_core.figures.words import shared_words
 from ecv_core.fold.computing import run_fold, run_shared_fold, shares_with
 from ecv_core.fold.costs import Costs
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.run import Energy, RunState
 from ecv_core.records.spec import RunSpec
@@ -155,7 +155,7 @@ def test_configurations_of_other_algorithms_share_nothing() -> None:
 
 def test_the_record_of_a_run_says_what_was_shared() -> None:
     store = open_store()
-    drive(FoldsPlan(specs("item-knn"), (0, 4)), Book(store))
+    drive(FoldsPlan(specs("item-knn"), (0, 4)), PlanRuns(store))
     runs = store.runs()[::-1]
     assert len(runs) == 3
     assert {run.state for run in runs} == {RunState.FINISHED}

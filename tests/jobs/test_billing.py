@@ -12,9 +12,9 @@ import pytest
 
 from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here, Results, compute
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import Energy, Progress
 from ecv_core.records.spec import RunSpec
@@ -79,7 +79,7 @@ def test_a_locked_database_is_waited_for_after_the_fold_and_not_billed(
                 lock_first()
         yield from compute(specs, index, progress)
 
-    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), Here(with_lock))
+    drive(RunPlan(spec), PlanRuns(store, runs=[store.run(run_id)]), Here(with_lock))
     assert unlocking.is_set()
     other.join()
     _, result = store.run(run_id).folds

@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 import ecv_core as ecv
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster.choose import executor_on, places
 from ecv_core.jobs.cluster.executor import Site, read_site
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished, Here
 from ecv_core.jobs.plan import FoldTask
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import InputError
@@ -55,7 +55,7 @@ class LastFirst:
 
 
 def run_on(store: Store, executor: object, spec: RunSpec = SPEC, speculate: int = 1) -> RunRecord:
-    drive(RunPlan(spec, speculate=speculate), Book(store), executor)
+    drive(RunPlan(spec, speculate=speculate), PlanRuns(store), executor)
     return store.runs()[0]
 
 
@@ -71,7 +71,7 @@ def run_on(store: Store, executor: object, spec: RunSpec = SPEC, speculate: int 
 )
 def test_what_is_computed_at_once(store: Store, given, rule, folds) -> None:
     spec = SPEC if rule == "e-fold" else replace(SPEC, rule=rule, rule_params=())
-    tasks = RunPlan(spec, **given).next(Book(store), ())
+    tasks = RunPlan(spec, **given).next(PlanRuns(store), ())
     assert [task.fold for task in tasks] == folds
     assert [task.fold for task in tasks if task.bet] == (folds[3:] if rule == "e-fold" else [])
 
@@ -112,7 +112,7 @@ def test_a_fold_before_its_turn_is_on_disk_and_counts_once_it_is_its_turn(store:
                 (run,) = open_store().runs()
                 seen.append(([one.fold for one in run.folds], [one.fold for one in run.ahead]))
 
-    drive(RunPlan(SPEC, speculate=0), Book(store), Watched(3))
+    drive(RunPlan(SPEC, speculate=0), PlanRuns(store), Watched(3))
     assert seen[0] == ([], [2])
     assert seen[2] == ([], [2, 1])
     assert seen[4] == ([0, 1, 2], [])
@@ -136,7 +136,7 @@ def test_a_run_that_was_cut_off_decides_on_what_came_before_its_turn(store: Stor
         asked.append(index)
         return fold_result(index, SCORES[index])
 
-    drive(RunPlan(cut.spec), Book(store, runs=[cut]), Here(computing(noting)))
+    drive(RunPlan(cut.spec), PlanRuns(store, runs=[cut]), Here(computing(noting)))
     done = store.run(cut.run_id)
     assert (asked, done.stopped_at) == ([0, 1], 3)
     assert [one.fold for one in done.folds] == [0, 1, 2]
@@ -154,11 +154,11 @@ def test_any_order_of_ends_gives_the_run_of_one_place(tmp_path: Path) -> None:
 
     specs = [replace(SPEC, algorithm=name) for name in ("popular", "item-knn", "ease")]
     one = open_store(f"sqlite:///{tmp_path / 'one'}.sqlite")
-    drive(StudyPlan(specs), Book(one), Here(quick))
+    drive(StudyPlan(specs), PlanRuns(one), Here(quick))
     expected = {run.spec: (run.stopped_at, run.at_stop) for run in one.runs()}
     for seed in range(8):
         store = open_store(f"sqlite:///{tmp_path / str(seed)}.sqlite")
-        drive(StudyPlan(specs, speculate=2), Book(store), AnyFirst(1 + seed, Random(seed)))
+        drive(StudyPlan(specs, speculate=2), PlanRuns(store), AnyFirst(1 + seed, Random(seed)))
         assert {run.spec: (run.stopped_at, run.at_stop) for run in store.runs()} == expected
         assert {run.state for run in store.runs()} == {RunState.FINISHED}
 

@@ -20,14 +20,14 @@ import psutil
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster import choose
 from ecv_core.jobs.cluster.executor import DaskExecutor
 from ecv_core.jobs.cluster.node import DataMissing
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plan import FoldTask
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import InputError
@@ -77,7 +77,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Executor]]:
 
 @pytest.mark.slow
 def test_each_worker_computes_in_one_process_that_stays(store: Store, on) -> None:
-    drive(StudyPlan([SPEC]), Book(store), on(compute=pid_as_score))
+    drive(StudyPlan([SPEC]), PlanRuns(store), on(compute=pid_as_score))
     (run,) = store.runs()
     assert len({fold.score for fold in run.folds}) == 2
     assert len({fold.node.host for fold in run.folds}) == 2
@@ -97,8 +97,8 @@ def test_scores_are_those_of_one_machine_to_the_last_bit(tmp_path: Path, on) -> 
         for name in ("popular", "ease", "item-knn", "implicit-mf", "neu-mf")
     ]
     one, two = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "two"))
-    drive(StudyPlan(specs), Book(one), Here())
-    drive(StudyPlan(specs), Book(two), on())
+    drive(StudyPlan(specs), PlanRuns(one), Here())
+    drive(StudyPlan(specs), PlanRuns(two), on())
     assert told(two) == told(one)
     assert len(told(one)) == len(specs)
     shared = {fold.energy.machine_shared for run in two.runs() for fold in run.folds}
@@ -121,7 +121,7 @@ def told(store: Store) -> dict[str, object]:
 
 
 def run_of(store: Store, executor: Executor, spec: RunSpec = SPEC) -> RunRecord:
-    drive(RunPlan(spec), Book(store), executor)
+    drive(RunPlan(spec), PlanRuns(store), executor)
     return store.runs()[0]
 
 
@@ -295,7 +295,7 @@ def test_a_coordinator_that_was_killed_finds_what_is_running(
     assert cut.state is RunState.INTERRUPTED
     executor = on(scheduler.address, compute=waits_for_go)
     threading.Timer(1.0, (marks / "go").touch).start()
-    drive(RunPlan(cut.spec), Book(store, runs=[cut]), executor)
+    drive(RunPlan(cut.spec), PlanRuns(store, runs=[cut]), executor)
     done = store.run(cut.run_id)
     assert done.state is RunState.FINISHED
     assert len(list(marks.glob("begun-0-*"))) == 1  # it was not begun again
@@ -304,7 +304,7 @@ def test_a_coordinator_that_was_killed_finds_what_is_running(
 COORDINATOR = """
 import sys
 import time
-from ecv_core.jobs.book import Book
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.plans.run import RunPlan
@@ -315,7 +315,7 @@ executor = executor_on(sys.argv[1], compute=waits_for_go)
 while not executor.places:
     time.sleep(0.1)
 spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
-drive(RunPlan(spec), Book(open_store()), executor)
+drive(RunPlan(spec), PlanRuns(open_store()), executor)
 """
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from ecv_core.energy.real_meters import slurm_joules
-from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.cluster import choose
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -67,9 +67,9 @@ def store(tmp_path: Path) -> Store:
     return open_store(f"sqlite:///{tmp_path / 'runs.sqlite'}")
 
 
-def run_on(store: Store, executor: Executor, says: Says | None = None) -> RunRecord:
+def run_on(store: Store, executor: Executor, callbacks: Callbacks | None = None) -> RunRecord:
     try:
-        drive(RunPlan(SPEC), Book(store, says=says), executor)
+        drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), executor)
     finally:
         executor.close()
     return store.runs()[0]
@@ -174,7 +174,7 @@ def test_a_cancel_gives_the_nodes_back(slurm: Slurm, site: Path, store: Store) -
 
     threading.Thread(target=cancel, daemon=True).start()
     executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=tells_and_sleeps)
-    assert run_on(store, executor, Says(progress=also)).state is RunState.CANCELLED
+    assert run_on(store, executor, Callbacks(progress=also)).state is RunState.CANCELLED
     given_back(slurm)
 
 
@@ -196,7 +196,7 @@ def test_who_waits_for_a_node_says_so_and_a_cancel_takes_the_job_out_of_the_queu
 
     threading.Thread(target=cancel_once_it_waits, daemon=True).start()
     executor = choose.executor_on("slurm", nodes=1, site=str(site))
-    done = run_on(store, executor, Says(progress=heard))
+    done = run_on(store, executor, Callbacks(progress=heard))
     assert done.state is RunState.CANCELLED
     assert any(phase.startswith("wait for a node since ") for phase in told)
     while len(slurm.jobs()) > 1:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs import book
-from ecv_core.jobs.book import Book, Says
+from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Compute, Here, Results
 from ecv_core.jobs.plan import FoldTask
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan
@@ -62,8 +62,13 @@ def run(
     **more: object,
 ) -> RunRecord:
     (run_id,) = store.create([spec], owner=this_process())
-    says = Says(fold=fold, trouble=trouble)
-    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)], says=says), Here(compute), **more)
+    callbacks = Callbacks(fold=fold, trouble=trouble)
+    drive(
+        RunPlan(spec),
+        PlanRuns(store, runs=[store.run(run_id)], callbacks=callbacks),
+        Here(compute),
+        **more,
+    )
     return store.run(run_id)
 
 
@@ -124,7 +129,7 @@ def test_resumes_at_the_next_missing_fold(store: Store) -> None:
 
     failed = run(store, spec(rule="never"), computing(fails_once))
     assert (failed.state, failed.error, len(failed.folds)) == (RunState.FAILED, "the bus left", 2)
-    drive(RunPlan(failed.spec), Book(store, runs=[failed]), Here(computing(fails_once)))
+    drive(RunPlan(failed.spec), PlanRuns(store, runs=[failed]), Here(computing(fails_once)))
     done = store.run(failed.run_id)
     assert (done.state, done.error) == (RunState.FINISHED, None)
     assert [result.score for result in done.folds] == list(SCORES)
@@ -182,7 +187,7 @@ def test_an_error_that_cannot_travel_still_ends_the_run(store: Store) -> None:
 def test_a_fold_that_cannot_be_saved_waits_and_is_not_lost(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(book, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(plan_runs, "RETRY_SECONDS", 0.01)
     save, refusals = store.add_fold, iter([True, True, False])
 
     def full_disk(*args: object, **kwargs: object) -> bool:
@@ -242,9 +247,9 @@ def test_with_three_places_a_study_has_the_scores_and_stops_that_it_has_with_one
     names = ("popular", "item-knn", "user-knn", "ease", "nmf")
     specs = [spec(algorithm=name, alpha=3e-6) for name in names]
     one, three = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "three"))
-    drive(StudyPlan(specs), Book(one), Here(computing(drawn)))
+    drive(StudyPlan(specs), PlanRuns(one), Here(computing(drawn)))
     threads = Threads(computing(drawn))
-    drive(StudyPlan(specs), Book(three), threads)
+    drive(StudyPlan(specs), PlanRuns(three), threads)
     assert threads.most == 3
     assert stood(three) == stood(one)
     assert {run.stopped_at for run in one.runs()} > {5}  # some stop early
@@ -276,7 +281,7 @@ def test_two_runs_that_are_adjusted_by_the_same_model_compute_it_once(tmp_path: 
     given = {"rule": "precision", "rule_params": ADJUSTED, "min_folds": 1}
     specs = [replace(spec(algorithm=name), **given) for name in ("item-knn", "user-knn")]
     store = open_store(f"sqlite:///{tmp_path / 'runs'}.sqlite")
-    drive(StudyPlan(specs), Book(store), Threads(computing(noting)))
+    drive(StudyPlan(specs), PlanRuns(store), Threads(computing(noting)))
     assert sorted(one for one in asked if one[0] == "popular") == [
         ("popular", index) for index in range(5)
     ]
@@ -327,7 +332,7 @@ def failing(name: str, at: int = 0) -> Compute:
 
 def test_in_a_study_a_run_that_fails_ends_only_itself(store: Store) -> None:
     specs = [spec(algorithm=name, rule="never") for name in ("popular", "item-knn", "ease")]
-    drive(StudyPlan(specs), Book(store), Here(failing("item-knn", 2)))
+    drive(StudyPlan(specs), PlanRuns(store), Here(failing("item-knn", 2)))
     found = {run.spec.algorithm: (run.state, len(run.folds)) for run in store.runs()}
     assert found == {
         "popular": (RunState.FINISHED, 5),
@@ -340,8 +345,8 @@ def test_in_a_study_a_run_that_fails_ends_only_itself(store: Store) -> None:
 def test_a_run_whose_cheap_model_fails_says_so(store: Store, together: bool) -> None:
     adjusted = replace(spec(algorithm="ease"), rule="precision", rule_params=ADJUSTED, min_folds=1)
     plan = StudyPlan([adjusted, spec(algorithm="item-knn")]) if together else RunPlan(adjusted)
-    book = Book(store)
-    drive(plan, book, Here(failing("popular", 3)))
+    plan_runs = PlanRuns(store)
+    drive(plan, plan_runs, Here(failing("popular", 3)))
     found = {run.spec.algorithm: run for run in store.runs()}
     assert (found["popular"].error, len(found["popular"].folds)) == ("the bus left", 3)
     assert found["ease"].state is RunState.FAILED
@@ -350,8 +355,8 @@ def test_a_run_whose_cheap_model_fails_says_so(store: Store, together: bool) -> 
     if together:
         assert found["item-knn"].state is RunState.FINISHED
     with pytest.raises(RunError, match="the bus left"):
-        book.check_finished()
-    drive(plan, Book(store, runs=store.runs()), Here(computing(drawn)))  # it goes on
+        plan_runs.check_finished()
+    drive(plan, PlanRuns(store, runs=store.runs()), Here(computing(drawn)))  # it goes on
     assert {run.state for run in store.runs()} == {RunState.FINISHED}
     assert sorted(fold.fold for fold in found["popular"].folds) == [0, 1, 2]
 
@@ -378,7 +383,9 @@ def test_in_a_study_a_run_that_is_cancelled_between_folds_ends_only_itself(store
         if run.spec.algorithm == "popular" and len(run.folds) == 2:
             store.request_cancel(run.run_id)
 
-    drive(StudyPlan(specs), Book(store, says=Says(fold=cancels)), Here(computing(drawn)))
+    drive(
+        StudyPlan(specs), PlanRuns(store, callbacks=Callbacks(fold=cancels)), Here(computing(drawn))
+    )
     found = {run.spec.algorithm: (run.state, len(run.folds)) for run in store.runs()}
     assert found == {"popular": (RunState.CANCELLED, 2), "ease": (RunState.FINISHED, 5)}
 
@@ -394,7 +401,7 @@ def test_in_a_study_a_run_that_is_cancelled_in_a_fold_ends_only_itself(store: St
             never.wait(120)
         return drawn(spec, index)
 
-    drive(StudyPlan(specs), Book(store), Threads(computing(waits), 2))
+    drive(StudyPlan(specs), PlanRuns(store), Threads(computing(waits), 2))
     never.set()
     found = {run.spec.algorithm: (run.state, len(run.folds)) for run in store.runs()}
     assert found == {"popular": (RunState.CANCELLED, 1), "ease": (RunState.FINISHED, 5)}
@@ -407,9 +414,9 @@ def test_a_run_that_was_cancelled_while_its_plan_was_worked_out_stays_cancelled(
     selection_id = select.begin(store, named, Terms(k=5))
     (run_id,) = select.go_on(store, selection_id)
     record = stored_plan(store, SELECTION, selection_id)
-    book = select.selection_book(store, record)
+    plan_runs = select.selection_runs(store, record)
     store.request_cancel(run_id)  # after the manager has taken it from the queue
-    drive(SelectPlan.of(record), book, Here(computing(drawn)), gives_way=True)
+    drive(SelectPlan.of(record), plan_runs, Here(computing(drawn)), gives_way=True)
     assert store.run(run_id).state is RunState.CANCELLED
     assert len(store.runs()) == 1
 
@@ -423,8 +430,8 @@ def test_a_run_that_waits_for_a_fold_that_another_has_computed_meanwhile_compute
         select.go_on(store, selection_id)
     for selection_id in (first, second, second, first, second):
         record = stored_plan(store, SELECTION, selection_id)
-        book = select.selection_book(store, record)
-        drive(SelectPlan.of(record), book, Here(computing(drawn)), gives_way=True)
+        plan_runs = select.selection_runs(store, record)
+        drive(SelectPlan.of(record), plan_runs, Here(computing(drawn)), gives_way=True)
     assert not {run.state for run in store.runs()} & {RunState.INTERRUPTED, RunState.RUNNING}
     folds = [(run.spec.algorithm, fold.fold) for run in store.runs() for fold in run.folds]
     assert len(folds) == len(set(folds)) == 5
@@ -483,7 +490,7 @@ def test_anew_computes_every_fold(store: Store) -> None:
     (run_id,) = store.create([spec(rule="never")], owner=this_process(), anew=True)
     drive(
         RunPlan(spec(rule="never")),
-        Book(store, runs=[store.run(run_id)], anew=True),
+        PlanRuns(store, runs=[store.run(run_id)], anew=True),
         Here(counting),
     )
     assert len(counting.asked) == 10
@@ -500,7 +507,7 @@ def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
     import_run(store, RunFile(run=known, name="theirs.json", made_with={}))
     record(known, recorded_path(tmp_path, "synthetic", "popular"))
     counting = Counting()
-    drive(RunPlan(asked), Book(store, recorded=True), Here(counting))
+    drive(RunPlan(asked), PlanRuns(store, recorded=True), Here(counting))
     assert len(counting.asked) == 5
     (own,) = (one for one in store.runs() if one.run_id != known.run_id)
     assert not any(fold.reused for fold in own.folds)
@@ -551,15 +558,15 @@ def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
 def test_what_was_said_after_a_fold_stays_though_the_rule_says_something_else_today(store):
     asked = spec(full=True)
     (run_id,) = store.create([asked], owner=this_process())
-    book = Book(store, runs=[store.run(run_id)])
-    book.start()
-    book.commit(FoldTask(specs=(asked,), fold=0), 0, fold_result(0, SCORES[0]))
+    plan_runs = PlanRuns(store, runs=[store.run(run_id)])
+    plan_runs.start()
+    plan_runs.commit(FoldTask(specs=(asked,), fold=0), 0, fold_result(0, SCORES[0]))
     (first,) = store.run(run_id).moments
     earlier = replace(first, decision=Decision(stop=True, reason="An earlier version: stop."))
     store.add_fold(run_id, fold_result(0, SCORES[0]), stopped_at=1, others=[earlier])
     assert store.run(run_id).moments == (earlier,)
-    book = Book(store, runs=[store.run(run_id)])
-    book.commit(FoldTask(specs=(asked,), fold=1), 0, fold_result(1, SCORES[1]))
+    plan_runs = PlanRuns(store, runs=[store.run(run_id)])
+    plan_runs.commit(FoldTask(specs=(asked,), fold=1), 0, fold_result(1, SCORES[1]))
     run = store.run(run_id)
     assert run.stopped_at == 1
     assert run.moments[0] == earlier

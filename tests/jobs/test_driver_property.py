@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Compute, Computed, Ended, Finished
 from ecv_core.jobs.plan import FoldTask
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.jobs.plans.tune import FoldsPlan
@@ -113,8 +113,10 @@ def test_every_fold_is_computed_once_and_kept(stops, programs, places, as_study,
 
         plans = [StudyPlan(specs)] if as_study else [RunPlan(spec) for spec in specs]
         for plan in plans:
-            book = Book(store, runs=store.runs(), says=Says(fold=said))
-            drive(plan, book, Drawn(computing(fold), places, random), closing=lambda: told_to_end)
+            plan_runs = PlanRuns(store, runs=store.runs(), callbacks=Callbacks(fold=said))
+            drive(
+                plan, plan_runs, Drawn(computing(fold), places, random), closing=lambda: told_to_end
+            )
         assert not store.active()
         every = [(run, fold) for run in store.runs() for fold in (*run.folds, *run.ahead)]
         kept = {(run.spec.algorithm, fold.fold) for run, fold in every}
@@ -171,7 +173,7 @@ def test_of_shared_work_every_result_is_computed_once_and_kept(programs, places,
 
         drive(
             FoldsPlan(GRID, range(K)),
-            Book(store, says=Says(fold=said)),
+            PlanRuns(store, callbacks=Callbacks(fold=said)),
             Drawn(computing(fold), places, random),
             closing=lambda: event == "ends" and count >= after,
         )

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ecv_core.jobs import book
-from ecv_core.jobs.book import Book, GivesUp, Says
+from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import RunError, StoreError
 from ecv_core.records.run import RunRecord, RunState
@@ -22,9 +22,11 @@ from tests.fake_folds import SCORES, quick
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
 
-def computed(store: Store, says: Says, spec: RunSpec = SPEC) -> RunRecord:
+def computed(store: Store, callbacks: Callbacks, spec: RunSpec = SPEC) -> RunRecord:
     (run_id,) = store.create([spec], owner=this_process())
-    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)], says=says), Here(quick))
+    drive(
+        RunPlan(spec), PlanRuns(store, runs=[store.run(run_id)], callbacks=callbacks), Here(quick)
+    )
     return store.run(run_id)
 
 
@@ -52,7 +54,7 @@ def test_cut_short_it_is_noticed_and_the_folds_of_the_program_are_kept_beside_it
             os.truncate(path, int(path.stat().st_size * left))
 
     with pytest.raises(RunError, match="The folds that this program has computed") as error:
-        computed(open_store(), Says(fold=cut))
+        computed(open_store(), Callbacks(fold=cut))
     store = rescued(error)
     (run,) = store.runs()
     assert run.state is RunState.INTERRUPTED
@@ -60,7 +62,7 @@ def test_cut_short_it_is_noticed_and_the_folds_of_the_program_are_kept_beside_it
     assert seen >= 2
     assert [fold.score for fold in run.folds] == list(SCORES[:seen])
     store.requeue(run.run_id, run.spec, owner=this_process())
-    drive(RunPlan(SPEC), Book(store, runs=[store.run(run.run_id)]), Here(quick))
+    drive(RunPlan(SPEC), PlanRuns(store, runs=[store.run(run.run_id)]), Here(quick))
     assert [fold.score for fold in store.run(run.run_id).folds] == list(SCORES)
     assert store.run(run.run_id).state is RunState.FINISHED
 
@@ -68,7 +70,7 @@ def test_cut_short_it_is_noticed_and_the_folds_of_the_program_are_kept_beside_it
 def test_a_fold_that_cannot_be_saved_in_the_end_is_in_a_file_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(book, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(plan_runs, "RETRY_SECONDS", 0.01)
     store = open_store()
     save = store.add_fold
 
@@ -81,7 +83,7 @@ def test_a_fold_that_cannot_be_saved_in_the_end_is_in_a_file_too(
     with pytest.raises(
         RunError, match="gave up saving after 5 attempts: the disk is full"
     ) as error:
-        computed(store, Says(trouble=GivesUp(lambda sentence: None)))
+        computed(store, Callbacks(trouble=SaveAttempts(lambda sentence: None)))
     (run,) = rescued(error).runs()
     assert [fold.score for fold in run.folds] == list(SCORES[:3])
 
@@ -95,5 +97,5 @@ def test_a_database_that_was_away_for_a_moment_needs_no_other_file(
         raise StoreError("the database is away")
 
     with pytest.raises(StoreError, match="is away"):
-        computed(store, Says(fold=away))
+        computed(store, Callbacks(fold=away))
     assert not list(tmp_path.glob("*rescued*"))

@@ -12,9 +12,9 @@ from ecv_core.dataset.preparation import prepared
 from ecv_core.figures.words import uncertainty_after_stop
 from ecv_core.fold import split_archive
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import active_owners, this_process
@@ -129,7 +129,7 @@ def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
     spec = make_spec(dataset="synthetic", algorithm="popular", rule="fixed", min_folds=5, k=6)
     (run_id,) = store.create([spec], owner=this_process())
     compute = computing(lambda spec, index: fold_result(index, scores[index]))
-    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), Here(compute))
+    drive(RunPlan(spec), PlanRuns(store, runs=[store.run(run_id)]), Here(compute))
     open_run(app, store.run(run_id))
     kind, (said, *_) = verdict(app)
     assert kind == "warning"

@@ -19,10 +19,10 @@ from ecv_core import fold, models
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.computing import shares_with
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, folds_of
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
@@ -418,16 +418,20 @@ def results_of(store: Store, record: PlanRecord) -> Results:
     return Results(store, recorded=_uses_recorded(record))
 
 
-def selection_book(
-    store: Store, record: PlanRecord, says: Says | None = None, *, left: Collection[str] = ()
-) -> Book:
-    """The book of a selection that was kept. Args: says, left: as of `Book`."""
-    return Book(
+def selection_runs(
+    store: Store,
+    record: PlanRecord,
+    callbacks: Callbacks | None = None,
+    *,
+    left: Collection[str] = (),
+) -> PlanRuns:
+    """The runs of a selection that was kept. Args: callbacks, left: as of `PlanRuns`."""
+    return PlanRuns(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
         recorded=_uses_recorded(record),
-        says=says,
+        callbacks=callbacks,
         left=left,
     )
 
@@ -441,11 +445,11 @@ def go_on(store: Store, selection_id: str) -> list[str]:
     record = stored_plan(store, SELECTION, selection_id)
     if any(run.state.active for run in store.group(selection_id)):
         return []
-    book = selection_book(store, record)
-    task = next(SelectPlan.of(record).next(book, ()), None)
+    plan_runs = selection_runs(store, record)
+    task = next(SelectPlan.of(record).next(plan_runs, ()), None)
     if task is None:
         return []
-    return book.queue(task)
+    return plan_runs.queue(task)
 
 
 def compute(
@@ -456,7 +460,7 @@ def compute(
     executor: Executor | None = None,
     speculate: int = SPECULATE,
     on_fold: Callable[[Standing], object] | None = None,
-    says: Says | None = None,
+    callbacks: Callbacks | None = None,
 ) -> tuple[str, Standing]:
     """Compute one fold after another until it is decided; those in the store are used.
 
@@ -473,12 +477,14 @@ def compute(
     """
     record = stored_plan(store, SELECTION, begin(store, contenders, terms))
     plan = SelectPlan(_contenders_of(record), terms, speculate=speculate)
-    book = selection_book(store, record, says)
+    plan_runs = selection_runs(store, record, callbacks)
     if on_fold is not None:
-        book.says = replace(book.says, fold=lambda run: on_fold(plan.standing(book)))
-    drive(plan, book, executor)
-    book.check_finished()
-    return record.plan_id, plan.standing(book)
+        plan_runs.callbacks = replace(
+            plan_runs.callbacks, fold=lambda run: on_fold(plan.standing(plan_runs))
+        )
+    drive(plan, plan_runs, executor)
+    plan_runs.check_finished()
+    return record.plan_id, plan.standing(plan_runs)
 
 
 def named_contenders(

@@ -17,11 +17,11 @@ from ecv_core import splits
 from ecv_core.analysis.tradeoff.curves import PAPER_ALGORITHMS
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plan import FoldTask, PlanResults, folds_of, next_fold
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -335,7 +335,7 @@ def compute(
     *,
     executor: Executor | None = None,
     speculate: int = SPECULATE,
-    says: Says | None = None,
+    callbacks: Callbacks | None = None,
     on_end: Callable[[Cell], object] = lambda cell: None,
     also: Sequence[str] = (),
 ) -> list[Cell]:
@@ -374,6 +374,8 @@ def compute(
         begun.append(run)
         if run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None:
             record_ended(run)
-    book = Book(store, runs=begun, says=replace(says or Says(), ended=record_ended))
-    drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), book, executor)
+    plan_runs = PlanRuns(
+        store, runs=begun, callbacks=replace(callbacks or Callbacks(), ended=record_ended)
+    )
+    drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), plan_runs, executor)
     return done

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
@@ -235,7 +235,7 @@ def tell(
     """
     from ecv_core.energy.meter import country
     from ecv_core.energy.savings import JOULES_PER_KWH
-    from ecv_core.jobs.book import Book, Says, refuse
+    from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
     from ecv_core.jobs.reported_scores import measure
 
     _check_amount("seconds", seconds)
@@ -265,9 +265,9 @@ def tell(
     with one_at_a_time(store):
         run = store.run(run_id)
         _asked_at(store, run_id, index)  # somebody else may have told it meanwhile
-        book = Book(store, runs=[run], owner=OUTSIDE, says=Says(trouble=refuse))
-        if book.commit(FoldTask(specs=(run.spec,), fold=index), 0, result):
-            book.finish_whole()
+        plan_runs = PlanRuns(store, runs=[run], owner=OUTSIDE, callbacks=Callbacks(trouble=refuse))
+        if plan_runs.commit(FoldTask(specs=(run.spec,), fold=index), 0, result):
+            plan_runs.finish_whole()
     run = store.run(run_id)
     _forget_files(run, index)
     return run, measured

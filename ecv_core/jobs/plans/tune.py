@@ -15,10 +15,10 @@ from ecv_core import fold, models
 from ecv_core.evaluation import metric_of
 from ecv_core.fold.computing import shares_with
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import FoldTask, Plan, PlanResults, folds_of
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.jobs.plans.select import Contender, Standing, compute, terms_for
 from ecv_core.records.errors import InputError
@@ -304,7 +304,7 @@ def tune(
     *,
     executor: Executor | None = None,
     speculate: int = SPECULATE,
-    says: Says | None = None,
+    callbacks: Callbacks | None = None,
 ) -> Tuned:
     """Run it to its end.
 
@@ -322,24 +322,28 @@ def tune(
         if not tuning.all_folds:
             folds = (0,)
         plan = DrawPlan(tuning, folds)
-        compute_folds(store, plan, executor, says)
+        compute_folds(store, plan, executor, callbacks)
         configurations = plan.drawn
     else:
         configurations = tuning.first()
         if tuning.all_folds:
-            compute_folds(store, FoldsPlan(specs_of(spec, configurations), folds), executor, says)
+            compute_folds(
+                store, FoldsPlan(specs_of(spec, configurations), folds), executor, callbacks
+            )
     contenders = []
     for configuration in configurations:
         name = contender_word(spec.algorithm, configuration)
         contenders.append(Contender(name, tuning.spec_of(configuration)))
     _, standing = compute(
-        store, contenders, tuning.terms, executor=executor, speculate=speculate, says=says
+        store, contenders, tuning.terms, executor=executor, speculate=speculate, callbacks=callbacks
     )
     return Tuned(tuning=tuning, configurations=tuple(configurations), standing=standing)
 
 
-def compute_folds(store: Store, plan: Plan, executor: Executor | None, says: Says | None) -> None:
+def compute_folds(
+    store: Store, plan: Plan, executor: Executor | None, callbacks: Callbacks | None
+) -> None:
     """Have a plan's folds computed, using those of the database. Raises: RunError if one fails."""
-    book = Book(store, says=says)
-    drive(plan, book, executor)
-    book.check_finished()
+    plan_runs = PlanRuns(store, callbacks=callbacks)
+    drive(plan, plan_runs, executor)
+    plan_runs.check_finished()

@@ -13,10 +13,10 @@ import pytest
 
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here, Results
 from ecv_core.jobs.manager import RunManager
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import (
     SelectPlan,
@@ -26,7 +26,7 @@ from ecv_core.jobs.plans.select import (
     compute,
     go_on,
     results_of,
-    selection_book,
+    selection_runs,
 )
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import FoldResult, RunState
@@ -87,8 +87,8 @@ def go(
     """Go on until it is decided, or `most` folds have been computed."""
     record = stored_plan(store, SELECTION, selection_id)
     for _ in range(most):
-        book = selection_book(store, record)
-        drive(SelectPlan.of(record), book, Here(computing(fold)), gives_way=True)
+        plan_runs = selection_runs(store, record)
+        drive(SelectPlan.of(record), plan_runs, Here(computing(fold)), gives_way=True)
     return look(store, selection_id)
 
 
@@ -127,11 +127,11 @@ def test_one_contender_may_come_twice_in_a_row(store: Store) -> None:
     computed = []
     for _ in range(4):
         go_on(store, selection_id)
-        book, plan = selection_book(store, record), SelectPlan.of(record)
-        drive(plan, book, Here(computing(costs)), gives_way=True)
+        plan_runs, plan = selection_runs(store, record), SelectPlan.of(record)
+        drive(plan, plan_runs, Here(computing(costs)), gives_way=True)
         computed.append(look(store, selection_id).folds)
-        (task,) = sure(plan.next(book, ()))
-        (waits,) = book.queue(task)
+        (task,) = sure(plan.next(plan_runs, ()))
+        (waits,) = plan_runs.queue(task)
         assert store.run(waits).state is RunState.QUEUED
     assert computed == [(1, 0), (1, 1), (1, 2), (2, 2)]
 
@@ -158,7 +158,7 @@ def test_contenders_that_share_work_are_queued_together(store: Store) -> None:
 def test_folds_that_are_there_are_not_computed_again(store: Store) -> None:
     (run_id,) = store.create([specs("ease")[0][1]], owner=this_process())
     whole = store.run(run_id)
-    drive(RunPlan(whole.spec), Book(store, runs=[whole]), Here(computing(apart)))
+    drive(RunPlan(whole.spec), PlanRuns(store, runs=[whole]), Here(computing(apart)))
     found = go(store, begin(store, specs("popular", "ease"), TERMS))
     assert found.decided
     assert sorted(run.spec.algorithm for run in store.runs()) == ["ease", "popular"]
@@ -284,9 +284,9 @@ def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
     assert len(likely) > 4
     assert [task.bet for task in tasks] == [False] + [True] * (len(tasks) - 1)
     for places in (1, 6):
-        plan, book = SelectPlan(named, TERMS), InMemory()
-        played(plan, duel, known=book, places=places)
-        found = plan.standing(book)
+        plan, plan_runs = SelectPlan(named, TERMS), InMemory()
+        played(plan, duel, known=plan_runs, places=places)
+        found = plan.standing(plan_runs)
         if places == 1:
             alone = found
     assert found.played.verdict == alone.played.verdict
@@ -299,9 +299,9 @@ def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
     terms = Terms(k=10, budget=Budget.parse(amount))
     found = []
     for places in (1, 4):
-        plan, book = SelectPlan(named, terms), InMemory()
-        played(plan, duel, known=book, places=places)
-        found.append(plan.standing(book))
+        plan, plan_runs = SelectPlan(named, terms), InMemory()
+        played(plan, duel, known=plan_runs, places=places)
+        found.append(plan.standing(plan_runs))
     assert found[0].folds == found[1].folds
     assert found[0].played.verdict == found[1].played.verdict
 

@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.book import GivesUp, Says
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.manager import Queue
+from ecv_core.jobs.plan_runs import Callbacks, SaveAttempts
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
 from ecv_core.records.errors import InputError, RunError, StoreError
@@ -235,7 +235,7 @@ def full_disk(store: Store) -> None:
 def test_on_a_full_disk_it_says_so_and_stops(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_at_all: bool
 ) -> None:
-    monkeypatch.setattr("ecv_core.jobs.book.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("ecv_core.jobs.plan_runs.RETRY_SECONDS", 0.01)
     asked: list[tuple[str, int]] = []
 
     def large(spec: RunSpec, index: int) -> FoldResult:
@@ -256,7 +256,12 @@ def test_on_a_full_disk_it_says_so_and_stops(
 
     said: list[str] = []
     with pytest.raises(RunError, match=r"gave up saving after 5 attempts.*free some disk space"):
-        compute(store, two_cells(tmp_path), large, says=Says(trouble=GivesUp(said.append)))
+        compute(
+            store,
+            two_cells(tmp_path),
+            large,
+            callbacks=Callbacks(trouble=SaveAttempts(said.append)),
+        )
     assert asked == [("popular", 0), ("popular", 1), ("popular", 2)]  # nothing of the second cell
     assert len(said) == 1
     assert "free some disk space. A result is waiting in memory" in said[0]

@@ -18,7 +18,7 @@ import pytest
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.energy.meter import country
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plans import track
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState

@@ -99,7 +99,7 @@ class Heartbeat:
 
 
 @contextmanager
-def beating(store: Store) -> Iterator[None]:
+def signs_of_life(store: Store) -> Iterator[None]:
     """Give signs of life while the block runs; in a dashboard its manager does so already."""
     if _heartbeats[store.url]:
         yield

@@ -8,10 +8,10 @@ from threading import Barrier
 
 import pytest
 
-from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.owner import recover
+from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -105,7 +105,7 @@ def test_a_run_that_was_resumed_elsewhere_is_left_to_who_resumed_it(store: Store
             assert store.requeue(run_id, spec, owner=ELSEWHERE)
         return fold_result(index, SCORES[index])
 
-    drive(RunPlan(SPEC), Book(store, runs=[store.run(run_id)]), Here(computing(fold)))
+    drive(RunPlan(SPEC), PlanRuns(store, runs=[store.run(run_id)]), Here(computing(fold)))
     left = store.run(run_id)
     assert computed == [0, 1]
     assert left.state is RunState.QUEUED

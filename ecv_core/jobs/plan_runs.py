@@ -1,4 +1,4 @@
-"""The book of a plan: its runs in the database, who has them, and every fold committed as it comes.
+"""The runs of a plan in the database: who has them, and every fold committed as it comes.
 
 Only who drives a plan writes it, so that what computes folds needs no database.
 """
@@ -43,7 +43,7 @@ PROGRESS_SECONDS = 0.25
 _Done = TypeVar("_Done")
 
 
-class GivesUp:
+class SaveAttempts:
     """For a command: says once that a fold cannot be saved, and gives up in the end."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -53,7 +53,7 @@ class GivesUp:
         """What was raised; None while all is well."""
 
     def __call__(self, sentence: str | None) -> None:
-        """As `Says.trouble`. Raises: RunError after SAVE_ATTEMPTS in a row."""
+        """As `Callbacks.trouble`. Raises: RunError after SAVE_ATTEMPTS in a row."""
         if not sentence:
             self._failed = 0
             return
@@ -68,13 +68,13 @@ class GivesUp:
 
 
 def refuse(sentence: str | None) -> None:
-    """As `Says.trouble`, where a fold that cannot be saved at once is not waited for."""
+    """As `Callbacks.trouble`, where a fold that cannot be saved at once is not waited for."""
     if sentence:
         raise RunError(f"the fold could not be saved: {sentence}; report it again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Says:
+class Callbacks:
     """Who is told what happens; nobody, unless it is said."""
 
     fold: Callable[[RunRecord], object] = lambda run: None
@@ -87,7 +87,7 @@ class Says:
     """Every step within a fold, from any thread."""
 
 
-class Book:
+class PlanRuns:
     """A plan's runs: made when they are needed, claimed, committed to, ended."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Book:
         rule: StoppingRule | None = None,
         anew: bool = False,
         recorded: bool = False,
-        says: Says | None = None,
+        callbacks: Callbacks | None = None,
     ) -> None:
         """Nothing is claimed yet.
 
@@ -118,7 +118,7 @@ class Book:
         """
         self.store = store
         self.owner = owner or this_process()
-        self.says = says or Says()
+        self.callbacks = callbacks or Callbacks()
         self.results = Results(store, recorded=recorded)
         self._plan_id = plan_id
         self._started_by = started_by
@@ -131,7 +131,7 @@ class Book:
         self._queued: set[str] = set()
         self._running: set[str] = set()
         self._kept: dict[str, KeptRun] = {}
-        """What was computed for this book, in case that its database is damaged meanwhile."""
+        """What was computed for these runs, in case that their database is damaged meanwhile."""
         self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
         self._seen: dict[str, RunRecord] = {}
@@ -323,7 +323,7 @@ class Book:
             return False
         run_now = self._look(run_id)
         for n in range(len(run.folds) + 1, len(run_now.folds) + 1):
-            self.says.fold(_run_after(run_now, n))
+            self.callbacks.fold(_run_after(run_now, n))
         return True
 
     def _results_with(
@@ -397,7 +397,7 @@ class Book:
             self._end(run_id, state, error)
 
     def check_kept(self) -> None:
-        """Read anew that every fold of this book is on disk.
+        """Read anew that every fold of these runs is on disk.
 
         Raises: StoreError where one is not.
         """
@@ -405,7 +405,7 @@ class Book:
             check_kept(self.store, self._kept)
 
     def rescue(self, error: StoreError | RunError) -> RunError | None:
-        """Keep the folds of this book in a file of their own, where the database lacks one.
+        """Keep the folds of these runs in a file of their own, where the database lacks one.
 
         Args: error: that has ended the plan.
         Returns: what says where; None where all of them can be read again.
@@ -455,7 +455,7 @@ class Book:
         self._running.discard(run_id)
         self._seen.pop(run_id, None)
         self._ended[run_id] = state
-        self.says.ended(self.store.run(run_id))
+        self.callbacks.ended(self.store.run(run_id))
 
     # -- what the driver asks -----------------------------------------------------------------
 
@@ -492,7 +492,7 @@ class Book:
         write = writer.of(self._ids[_key(task.specs[0])], task.fold)
 
         def tell(phase: str, step: int, steps: int, /) -> None:
-            self.says.progress(phase, step, steps)
+            self.callbacks.progress(phase, step, steps)
             write(phase, step, steps)
 
         return tell
@@ -504,10 +504,10 @@ class Book:
                 done = write()
             except StoreError as error:
                 log.error("%s", error)
-                self.says.trouble(f"{error}{WAITS}")
+                self.callbacks.trouble(f"{error}{WAITS}")
                 time.sleep(RETRY_SECONDS)
             else:
-                self.says.trouble(None)
+                self.callbacks.trouble(None)
                 return done
 
 
