@@ -91,6 +91,7 @@ def _block(rated: csr_array, train: Codes, asked: Codes, *, implicit: bool) -> F
     counts = np.diff(rated.indptr)
     parts = [_indicators(np.flatnonzero(counts), len(counts))]
     if implicit:
+        # What a user has rated, spread over its items so that users with many weigh no more.
         features = np.unique(rated.indices)
         weights = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts)
         columns = np.searchsorted(features, rated.indices)

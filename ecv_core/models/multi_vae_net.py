@@ -163,7 +163,7 @@ class MultiVAENet(SampledNet):
         """Logits of all items; shape (users, items)."""
         weight = self._out.weight
         bias = self._out.bias
-        if self._sampled:
+        if self._sampled:  # then the weights lie as a row for each item
             weight = weight.T
             bias = bias[:, 0]
         return torch.addmm(bias, self._hidden(latent), weight)

@@ -137,6 +137,7 @@ def nearest(
     how_near = np.empty((last - first) * k, np.float32)
     total = 0
     for column in range(first, last):
+        # What this column shares with each other one, through the rows that both have.
         count = 0
         for at in range(by_column_starts[column], by_column_starts[column + 1]):
             row = by_column_rows[at]
@@ -145,6 +146,7 @@ def nearest(
             count = _add_row(
                 by_column_values[at], others_of_row, weights, shared, is_met, met, count
             )
+        # How near they are; what was used of the arrays is cleared for the next column.
         for place in range(count):
             other = met[count - 1 - place]
             near[place] = shared[other] / (own[column] * others[other] + shrink)

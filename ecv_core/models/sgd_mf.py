@@ -25,10 +25,10 @@ GRID_SHARE = 0.05
 """Of the training ratings, taken out to choose by."""
 
 
-class Step(NamedTuple):
-    """How far each rating moves the parameters."""
+class Setting(NamedTuple):
+    """What decides how far each rating moves the parameters."""
 
-    rate: float
+    learning_rate: float
     regularization: float
 
 
@@ -44,32 +44,33 @@ class SgdMF:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
         epochs = self._params["epochs"]
-        grid: list[Step] = []
+        grid: list[Setting] = []
         if self._params["search"]:
-            grid = [Step(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
+            grid = [Setting(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
         steps = epochs * (1 + len(grid))
         report(0, steps)
-        step = Step(self._params["learning_rate"], self._params["regularization"])
+        setting = Setting(self._params["learning_rate"], self._params["regularization"])
         if grid:
-            step = self._best(grid, train, seed, lambda done: report(done, steps))
+            setting = self._best(grid, train, seed, lambda done: report(done, steps))
         done = len(grid) * epochs
         fit = _Fit(train, self._params, seed)
         predicted = fit.answer(asked)
         for epoch in range(epochs):
-            fit.epoch(step, partial(report, done + epoch, steps))
+            fit.epoch(setting, partial(report, done + epoch, steps))
             predicted = fit.answer(asked)
             if not np.isfinite(predicted).all():
+                rate = setting.learning_rate
                 raise RunError(
                     f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no "
-                    f"finite numbers any more; use a lower learning_rate than {step.rate:g}"
+                    f"finite numbers any more; use a lower learning_rate than {rate:g}"
                 )
             report(done + epoch + 1, steps, predicted)
         return predicted
 
     def _best(
-        self, grid: list[Step], train: Ratings, seed: int, report: Callable[[int], None]
-    ) -> Step:
-        """The step that predicts a part of the training ratings best, learnt from the others.
+        self, grid: list[Setting], train: Ratings, seed: int, report: Callable[[int], None]
+    ) -> Setting:
+        """The setting that predicts a part of the training ratings best, learnt from the others.
 
         Args:
             grid: what is tried.
@@ -88,10 +89,10 @@ class SgdMF:
         validation = train.take(hidden)
         epochs = self._params["epochs"]
         errors = []
-        for number, step in enumerate(grid):
+        for number, setting in enumerate(grid):
             fit = _Fit(visible, self._params, seed)
             for epoch in range(epochs):
-                fit.epoch(step, partial(report, number * epochs + epoch))
+                fit.epoch(setting, partial(report, number * epochs + epoch))
             predicted = fit.answer(validation.pairs).clip(train.low, train.high)
             error = np.mean((predicted - validation.values) ** 2)
             errors.append(np.nan_to_num(error, nan=np.inf))  # a fit that diverged is never best
@@ -121,7 +122,7 @@ class _Fit:
         drawn[np.bincount(codes, minlength=size) == 0] = 0
         return drawn
 
-    def epoch(self, step: Step, between: Callable[[], None]) -> None:
+    def epoch(self, setting: Setting, between: Callable[[], None]) -> None:
         """Go through all ratings once, in random order; `between` is called now and then."""
         from ecv_core.models.sgd_mf_kernel import descend
 
@@ -137,8 +138,8 @@ class _Fit:
                 self._item_vectors,
                 self._user_biases,
                 self._item_biases,
-                step.rate,
-                step.regularization,
+                setting.learning_rate,
+                setting.regularization,
             )
 
     def answer(self, asked: Pairs) -> Floats:

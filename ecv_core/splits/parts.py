@@ -307,6 +307,7 @@ def later_share(train_groups: Codes, train: Ranks, test_groups: Codes, test: Ran
     group_starts = test_groups.astype(np.int64) * span
     first = np.searchsorted(train_keys, group_starts)
     end = np.searchsorted(train_keys, group_starts + span)
+    # Of the training interactions of a test interaction's group, those after its moment.
     later = end - np.searchsorted(train_keys, group_starts + test, side="right")
     pairs = int(np.sum(end - first))
     if not pairs:
