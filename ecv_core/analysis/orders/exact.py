@@ -200,6 +200,7 @@ def fixed(
     lattice = subsets.lattice
     stops = np.zeros((len(lattice.masks), subsets.k))
     for e in range(1, subsets.k + 1):
+        # The first e folds of an order are any set of e folds, each as often.
         level = lattice.levels[e]
         stops[level, e - 1] = 1 / (level.stop - level.start)
     measures = SetMeasures(subsets, half_widths, costs, within_percent)
@@ -236,6 +237,7 @@ def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings
         for before, threshold in zip(before_in_level, thresholds[n - 1], strict=True):
             coming = unstopped_below[before]
             arriving += coming
+            # Orders go on only where the setting is below the threshold of this step.
             np.copyto(coming, 0.0, where=threshold[:, None] <= settings)
             going_on += coming
         if n < lattice.k:  # the last fold ends it, whatever the rule says

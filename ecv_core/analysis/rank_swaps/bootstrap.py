@@ -34,6 +34,7 @@ def user_cube(scores: Sequence[Mapping[int, UserScores]], metric: str, n_users: 
         for of_fold, fold in zip(of_algorithm, folds, strict=True):
             user_scores = scores_by_fold[fold]
             of_fold[user_scores.users] = user_scores.of(metric)
+    # Algorithms are compared on the same users: a score that one of them lacks counts for none.
     cube[:, np.isnan(cube).any(axis=0)] = np.nan
     return cube
 

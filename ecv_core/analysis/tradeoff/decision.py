@@ -224,6 +224,7 @@ def percent_needed(systems: Sequence[Scores], share: float) -> float:
     for system in systems:
         k = system.k
         k_fold_mean = float(np.mean(system.folds))
+        # The first k - 1 folds of an order are all but one, and each is left out as often.
         for left_out in system.folds.tolist():
             mean = (k * k_fold_mean - left_out) / (k - 1)
             differences.append(difference_percent(mean, k_fold_mean))

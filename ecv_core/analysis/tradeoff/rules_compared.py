@@ -111,7 +111,8 @@ class Line:
         if cost < self.cost[0] * (1 - 1e-9):
             return Mix(np.nan, np.nan, np.nan)
         # The mix lies between the setting at `place` and the cheaper one before it.
-        place = int(np.clip(np.searchsorted(self.cost, cost, side="right"), 1, len(self.cost) - 1))
+        dearer = np.searchsorted(self.cost, cost, side="right")
+        place = int(np.clip(dearer, 1, len(self.cost) - 1))
         gap = self.cost[place] - self.cost[place - 1]
         share = 1.0
         if gap > 0:
@@ -129,6 +130,7 @@ class Line:
         if place == 0:
             return Mix(float(self.settings[0]), float(self.cost[0]), float(self.cost_error[0]))
         drop = self.difference[place - 1] - self.difference[place]
+        # The crossing lies between this setting and the one before, which is too far off.
         share = float((self.difference[place - 1] - difference) / drop)
         # An error of the difference shifts the crossing, and the cost with it.
         cost_of_difference = (self.cost[place] - self.cost[place - 1]) / drop
