@@ -53,7 +53,9 @@ def _named_roles(file: SourceFile, names: Sequence[str]) -> tuple[tuple[str, int
         elif role not in file.optional:
             missing.append(repr(column))
     if missing:
-        noun = "column" if len(missing) == 1 else "columns"
+        noun = "column"
+        if len(missing) > 1:
+            noun = "columns"
         raise Unreadable(
             f"the first line lacks the {noun} {' and '.join(missing)}; it reads "
             f"{', '.join(names)[:100]!r}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -156,10 +156,14 @@ def guess_unit(values: Sequence[str]) -> TimeUnit:
     present = [value.strip() for value in values if value.strip()]
     numbers = sorted(abs(_number(value)) for value in present if is_number(value))
     if len(numbers) * 2 < len(present):
-        return date_orders(present)[0][0]
-    if numbers and all(map(_DAY_NUMBER.fullmatch, present)):
+        orders, _ = date_orders(present)
+        return orders[0]
+    if not numbers:
+        return TimeUnit.SECONDS
+    if all(map(_DAY_NUMBER.fullmatch, present)):
         return TimeUnit.ISO
-    if numbers and numbers[len(numbers) // 2] > 20 * _UNIX_TO:
+    median = numbers[len(numbers) // 2]
+    if median > 20 * _UNIX_TO:
         return TimeUnit.MILLISECONDS
     return TimeUnit.SECONDS
 
@@ -390,31 +394,54 @@ def _separator(lines: Sequence[str]) -> str:
     The first line counts less: its row may be one name short, or be cut by none but the separator.
     """
 
-    def quality(sign: str) -> tuple[bool, bool, int]:
-        layout = Layout(form=Form.DELIMITED, names=(), separator=sign)
-        rows = _fields(lines, layout) or _fields(lines, replace(layout, quotes=False)) or [[]]
-        body = rows[1:] or rows
-        width, times = Counter(map(len, body)).most_common(1)[0]
-        fits = width > 1 and times >= 0.8 * len(body)
-        return fits, len(rows[0]) > 1, width if fits else 0
-
+    qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
     signs = [sign for sign in SEPARATORS if sign != " "]
-    best = max(signs, key=quality)  # the first of equals
-    return best if quality(best)[0] or not quality(" ")[0] else " "
+    best = max(signs, key=lambda sign: qualities[sign])  # the first of equals
+    if qualities[" "].fits and not qualities[best].fits:
+        return " "  # only where no other does: a space stands in texts as well
+    return best
+
+
+class _Quality(NamedTuple):
+    """How well a separator cuts lines; a greater one is better."""
+
+    fits: bool
+    """Whether it cuts most lines into the same number of fields, at least two."""
+    cuts_first_line: bool
+    width: int
+    """That number of fields; 0 where it does not fit."""
+
+
+def _separator_quality(separator: str, lines: Sequence[str]) -> _Quality:
+    layout = Layout(form=Form.DELIMITED, names=(), separator=separator)
+    rows = _fields(lines, layout) or _fields(lines, replace(layout, quotes=False)) or [[]]
+    body = rows[1:] or rows
+    width, count = Counter(map(len, body)).most_common(1)[0]
+    fits = width > 1 and count >= 0.8 * len(body)
+    if not fits:
+        width = 0
+    return _Quality(fits=fits, cuts_first_line=len(rows[0]) > 1, width=width)
 
 
 def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
     """Rows of fields; None where a quotation mark is not closed, or a field is endless."""
-    sign = layout.separator
-    if len(sign) > 1:
-        lines, sign = [line.replace(sign, "\x1f") for line in lines], "\x1f"
-    quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE
+    separator = layout.separator
+    if len(separator) > 1:  # the csv module takes one character
+        lines = [line.replace(separator, "\x1f") for line in lines]
+        separator = "\x1f"
+    quoting: Literal[0, 3] = csv.QUOTE_NONE
+    if layout.quotes:
+        quoting = csv.QUOTE_MINIMAL
+    rows = []
     try:
-        rows = list(csv.reader(lines, delimiter=sign, quoting=quoted))
+        for row in csv.reader(lines, delimiter=separator, quoting=quoting):
+            if any(field.count("\n") > SAMPLE // 2 for field in row):
+                return None
+            if row:
+                rows.append(row)
     except csv.Error:
         return None
-    longest = max((field.count("\n") for row in rows for field in row), default=0)
-    return None if longest > SAMPLE // 2 else [row for row in rows if row]
+    return rows
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
