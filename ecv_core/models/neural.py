@@ -155,6 +155,8 @@ NEU_MF = _network(
     log_odds=True,  # it learns a binary cross-entropy
 )
 
+_MULTI_VAE_HIDDEN = Parameter("hidden", 500, "Width of the hidden layers.", low=1, high=8192)
+_LATENT = Parameter("latent", 100, "Length of a user's latent vector.", low=1, high=4096)
 _MULTI_VAE_KL_WEIGHT = Parameter(
     "kl_weight",
     0.2,
@@ -184,8 +186,8 @@ _MULTI_VAE_DROPOUT = with_source(
     *common_for("Share of a user's items that is hidden from the input in training.", dropout=0.5),
 )
 _MULTI_VAE_PARAMETERS = (
-    Parameter("hidden", 500, "Width of the hidden layers.", low=1, high=8192),
-    Parameter("latent", 100, "Length of a user's latent vector.", low=1, high=4096),
+    _MULTI_VAE_HIDDEN,
+    _LATENT,
     *_MULTI_VAE_DROPOUT,
     _MULTI_VAE_KL_WEIGHT,
     _ANNEAL_EPOCHS,

@@ -130,6 +130,8 @@ _TREES = _number("n_estimators", 100, "How many trees.", low=1, high=10_000)
 _STEPS = _number("max_iter", 100, "How many trees.", low=1, high=10_000)
 _RATE = _number("learning_rate", 0.1, "How much each tree adds.", 0.03, 0.1, 0.3, low=1e-6, high=1)
 
+_HIDDEN = _number("hidden", 100, "Units of the hidden layer.", 20, 50, 100, low=1, high=10_000)
+
 # A new kind of estimator is an entry here.
 
 _define(
@@ -254,7 +256,7 @@ _define(
     "Hinton (1989), with Adam",
     "A neural network with one hidden layer; needs many samples.",
     (
-        _number("hidden", 100, "Units of the hidden layer.", 20, 50, 100, low=1, high=10_000),
+        _HIDDEN,
         _number("alpha", 1e-4, "Strength of the penalty.", 1e-4, 1e-2, 1.0),
         _number("max_iter", 200, "Epochs at most.", low=1),
     ),

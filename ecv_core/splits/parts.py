@@ -182,13 +182,14 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     parts = checked_parts(interactions, folds, index)
     learnt = parts == Part.TRAIN
     held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
-    strange_user = held_out & ~occurs_in_training(interactions.users, learnt)
-    strange_item = held_out & ~occurs_in_training(interactions.items, learnt)
+    is_user_unknown = held_out & ~occurs_in_training(interactions.users, learnt)
+    is_item_unknown = held_out & ~occurs_in_training(interactions.items, learnt)
+    counts = {part: _part_counts(interactions, parts == part) for part in Part}
     return FoldParts(
-        counts={part: _part_counts(interactions, parts == part) for part in Part},
-        unknown_users=len(np.unique(interactions.users[strange_user])),
-        unknown_items=len(np.unique(interactions.items[strange_item])),
-        unknown_interactions=int(np.count_nonzero(strange_user | strange_item)),
+        counts=counts,
+        unknown_users=len(np.unique(interactions.users[is_user_unknown])),
+        unknown_items=len(np.unique(interactions.items[is_item_unknown])),
+        unknown_interactions=int(np.count_nonzero(is_user_unknown | is_item_unknown)),
     )
 
 

@@ -2,10 +2,12 @@
 
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from ecv_core.records.errors import FoldsError, UnknownName
-from ecv_core.splits import SPLITS, obstacle, split
+from ecv_core.records.interactions import Table
+from ecv_core.splits import SPLITS, Strategy, obstacle, register_split, split
 
 TIMED = {"times": list(range(24)), "baskets": [n // 6 for n in range(24)]}
 
@@ -103,3 +105,28 @@ def test_hardly_any_data_is_split_or_refused_in_words(make_interactions, name, s
     with suppress(FoldsError):  # and nothing else
         folds = split(interactions, name, SPLITS[name].default_k, 0)
         assert len(folds.parts(0)) == sum(sizes)
+
+
+def test_samples_by_class_in_one_fold_are_refused():
+    targets = np.array([0, 1, 0, 1, 0], dtype=np.int64)
+    table = Table.of("t", np.zeros((5, 1)), targets, np.array(["a", "b"]), "class")
+    with pytest.raises(FoldsError, match="from 2 to 3"):  # the larger class has three samples
+        split(table, "stratified-k-fold", 1, 0)
+
+
+def test_a_split_of_ones_own_that_fails_in_a_later_fold_is_refused(
+    make_interactions, registries_as_they_were
+):
+    def fails_later(data, k, seed, settings):
+        def draw(index):
+            if index > 0:
+                raise KeyError("missing")
+            return np.zeros(len(data), dtype=int)
+
+        return draw
+
+    own = register_split(Strategy("fails-later", fails_later))
+    folds = split(make_interactions([3, 3]), own.id, 2, 0)
+    folds.parts(0)
+    with pytest.raises(FoldsError, match="KeyError"):
+        folds.parts(1)
