@@ -34,7 +34,6 @@ from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.selection import rounds
 from ecv_core.selection.contenders import recorded_contenders
 from ecv_core.selection.evidence import (
-    Difference,
     EverySubset,
     PairedScores,
     Prior,
@@ -515,9 +514,8 @@ class _SameUsers(PairedScores):
         super().__init__(made)
         self._known = known
 
-    def _computed(self, one: int, other: int, folds: int) -> Difference:
-        users = self._known.between(one, other, 2**K - 1).users
-        return replace(super()._computed(one, other, folds), users=users)
+    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        return self._known.between(contender, other, 2**K - 1).users
 
 
 def budgets(orders: int, dataset: str = "hetrec-lastfm") -> None:

@@ -274,9 +274,7 @@ def _from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     verdict = verdict_sentence(
         [contender.name for contender in contenders],
         terms,
-        played.verdict,
-        played.rounds,
-        played.folds_used,
+        played,
         mean=winner_mean(contenders[winner], played.rounds, winner),
     )
     document = selection_document(contenders, terms, scores.metric, played) | facts

@@ -25,9 +25,8 @@ from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 from ecv_core.records.spec import RunSpec
-from ecv_core.selection.evidence import Difference, folds_in
+from ecv_core.selection.evidence import FoldDifferences, variance_over_all
 from ecv_core.selection.rounds import Selection, Terms, Verdict
-from ecv_core.stopping.fold_variance import user_variance
 
 
 class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no types
@@ -381,10 +380,15 @@ class _Race:
 
         Args: wanted: candidate and fold.
         """
-        lacking = [(place, fold) for place, fold in wanted if fold not in self.folds[place]]
+        lacking = []
+        tasks = []
+        for place, fold in wanted:
+            if fold not in self.folds[place]:
+                lacking.append((place, fold))
+                tasks.append((self._estimator(place), fold))
         search = self._search
         results = self.table.computed(
-            [(self._estimator(place), fold) for place, fold in lacking],
+            tasks,
             self._scoring,
             search.n_jobs,
             search.pre_dispatch,
@@ -538,7 +542,9 @@ class _Race:
         names = listed([str(dict(self.candidates[place])) for place in sorted(self.out)][:_NAMED])
         if len(self.out) > _NAMED:
             names = f"{len(self.out)} candidates"
-        verb = "has" if len(self.out) == 1 else "have"
+        verb = "have"
+        if len(self.out) == 1:
+            verb = "has"
         return f"Out: {names}, which {verb} no score in a fold where another has one."
 
     def sentence_without_winner(self) -> str:
@@ -569,8 +575,8 @@ def _ranks_of_means(means: NDArray[np.float64]) -> NDArray[np.int32]:
     """Places by a score that did not decide, as in scikit-learn: who has no mean comes last."""
     if np.isnan(means).all():
         return np.ones(len(means), np.int32)
-    known = np.where(np.isnan(means), np.nanmin(means) - 1, means)
-    return np.asarray(rankdata(-known, method="min"), np.int32)
+    ranked = np.where(np.isnan(means), np.nanmin(means) - 1, means)
+    return np.asarray(rankdata(-ranked, method="min"), np.int32)
 
 
 def _warn_of_scores(key: str, means: NDArray[np.float64]) -> None:
@@ -607,10 +613,12 @@ def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any
 @kinds_checked
 def search_terms(k: int, confidence: float, expected_loss: float | None, certain: bool) -> Terms:
     """What a search is to find out. Raises: InputError for a value that cannot be."""
-    return Terms(k=k, confidence=confidence, expected_loss=None if certain else expected_loss)
+    if certain:
+        expected_loss = None
+    return Terms(k=k, confidence=confidence, expected_loss=expected_loss)
 
 
-class SampleDifferences:
+class SampleDifferences(FoldDifferences):
     """Differences of candidates in the same folds, by what their samples or groups tell.
 
     Args:
@@ -622,56 +630,43 @@ class SampleDifferences:
     def __init__(
         self, folds: Sequence[Mapping[int, Scored]], kinds: Sequence[object], *, apart: bool
     ) -> None:
+        super().__init__()
         self._folds = folds
         self._kinds = kinds
         self._apart = apart
-        self._differences: dict[tuple[int, int, int], Difference] = {}
 
-    def mean(self, one: int, folds: int) -> float:
-        return float(np.mean([self._folds[one][fold].score for fold in folds_in(folds)]))
+    def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
+        return np.array([self._folds[contender][fold].score for fold in folds])
 
-    def alike(self, one: int, other: int) -> bool:
-        return self._kinds[one] == self._kinds[other]
+    def alike(self, contender: int, other: int) -> bool:
+        return self._kinds[contender] == self._kinds[other]
 
-    def between(self, one: int, other: int, folds: int) -> Difference:
-        key = (one, other, folds)
-        if key not in self._differences:
-            self._differences[key] = self._between(one, other, folds_in(folds))
-        return self._differences[key]
-
-    def _between(self, one: int, other: int, folds: Sequence[int]) -> Difference:
-        mine = self._folds[one]
-        theirs = self._folds[other]
-        by_fold = np.array([mine[fold].score - theirs[fold].score for fold in folds])
-        observed = np.nan
-        if len(folds) > 1:
-            observed = float(by_fold.var(ddof=1))
-        return Difference(
-            mean=float(by_fold.mean()),
-            users=self._explained(one, other, folds),
-            observed=observed,
-            folds=len(folds),
-        )
-
-    def _explained(self, one: int, other: int, folds: Sequence[int]) -> float:
+    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
-        mine = [self._folds[one][fold].samples for fold in folds]
-        theirs = [self._folds[other][fold].samples for fold in folds]
         differences: list[SampleValues] = []
-        pairs: list[SampleValues] = []
-        for a, b in zip(mine, theirs, strict=True):
-            if a is None or b is None or not np.array_equal(a.units, b.units):
+        counted = True
+        for fold in folds:
+            mine = self._folds[contender][fold].samples
+            theirs = self._folds[other][fold].samples
+            if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
                 return np.nan
-            differences.append(SampleValues(units=a.units, values=a.values - b.values))
-            pairs += [a, b]
+            differences.append(SampleValues(units=mine.units, values=mine.values - theirs.values))
+            counted = counted and _is_right_or_wrong(mine) and _is_right_or_wrong(theirs)
         if self._apart:
-            counted = all(_is_right_or_wrong(samples) for samples in pairs)
             return _variance_apart(differences, counted=counted)
-        everybody = np.unique(np.concatenate([fold.units for fold in differences]))
-        values = np.full((len(folds), len(everybody)), np.nan)
-        for row, fold in zip(values, differences, strict=True):
-            row[np.searchsorted(everybody, fold.units)] = fold.values
-        return float(user_variance(values, np.ones((1, len(folds)), np.bool_))[0][0])
+        return _variance_of_units(differences)
+
+
+def _variance_of_units(folds: Sequence[SampleValues]) -> float:
+    """The variance of a fold's mean where samples, or groups, may come in several folds.
+
+    Args: folds: differences of two candidates.
+    """
+    everybody = np.unique(np.concatenate([fold.units for fold in folds]))
+    values = np.full((len(folds), len(everybody)), np.nan)
+    for row, fold in zip(values, folds, strict=True):
+        row[np.searchsorted(everybody, fold.units)] = fold.values
+    return variance_over_all(values)
 
 
 def _is_right_or_wrong(samples: SampleValues) -> bool:
@@ -709,18 +704,17 @@ def _candidates(
     spaces = param_grid
     if isinstance(param_grid, Mapping):
         spaces = [param_grid]
-    values = [value for space in spaces for value in space.values()]
+    values: list[Any] = []
+    for space in spaces:
+        values += space.values()
     optuna = sys.modules.get("optuna")  # nobody who has not loaded it has its distributions
-    if optuna is not None and _any_of_optuna(optuna, values):
-        return _drawn_by_optuna(optuna, spaces, draws, seed)
+    if optuna is not None:
+        distribution = optuna.distributions.BaseDistribution
+        if any(isinstance(value, distribution) for value in values):
+            return _drawn_by_optuna(optuna, spaces, draws, seed)
     if n_iter is not None or any(hasattr(value, "rvs") for value in values):
         return ParameterSampler(param_grid, draws, random_state=seed)
     return ParameterGrid(param_grid)
-
-
-def _any_of_optuna(optuna: Any, values: Iterable[Any]) -> bool:
-    """Whether one of a space's values is a distribution of Optuna's."""
-    return any(isinstance(value, optuna.distributions.BaseDistribution) for value in values)
 
 
 def _drawn_by_optuna(

@@ -14,7 +14,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.recorded import Configuration, recorded_runs
 from ecv_core.store.results import Results
 
 
@@ -38,9 +38,14 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 
 def contender_name(spec: RunSpec) -> str:
     """As `parse_contender` reads it, with the parameters that are not at their defaults."""
-    usual = dict(models.of(spec).resolve({}))
-    changed = [f"{name}={value}" for name, value in spec.params if usual.get(name) != value]
-    return f"{spec.algorithm}:{','.join(changed)}" if changed else spec.algorithm
+    defaults = dict(models.of(spec).resolve({}))
+    changed = []
+    for name, value in spec.params:
+        if defaults.get(name) != value:
+            changed.append(f"{name}={value}")
+    if not changed:
+        return spec.algorithm
+    return f"{spec.algorithm}:{','.join(changed)}"
 
 
 def contender_title(name: str) -> str:
@@ -57,14 +62,15 @@ def aligned(contenders: Sequence[Scores]) -> list[Scores]:
 
     Args: contenders: with `user_ids` where they have `users`.
     """
-    ids = [one.user_ids for one in contenders if one.user_ids is not None]
-    if not ids or all(np.array_equal(ids[0], one) for one in ids[1:]):
+    ids = [contender.user_ids for contender in contenders if contender.user_ids is not None]
+    if all(np.array_equal(ids[0], others) for others in ids[1:]):
         return list(contenders)
     everybody = np.unique(np.concatenate(ids))
-    return [_over(one, everybody) for one in contenders]
+    return [_over_users(contender, everybody) for contender in contenders]
 
 
-def _over(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
+def _over_users(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
+    """A contender with a column for each of these users, NaN for those that it has not scored."""
     if scores.users is None or scores.user_ids is None:
         return scores
     users = np.full((scores.k, len(everybody)), np.nan, dtype=scores.users.dtype)
@@ -79,7 +85,10 @@ def contenders_of(runs: Sequence[RunRecord], results: Results) -> list[Scores]:
         runs: each of another algorithm.
         results: where users' scores are.
     """
-    return aligned([replace(results.scores(run), name=run.spec.algorithm) for run in runs])
+    contenders = []
+    for run in runs:
+        contenders.append(replace(results.scores(run), name=run.spec.algorithm))
+    return aligned(contenders)
 
 
 def recorded_contenders() -> dict[str, list[Scores]]:
@@ -91,28 +100,43 @@ def recorded_contenders() -> dict[str, list[Scores]]:
     for run in recorded_runs():
         by_dataset[run.spec.dataset].append(run)
     results = Results(None)
-    return {
-        dataset: contenders_of(runs, results)
-        for dataset, runs in by_dataset.items()
-        if len(runs) > 1
-    }
+    contenders = {}
+    for dataset, runs in by_dataset.items():
+        if len(runs) > 1:
+            contenders[dataset] = contenders_of(runs, results)
+    return contenders
 
 
 def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
     """The parameters in which contenders differ, of each; None where they are no search space.
 
-    Args: names: of contenders, as `names.parse_contender` reads them; others are no search space.
+    Args: names: of contenders, as `parse_contender` reads them; others are no search space.
     """
-    parsed = []
+    algorithms: set[str] = set()
+    configurations = []
     try:
         for name in names:
-            algorithm, given = parse_contender(name)
-            known = models.algorithm(algorithm)
-            parsed.append((algorithm, known.every(known.resolve(given))))
+            algorithm_id, params = parse_contender(name)
+            algorithm = models.algorithm(algorithm_id)
+            algorithms.add(algorithm_id)
+            configurations.append(algorithm.every(algorithm.resolve(params)))
     except InputError:
         return None
-    if len({algorithm for algorithm, _ in parsed}) != 1 or len(parsed) < 2:
+    if len(algorithms) != 1:
         return None
-    first = parsed[0][1]
-    differ = [name for name in first if len({params[name] for _, params in parsed}) > 1]
-    return [{name: params[name] for name in differ} for _, params in parsed] if differ else None
+    return differing(configurations) or None
+
+
+def differing(configurations: Sequence[Configuration]) -> list[dict[str, ParamValue]]:
+    """Of each configuration, the parameters in which they differ; none where they do not.
+
+    Args: configurations: with the same parameters, at least one.
+    """
+    names = []
+    for name in configurations[0]:
+        values = {configuration[name] for configuration in configurations}
+        if len(values) > 1:
+            names.append(name)
+    if not names:
+        return []
+    return [{name: configuration[name] for name in names} for configuration in configurations]

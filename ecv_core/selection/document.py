@@ -1,11 +1,11 @@
-"""A selection as plain JSON values, and as the sentence that people read."""
+"""A selection as plain JSON values, and as the sentences that people read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core.records.parameters import listed, percent_text
 from ecv_core.records.run import Scores
@@ -30,10 +30,24 @@ def selection_document(
     `difference` is that of a contender to the leader, contender minus leader, on the folds that
     both have run; an end of its interval is null where it cannot be known yet.
     """
-    names = [one.name for one in contenders]
-    verdict, last = played.verdict, played.rounds[-1]
-    mean = winner_mean(contenders[verdict.winner], played.rounds, verdict.winner)
-    pairs = [[names[one], names[other]] for one, other in verdict.ties]
+    names = [contender.name for contender in contenders]
+    verdict = played.verdict
+    winner = verdict.winner
+    mean = winner_mean(contenders[winner], played.rounds, winner)
+    tied: list[Any] = _names_at(verdict.tied, names)
+    if terms.until == "order":
+        tied = [_names_at(pair, names) for pair in verdict.ties]
+    question = "certain"
+    expected_loss = None
+    if not terms.certain:
+        question = "expected_loss"
+        expected_loss = _finite(played.rounds[-1].expected_loss)
+    budget = None
+    if terms.budget is not None:
+        budget = asdict(terms.budget)
+    rounds = []
+    for selection_round in played.rounds:
+        rounds.append(_round_document(selection_round, names, terms))
     return {
         "contenders": names,
         "k": terms.k,
@@ -41,25 +55,85 @@ def selection_document(
         "confidence": terms.confidence,
         "indifference": terms.indifference,
         "until": terms.until,
-        "asked": "certain" if terms.certain else "expected_loss",
-        "expected_loss": None if terms.certain else _finite(last.expected_loss),
+        "asked": question,
+        "expected_loss": expected_loss,
         "expected_loss_asked": terms.expected_loss,
-        "budget": terms.budget and {"amount": terms.budget.amount, "unit": terms.budget.unit},
+        "budget": budget,
         "spent": played.spent,
-        "winner": names[verdict.winner],
+        "winner": names[winner],
         "winner_mean": mean,
-        "winner_mean_corrected": mean - verdict.optimism * (1 if terms.higher_is_better else -1),
-        "shown_worse": {
-            names[one]: one in verdict.worse for one in verdict.order if one != verdict.winner
-        },
-        "tied": [names[one] for one in verdict.tied] if terms.until == "winner" else pairs,
-        "order": [names[one] for one in verdict.order],
+        "winner_mean_corrected": mean - terms.sign * verdict.optimism,
+        "shown_worse": {names[loser]: loser in verdict.worse for loser in verdict.losers},
+        "tied": tied,
+        "order": _names_at(verdict.order, names),
         "folds_used": dict(zip(names, played.folds_used, strict=True)),
-        "rounds": [_round(one, names, terms) for one in played.rounds],
+        "rounds": rounds,
         "joules": played.joules,
         "joules_of_all_folds": played.joules_of_all_folds,
         "methods": methods_sentence(names, terms, played),
     }
+
+
+def _round_document(selection_round: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
+    differences = {}
+    for contender, gap in selection_round.gaps.items():
+        # A gap says how far behind a contender is; a difference is contender minus leader.
+        ends = sorted([-terms.sign * gap.low, -terms.sign * gap.high])
+        differences[names[contender]] = {
+            "difference": -terms.sign * gap.behind,
+            "interval": [_finite(end) for end in ends],
+        }
+    return {
+        "fold": selection_round.fold,
+        "leader": names[selection_round.leader],
+        "differences": differences,
+        "dropped": _names_at(selection_round.dropped, names),
+        "ran": [[names[turn.contender], turn.fold] for turn in selection_round.ran],
+        "expected_loss": _finite(selection_round.expected_loss),
+    }
+
+
+def orders_document(over: OverOrders) -> dict[str, Any]:
+    """What `select --orders --json` writes instead of one selection's rounds."""
+    return {
+        "orders": over.orders,
+        "folds_share": over.folds_share,
+        "joules_share": over.joules_share,
+        "right": over.right,
+        "mean_loss_percent": over.mean_loss_percent,
+        "p95_loss_percent": over.p95_loss_percent,
+    }
+
+
+def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
+    """The mean of the folds that a contender ran.
+
+    Args:
+        winner: its scores.
+        rounds: of the selection.
+        place: of the contender among all.
+    """
+    folds = []
+    for selection_round in rounds:
+        for turn in selection_round.ran:
+            if turn.contender == place:
+                folds.append(turn.fold)
+    return float(winner.folds[folds].mean())
+
+
+def _names_at(places: Iterable[int], names: Sequence[str]) -> list[str]:
+    """What the contenders at these places are called."""
+    return [names[place] for place in places]
+
+
+def _finite(value: float) -> float | None:
+    """The value as JSON has it: nothing for one that is infinite or not a number."""
+    if math.isfinite(value):
+        return value
+    return None
+
+
+# A selection -> the sentence of a paper.
 
 
 def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
@@ -70,81 +144,71 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         terms: of the selection.
         played: to its end.
     """
-    verdict, k = played.verdict, terms.k
-    sure = f"with {percent_text(terms.confidence)} confidence for all looks together"
-    if terms.until == "order":
-        asked = f"the place of every contender by the mean of all {k} folds was known {sure}"
-    elif terms.certain:
-        asked = f"no other contender could have the best mean of all {k} folds, {sure}"
-        if terms.indifference:
-            asked += f", or differed by at most {percent_text(terms.indifference)} of it"
-    elif terms.expected_loss is not None:
-        asked = (
+    verdict = played.verdict
+    question = "which contender to use"
+    if terms.certain:
+        question = "which contender is best"
+    within = ""
+    if terms.budget is not None:
+        within = f", within a budget of {terms.budget.text}"
+    sentence = (
+        f"We asked {question}: {len(names)} contenders were evaluated on the same folds, each "
+        f"until {_end_words(terms)}{within} ({sum(played.folds_used)} of {terms.k * len(names)} "
+        f"folds). {names[verdict.winner]} was chosen."
+    )
+    claims = _claims(names, verdict)
+    if claims.worse:
+        sentence += f" On new data {listed(claims.worse)} {_verb(claims.worse)} worse."
+    if claims.alike:
+        sentence += f" No difference on new data is claimed to {listed(claims.alike)}."
+    return sentence
+
+
+class _Claims(NamedTuple):
+    """What a verdict claims for new data, best contender first; the winner is in neither list."""
+
+    worse: list[str]
+    """Contenders that are shown to be worse than the winner."""
+    alike: list[str]
+    """Contenders of which no difference to the winner is shown."""
+
+
+def _claims(names: Sequence[str], verdict: Verdict) -> _Claims:
+    claims = _Claims(worse=[], alike=[])
+    for loser in verdict.losers:
+        if loser in verdict.worse:
+            claims.worse.append(names[loser])
+        else:
+            claims.alike.append(names[loser])
+    return claims
+
+
+def _end_words(terms: Terms) -> str:
+    """What had to be known for a selection to end."""
+    if terms.expected_loss is not None:
+        return (
             "the loss expected by taking the leader was at most "
-            f"{percent_text(terms.expected_loss)} of its {k}-fold mean (opportunity cost, "
+            f"{percent_text(terms.expected_loss)} of its {terms.k}-fold mean (opportunity cost, "
             "Chick and Inoue 2001)"
         )
-    else:
-        asked = "the expected loss was to be lowest"
-    within = f", within a budget of {terms.budget.text}" if terms.budget else ""
-    worse = [names[one] for one in verdict.order if one in verdict.worse]
-    alike = [names[one] for one in verdict.order if one not in (*verdict.worse, verdict.winner)]
-    claim = (
-        f"On new data {listed(worse)} {'is' if len(worse) == 1 else 'are'} worse. " if worse else ""
-    )
-    if alike:
-        claim += f"No difference on new data is claimed to {listed(alike)}. "
-    question = "which contender is best" if terms.certain else "which contender to use"
-    return (
-        f"We asked {question}: {len(names)} contenders were evaluated on the same folds, each "
-        f"until {asked}{within} ({sum(played.folds_used)} of {k * len(names)} folds). "
-        f"{names[verdict.winner]} was chosen. {claim}".strip()
-    )
+    if terms.budget is not None:
+        return "the expected loss was to be lowest"
+    sure = f"with {percent_text(terms.confidence)} confidence for all looks together"
+    if terms.until == "order":
+        return f"the place of every contender by the mean of all {terms.k} folds was known {sure}"
+    text = f"no other contender could have the best mean of all {terms.k} folds, {sure}"
+    if terms.indifference:
+        text += f", or differed by at most {percent_text(terms.indifference)} of it"
+    return text
 
 
-def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
-    """The mean of the folds that a contender ran; rounds are those of the selection."""
-    return float(
-        winner.folds[[fold for one in rounds for who, fold in one.ran if who == place]].mean()
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def orders_document(over: OverOrders) -> dict[str, Any]:
-    """What `select --orders --json` writes instead of one selection's rounds."""
-    told = ("orders", "folds_share", "joules_share", "right", "mean_loss_percent")
-    return {name: getattr(over, name) for name in (*told, "p95_loss_percent")}
-
-
-def _round(one: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
-    sign = -1.0 if terms.higher_is_better else 1.0
-
-    def ends(gap: Gap) -> list[float | None]:
-        low, high = sorted((sign * gap.low, sign * gap.high))
-        return [_finite(end) for end in (low, high)]
-
-    return {
-        "fold": one.fold,
-        "leader": names[one.leader],
-        "differences": {
-            names[place]: {"difference": sign * gap.behind, "interval": ends(gap)}
-            for place, gap in one.gaps.items()
-        },
-        "dropped": [names[place] for place in one.dropped],
-        "ran": [[names[place], fold] for place, fold in one.ran],
-        "expected_loss": _finite(one.expected_loss),
-    }
+# A selection -> its verdict in a sentence or two.
 
 
 def verdict_sentence(
     names: Sequence[str],
     terms: Terms,
-    verdict: Verdict,
-    rounds: Sequence[Round],
-    folds_used: Sequence[int],
+    played: Played,
     *,
     mean: float,
     on: str = "",
@@ -156,85 +220,139 @@ def verdict_sentence(
     Args:
         names: of the contenders, as people read them.
         terms: of the selection.
-        verdict: what it found.
-        rounds: all of them, at least one.
-        folds_used: by each contender.
-        mean: of the winner, over the folds of the last round.
+        played: as far as it has come, at least one round.
+        mean: of the winner, over the folds that it has run.
         on: where, such as 'ML-100K'; may be empty.
         energy: share of what all folds would take, where it is known.
         brief: whether to leave out who is shown to be worse, and how lucky the winner was.
     """
-    winner, where = names[verdict.winner], f" on {on}" if on else ""
-    last = rounds[-1]
+    where = ""
+    if on:
+        where = f" on {on}"
+    last = played.rounds[-1]
+    verdict = played.verdict
+    winner = names[verdict.winner]
     if not last.decided:
-        count = len(last.left) - 1
-        others = f"{count} other{'s' if count != 1 else ''}"
-        still = f"{others} can still win" if terms.certain else f"{others} may be better"
-        return f"{names[last.leader]} leads{where} after {folds_text(last.n)}; {still}."
-    cost = f"{percent_text(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
-    if energy is not None:
-        cost = f"{percent_text(energy)} of the energy"
-    after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
-    rest = _behind(names, rounds, verdict, mean)
+        return _undecided_sentence(names, terms, last, where)
+    if verdict.tied and terms.certain:
+        if last.n < terms.k:
+            return _indifferent_sentence(names, terms, played, where)
+        return _tied_sentence(names, terms, verdict, where, brief=brief)
+    end = _cost_words(terms, played, energy) + _runner_up_words(names, played, mean)
     if not brief:
-        rest += _shown(names, verdict) + _lucky(verdict, mean)
-    if not terms.certain:
-        within = f" within {terms.budget.text}" if terms.budget else ""
-        asked = f" ({percent_text(terms.expected_loss)} was asked)" if terms.expected_loss else ""
-        return (
-            f"Use {winner}{where}: the best that is found{within}. By taking it at most "
-            f"{_loss(last.expected_loss)} of its score is expected to be lost{asked}. "
-            f"Decided {after}{rest}"
-            if math.isfinite(last.expected_loss)
-            else f"Use {winner}{where}: the best that is found{within}; what may be lost by it is "
-            f"not known, for not everybody could be compared. Decided {after}{rest}"
-        )
-    if verdict.tied:
-        others = listed([names[one] for one in verdict.tied])
-        if last.n == terms.k:
-            level = listed([names[one] for one in (verdict.winner, *verdict.tied)])
-            apart = tuple(one for one in verdict.order if one not in verdict.tied)
-            out = _shown(names, replace(verdict, order=apart)) if apart[1:] and not brief else ""
-            return (
-                f"No difference found between {level}{where}: all {terms.k} folds are used; "
-                f"{winner} has the best mean.{out}"
-            )
-        return (
-            f"{winner}, or as good as it {others}{where}: decided after {folds_text(last.n)}; "
-            f"whichever is taken, at most {percent_text(terms.indifference)} of the mean is lost."
-        )
-    return f"{winner} is best{where}: decided {after}{rest}"
+        end += _worse_sentence(names, verdict) + _luck_sentence(verdict, mean)
+    if terms.certain:
+        return f"{winner} is best{where}: decided {end}"
+    return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {end}"
 
 
-def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mean: float) -> str:
+def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, where: str) -> str:
+    """Who leads, and how many are still in."""
+    others = others_text(len(last.left) - 1)
+    still = "may be better"
+    if terms.certain:
+        still = "can still win"
+    return f"{names[last.leader]} leads{where} after {folds_text(last.n)}; {others} {still}."
+
+
+def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, where: str) -> str:
+    """That the winner and others are within the indifference, before all folds are used."""
+    verdict = played.verdict
+    others = listed(_names_at(verdict.tied, names))
+    return (
+        f"{names[verdict.winner]}, or as good as it {others}{where}: decided after "
+        f"{folds_text(played.rounds[-1].n)}; whichever is taken, at most "
+        f"{percent_text(terms.indifference)} of the mean is lost."
+    )
+
+
+def _tied_sentence(
+    names: Sequence[str], terms: Terms, verdict: Verdict, where: str, *, brief: bool
+) -> str:
+    """That all folds do not tell the winner from others, and who is shown to be worse."""
+    winner = names[verdict.winner]
+    level = listed([winner, *_names_at(verdict.tied, names)])
+    sentence = (
+        f"No difference found between {level}{where}: all {terms.k} folds are used; {winner} has "
+        "the best mean."
+    )
+    apart = tuple(contender for contender in verdict.order if contender not in verdict.tied)
+    if len(apart) > 1 and not brief:
+        sentence += _worse_sentence(names, replace(verdict, order=apart))
+    return sentence
+
+
+def _loss_words(terms: Terms, last: Round) -> str:
+    """What is promised of the contender to use: how much may be lost by taking it."""
+    within = ""
+    if terms.budget is not None:
+        within = f" within {terms.budget.text}"
+    if not math.isfinite(last.expected_loss):
+        return (
+            f"the best that is found{within}; what may be lost by it is not known, for not "
+            "everybody could be compared."
+        )
+    limit = ""
+    if terms.expected_loss is not None:
+        limit = f" ({percent_text(terms.expected_loss)} was asked)"
+    return (
+        f"the best that is found{within}. By taking it at most {_loss(last.expected_loss)} of its "
+        f"score is expected to be lost{limit}."
+    )
+
+
+def _cost_words(terms: Terms, played: Played, energy: float | None) -> str:
+    """'after 2 folds, 37.5 % of all folds': the folds of the leader, and what all of them took."""
+    counts = played.folds_used
+    after = f"after {folds_text(played.rounds[-1].n)}"
+    if len(set(counts)) == 1:
+        after += " each"
+    if energy is not None:
+        return f"{after}, {percent_text(energy)} of the energy"
+    return f"{after}, {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
+
+
+def _runner_up_words(names: Sequence[str], played: Played, mean: float) -> str:
     """Who is second, with its last interval to the winner, and the full stop."""
-    place = next(one for one in verdict.order if one != verdict.winner)
-    gaps = [one.gaps[place] for one in rounds if one.leader == verdict.winner and place in one.gaps]
-    if not gaps or not mean:
+    verdict = played.verdict
+    second = verdict.losers[0]
+    gap = None
+    for selection_round in played.rounds:
+        if selection_round.leader == verdict.winner:
+            gap = selection_round.gaps.get(second, gap)
+    if gap is None or not mean:
         return "."
-    low, high = (100 * end / abs(mean) for end in (gaps[-1].low, gaps[-1].high))
-    if not math.isfinite(high):
-        return f"; {names[place]} is next."
-    return f"; {names[place]}, the next, is {_sides(low, high)}."
+    if not math.isfinite(gap.high):
+        return f"; {names[second]} is next."
+    low = 100 * gap.low / abs(mean)
+    high = 100 * gap.high / abs(mean)
+    return f"; {names[second]}, the next, is {_sides(low, high)}."
 
 
-def _shown(names: Sequence[str], verdict: Verdict) -> str:
-    """Of whom it may be claimed that they are worse, and of whom not."""
-    others = [one for one in verdict.order if one != verdict.winner]
-    alike = [names[one] for one in others if one not in verdict.worse]
+def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
+    """Of whom it may be claimed that they are worse on new data, and of whom not."""
+    worse, alike = _claims(names, verdict)
     if not alike:
-        worse = "all others are" if others[1:] else f"{names[others[0]]} is"
-        return f" It is shown on new data too that {worse} worse."
-    rest = [names[one] for one in others if one in verdict.worse]
-    who = f"{rest[0]} is" if len(rest) == 1 else "the others are"
-    too = f"; {who} worse there too" if rest else ""
-    some = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} others"
-    return f" No difference on new data is shown to {some}{too}."
+        subject = "all others are"
+        if len(worse) == 1:
+            subject = f"{worse[0]} is"
+        return f" It is shown on new data too that {subject} worse."
+    alike_words = listed(alike)
+    if len(alike) > _NAMED:
+        alike_words = f"{len(alike)} others"
+    sentence = f" No difference on new data is shown to {alike_words}"
+    if len(worse) == 1:
+        sentence += f"; {worse[0]} is worse there too"
+    elif worse:
+        sentence += "; the others are worse there too"
+    return f"{sentence}."
 
 
-def _lucky(verdict: Verdict, mean: float) -> str:
+def _luck_sentence(verdict: Verdict, mean: float) -> str:
     """The winner's curse, where it is worth a word."""
-    share = verdict.optimism / abs(mean) if mean else 0.0
+    if not mean:
+        return ""
+    share = verdict.optimism / abs(mean)
     if share < _WORTH_SAYING:
         return ""
     corrected = mean - math.copysign(verdict.optimism, mean)
@@ -247,8 +365,12 @@ def _lucky(verdict: Verdict, mean: float) -> str:
 def side_of(percent: float) -> str:
     """'3.1 % behind', or '0.4 % ahead' for a negative number."""
     size = abs(percent)
-    text = f"{size:.1f}" if size >= 0.1 or not size else f"{size:.1g}"
-    return f"{text} % {'behind' if percent >= 0 else 'ahead'}"
+    text = f"{size:.1f}"
+    if 0 < size < 0.1:
+        text = f"{size:.1g}"
+    if percent >= 0:
+        return f"{text} % behind"
+    return f"{text} % ahead"
 
 
 def _sides(low: float, high: float) -> str:
@@ -256,27 +378,99 @@ def _sides(low: float, high: float) -> str:
     first = side_of(low)
     if low == high:
         return first
-    return f"{first if low < 0 <= high else first.split()[0]} to {side_of(high)}"
+    if (low < 0) == (high < 0):
+        first, _ = first.split(maxsplit=1)
+    return f"{first} to {side_of(high)}"
 
 
-def folds_text(n: int) -> str:
+def folds_text(count: int) -> str:
     """'1 fold', '2 folds'."""
-    return f"{n} fold{'s' if n != 1 else ''}"
+    if count == 1:
+        return "1 fold"
+    return f"{count} folds"
+
+
+def others_text(count: int) -> str:
+    """'1 other', '2 others'."""
+    if count == 1:
+        return "1 other"
+    return f"{count} others"
+
+
+def _verb(subjects: Sequence[str]) -> str:
+    """The verb of a sentence about these subjects."""
+    if len(subjects) == 1:
+        return "is"
+    return "are"
 
 
 def _loss(share: float) -> str:
+    """An expected loss in percent; a tiny one is not said to be nothing."""
     if not math.isfinite(share):
         return "not known yet"
-    return f"{100 * share:.2g} %" if share >= 5e-6 or not share else "0.001 %"
+    if 0 < share < 5e-6:
+        return "0.001 %"
+    return f"{100 * share:.2g} %"
 
 
-# A selection -> what is told of it: a row per round and contender, a sentence per round.
+# A selection -> what a page tells of it: a row per round and contender, a sentence per round.
+
+
+def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round]) -> list[str]:
+    """What happened in each round, from step 0 on.
+
+    Args:
+        titles: of the contenders.
+        terms: of the selection.
+        rounds: so far.
+    """
+    sentences = [f"{len(titles)} contenders, {terms.k} folds: everybody runs the first fold."]
+    before = set(range(len(titles)))
+    for selection_round in rounds:
+        text = f"After {folds_text(selection_round.n)}, {titles[selection_round.leader]} leads"
+        out = _names_at(sorted(before.difference(selection_round.left)), titles)
+        if out and terms.until == "order":
+            text += f"; the place of {listed(out)} is known"
+        elif out:
+            text += f"; {listed(out)} {_verb(out)} out"
+        back = [titles[contender] for contender in selection_round.left if contender not in before]
+        if back:
+            text += f"; {listed(back)} may win again, for folds differ more than it seemed"
+        sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
+        before = set(selection_round.left)
+    return sentences
+
+
+def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
+    """Whether a round decides, or how many are still in."""
+    if selection_round.decided:
+        if selection_round.n == terms.k:
+            return "All folds are used."
+        return "That decides it."
+    if terms.until == "order":
+        return f"{len(selection_round.left)} still have to be told apart."
+    sentence = f"{others_text(len(selection_round.left) - 1)} can still win."
+    if not terms.certain:
+        sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
+    return sentence
 
 
 STATES = ("waiting", "leader", "in", "tied", "behind", "out", "worse", "placed")
 """Not run yet; the best so far; can still win; no difference to the winner was found; all folds are
 used and it is behind; cannot win here, or not by enough; shown to be worse on new data too; its
 place in the ranking is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lane:
+    """What a page shows of a contender at a step; see `lanes`."""
+
+    state: str = "waiting"
+    folds: int = 0
+    behind: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    says: str = "has not run yet"
 
 
 def lanes(
@@ -302,113 +496,108 @@ def lanes(
     import pandas as pd
 
     now = [_Lane() for _ in contenders]
-    rows = [(0, place, lane) for place, lane in enumerate(now)]
-    for step, one in enumerate(rounds, start=1):
-        known = verdict if one.decided else None
-        ran = [each.fold for each in rounds[:step]]
-        mean = abs(float(contenders[one.leader].folds[ran].mean()))
-        now = [
-            _lane(lane, place, titles, terms, one, known, mean) for place, lane in enumerate(now)
-        ]
-        rows += [(step, place, lane) for place, lane in enumerate(now)]
-    # Best first: the leader, then by how far behind each was last.
-    far = [math.inf if math.isnan(lane.behind) else lane.behind for lane in now]
-    rows.sort(key=lambda row: (row[0], now[row[1]].state != "leader", far[row[1]], row[1]))
-    return pd.DataFrame(
-        [{"step": step, "contender": titles[place], **asdict(lane)} for step, place, lane in rows]
-    )
+    steps = [now]
+    folds: list[int] = []
+    for selection_round in rounds:
+        folds.append(selection_round.fold)
+        mean = abs(float(contenders[selection_round.leader].folds[folds].mean()))
+        decision = None
+        if selection_round.decided:
+            decision = verdict
+        step = _Step(
+            selection_round=selection_round,
+            verdict=decision,
+            titles=titles,
+            terms=terms,
+            mean=mean,
+        )
+        now = [step.lane(place, before) for place, before in enumerate(now)]
+        steps.append(now)
 
+    def distance(place: int) -> tuple[bool, float]:
+        """How far from the lead a contender is in the end: the leader, then by percent behind."""
+        behind = now[place].behind
+        if math.isnan(behind):
+            behind = math.inf
+        return now[place].state != "leader", behind
 
-def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round]) -> list[str]:
-    """What happened in each round, from step 0 on.
-
-    Args:
-        titles: of the contenders.
-        terms: of the selection.
-        rounds: so far.
-    """
-    said = [f"{len(titles)} contenders, {terms.k} folds: everybody runs the first fold."]
-    before = set(range(len(titles)))
-    for one in rounds:
-        gone = [titles[place] for place in sorted(before - set(one.left))]
-        text = f"After {folds_text(one.n)}, {titles[one.leader]} leads"
-        back = [titles[place] for place in one.left if place not in before]
-        if gone and terms.until == "winner":
-            text += f"; {listed(gone)} {'is' if len(gone) == 1 else 'are'} out"
-        elif gone:
-            text += f"; the place of {listed(gone)} is known"
-        if back:
-            text += f"; {listed(back)} may win again, for folds differ more than it seemed"
-        rest = len([place for place in one.left if place != one.leader])
-        if one.decided:
-            text += ". All folds are used." if one.n == terms.k else ". That decides it."
-        elif terms.until == "winner":
-            text += f". {rest} other{'s' if rest != 1 else ''} can still win."
-            if not terms.certain:
-                text += f" Expected loss: {_loss(one.expected_loss)}."
-        else:
-            text += f". {len(one.left)} still have to be told apart."
-        said.append(text)
-        before = set(one.left)
-    return said
+    best_first = sorted(range(len(now)), key=distance)
+    rows = []
+    for number, lanes_of_step in enumerate(steps):
+        for place in best_first:
+            lane = asdict(lanes_of_step[place])
+            rows.append({"step": number, "contender": titles[place], **lane})
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lane:
-    state: str = "waiting"
-    folds: int = 0
-    behind: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    says: str = "has not run yet"
+class _Step:
+    """A round of a selection, as its lanes show it."""
 
+    selection_round: Round
+    verdict: Verdict | None
+    """Where this round decided it."""
+    titles: Sequence[str]
+    terms: Terms
+    mean: float
+    """Size of the leader's mean, of which differences are percent."""
 
-def _lane(
-    before: _Lane,
-    place: int,
-    titles: Sequence[str],
-    terms: Terms,
-    one: Round,
-    verdict: Verdict | None,
-    mean: float,
-) -> _Lane:
-    """A contender's lane after a round; `mean` is the leader's, `verdict` if that decided it."""
-    if place == one.leader:
-        says = "leads" if verdict is None else f"is {'best' if terms.certain else 'the one to use'}"
-        return _Lane(state="leader", folds=one.n, behind=0.0, low=0.0, high=0.0, says=says)
-    lane = before
-    if place in one.gaps and (place in one.left or before.state not in ("out", "placed")):
-        gap = one.gaps[place]
-        behind, low, high = (
-            100 * part / mean if mean else math.nan for part in (gap.behind, gap.low, gap.high)
+    def lane(self, place: int, before: _Lane) -> _Lane:
+        """A contender's lane after the round; that of before where it was not compared."""
+        if place == self.selection_round.leader:
+            return self._leader_lane()
+        lane = before
+        gap = self.selection_round.gaps.get(place)
+        stays_out = before.state in ("out", "placed") and place not in self.selection_round.left
+        if gap is not None and not stays_out:
+            lane = self._compared(place, gap)
+        if self.verdict is None or lane.state != "out":
+            return lane
+        if place in self.verdict.worse:
+            return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
+        return replace(lane, says=f"{lane.says}; no difference shown on new data")
+
+    def _leader_lane(self) -> _Lane:
+        says = "leads"
+        if self.verdict is not None and self.terms.certain:
+            says = "is best"
+        elif self.verdict is not None:
+            says = "is the one to use"
+        folds = self.selection_round.n
+        return _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says=says)
+
+    def _compared(self, place: int, gap: Gap) -> _Lane:
+        """The lane of a contender with this gap to the leader."""
+        lane = _Lane(
+            folds=gap.folds,
+            behind=self._percent_of_mean(gap.behind),
+            low=self._percent_of_mean(gap.low),
+            high=self._percent_of_mean(gap.high),
         )
-        lane = _Lane(folds=gap.folds, behind=behind, low=low, high=high)
-        state, says = _state(place, lane, one, terms, verdict, titles[one.leader])
-        lane = replace(lane, state=state, says=says)
-    if verdict is None or lane.state != "out":
-        return lane
-    if place in verdict.worse:
-        return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
-    return replace(lane, says=f"{lane.says}; no difference shown on new data")
+        after = folds_text(lane.folds)
+        if self.verdict is not None and place in self.verdict.tied:
+            return replace(lane, state="tied", says=self._tie_words())
+        if self.verdict is not None and lane.folds == self.terms.k:
+            return replace(lane, state="behind", says=f"{side_of(lane.behind)}, all folds used")
+        if self.terms.until == "order" and place in self.selection_round.dropped:
+            return replace(lane, state="placed", says=f"its place is known after {after}")
+        if place not in self.selection_round.left:
+            says = f"passed over after {after}: {_sides(lane.low, lane.high)}"
+            if self.terms.certain:
+                says = f"out after {after}: at least {side_of(lane.low)}"
+            return replace(lane, state="out", says=says)
+        says = _sides(lane.low, lane.high)
+        if math.isinf(lane.high):
+            says = f"{side_of(lane.behind)} so far; how sure, the next fold says"
+        return replace(lane, state="in", says=says)
 
+    def _tie_words(self) -> str:
+        leader = self.titles[self.selection_round.leader]
+        if self.selection_round.n < self.terms.k:
+            return f"within the indifference of {leader}"
+        return f"no difference to {leader} found over all folds"
 
-def _state(
-    place: int, lane: _Lane, one: Round, terms: Terms, verdict: Verdict | None, leader: str
-) -> tuple[str, str]:
-    after = folds_text(lane.folds)
-    if verdict is not None and any({place, verdict.winner} == set(pair) for pair in verdict.ties):
-        found = f"no difference to {leader} found over all folds"
-        if one.n < terms.k:
-            found = f"within the indifference of {leader}"
-        return "tied", found
-    if verdict is not None and lane.folds == terms.k:
-        return "behind", f"{side_of(lane.behind)}, all folds used"
-    if place in one.dropped and terms.until == "order":
-        return "placed", f"its place is known after {after}"
-    if place not in one.left:
-        if terms.certain:
-            return "out", f"out after {after}: at least {side_of(lane.low)}"
-        return "out", f"passed over after {after}: {_sides(lane.low, lane.high)}"
-    if math.isinf(lane.high):
-        return "in", f"{side_of(lane.behind)} so far; how sure, the next fold says"
-    return "in", _sides(lane.low, lane.high)
+    def _percent_of_mean(self, difference: float) -> float:
+        if not self.mean:
+            return math.nan
+        return 100 * difference / self.mean

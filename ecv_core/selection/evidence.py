@@ -18,6 +18,7 @@ No flag says who draws random numbers: in the recorded study the ratio is 0.3 to
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -47,30 +48,74 @@ class Difference:
 
 
 class Differences(Protocol):
-    """What a selection asks of its contenders' scores."""
+    """What a selection asks of its contenders' scores.
 
-    def between(self, one: int, other: int, folds: int) -> Difference:
-        """Scores `one` minus contender `other`.
+    Contenders are named by their places; a set of folds is a number with one bit per fold.
+    """
+
+    def between(self, contender: int, other: int, fold_bits: int) -> Difference:
+        """Scores of a contender minus those of another.
 
         Args:
-            one: place of a contender.
-            other: place of another.
-            folds: bits of the folds that both have run, at least one.
+            contender: its place.
+            other: place of the other.
+            fold_bits: the folds that both have run, at least one.
         """
 
-    def mean(self, one: int, folds: int) -> float:
+    def mean(self, contender: int, fold_bits: int) -> float:
         """A contender's mean over these folds."""
 
-    def alike(self, one: int, other: int) -> bool:
+    def alike(self, contender: int, other: int) -> bool:
         """Whether both are configurations of one algorithm."""
 
 
-def _algorithm(one: Scores) -> str:
+def _algorithm(contender: Scores) -> str:
     """What a contender is a configuration of; its own name where that is not known."""
-    return one.algorithm or one.name.partition(":")[0]
+    return contender.algorithm or contender.name.partition(":")[0]
 
 
-class PairedScores:
+class FoldDifferences(ABC):
+    """Differences that are worked out once for each set of folds, when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._differences: dict[tuple[int, int, int], Difference] = {}
+        """(contender, other, set of folds) -> what was worked out before."""
+
+    @abstractmethod
+    def scores(self, contender: int, folds: Sequence[int]) -> Floats:
+        """A contender's scores in these folds, which it has run; shape (folds,)."""
+
+    @abstractmethod
+    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        """`Difference.users` over these folds, which both have run."""
+
+    def between(self, contender: int, other: int, fold_bits: int) -> Difference:
+        if contender > other:
+            reverse = self.between(other, contender, fold_bits)
+            return replace(reverse, mean=-reverse.mean)
+        key = (contender, other, fold_bits)
+        if key not in self._differences:
+            self._differences[key] = self._computed(contender, other, fold_bits)
+        return self._differences[key]
+
+    def mean(self, contender: int, fold_bits: int) -> float:
+        return float(self.scores(contender, folds_in(fold_bits)).mean())
+
+    def _computed(self, contender: int, other: int, fold_bits: int) -> Difference:
+        folds = folds_in(fold_bits)
+        by_fold = self.scores(contender, folds) - self.scores(other, folds)
+        observed = np.nan
+        if len(folds) > 1:
+            observed = float(by_fold.var(ddof=1))
+        return Difference(
+            mean=float(by_fold.mean()),
+            users=self.variance_of_users(contender, other, folds),
+            observed=observed,
+            folds=len(folds),
+        )
+
+
+class PairedScores(FoldDifferences):
     """Differences from the contenders' scores as they are now, one set of folds at a time."""
 
     def __init__(self, contenders: Sequence[Scores], *, before: PairedScores | None = None) -> None:
@@ -78,83 +123,104 @@ class PairedScores:
 
         Args: before: of the same with fewer folds, whose differences need not be worked out again.
         """
+        super().__init__()
         self._contenders = contenders
-        self._levels: dict[tuple[int, int, int], Difference] = {}
-        if before is not None and all(
-            np.array_equal(now.folds[there], then.folds[there])
-            for now, then in zip(contenders, before._contenders, strict=True)
-            if (there := ~np.isnan(then.folds)).any()
-        ):
-            self._levels = before._levels
+        if before is not None and before._holds_for(contenders):
+            self._differences = before._differences
 
-    def between(self, one: int, other: int, folds: int) -> Difference:
-        if one > other:
-            found = self.between(other, one, folds)
-            return replace(found, mean=-found.mean)
-        key = (one, other, folds)
-        if key not in self._levels:
-            self._levels[key] = self._computed(*key)
-        return self._levels[key]
+    def _holds_for(self, contenders: Sequence[Scores]) -> bool:
+        """Whether contenders still have the folds that they have here, with the same scores."""
+        for then, now in zip(self._contenders, contenders, strict=True):
+            ran = ~np.isnan(then.folds)
+            if not np.array_equal(then.folds[ran], now.folds[ran]):
+                return False
+        return True
 
-    def mean(self, one: int, folds: int) -> float:
-        return float(self._contenders[one].folds[folds_in(folds)].mean())
+    def scores(self, contender: int, folds: Sequence[int]) -> Floats:
+        return self._contenders[contender].folds[folds]
 
-    def alike(self, one: int, other: int) -> bool:
-        return _algorithm(self._contenders[one]) == _algorithm(self._contenders[other])
+    def alike(self, contender: int, other: int) -> bool:
+        return _algorithm(self._contenders[contender]) == _algorithm(self._contenders[other])
 
-    def _computed(self, one: int, other: int, folds: int) -> Difference:
-        a, b, rows = self._contenders[one], self._contenders[other], folds_in(folds)
-        by_fold = a.folds[rows] - b.folds[rows]
-        users = np.nan
-        if a.users is not None and b.users is not None:
-            apart = a.users[rows].astype(np.float64) - b.users[rows]
-            users = float(user_variance(apart, np.ones((1, len(rows)), dtype=np.bool_))[0][0])
-        observed = float(by_fold.var(ddof=1)) if len(rows) > 1 else np.nan
-        mean = float(by_fold.mean())
-        return Difference(mean=mean, users=users, observed=observed, folds=len(rows))
+    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        first = self._contenders[contender].users
+        second = self._contenders[other].users
+        if first is None or second is None:
+            return np.nan
+        return variance_over_all(first[folds].astype(np.float64) - second[folds])
+
+
+def variance_over_all(values: Floats) -> float:
+    """The variance of a fold's mean, as users tell it from all of these folds.
+
+    Args: values: differences of two contenders, shape (folds, users); NaN where there is none.
+    """
+    all_folds = np.ones((1, len(values)), dtype=np.bool_)
+    variances, _ = user_variance(values, all_folds)
+    return float(variances[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _OverSubsets:
+    """A pair's `Difference` over each of the 2^k - 1 sets of folds; arrays of shape (sets,)."""
+
+    means: Floats
+    users: Floats
+    observed: Floats
 
 
 class EverySubset(PairedScores):
     """Differences over any set of the k folds, for replaying many orders of complete contenders.
 
     A pair's variances over all 2^k - 1 sets of folds are worked out when it is first asked for.
+    The set with the bits b has row b - 1 in every array.
     """
 
     def __init__(self, contenders: Sequence[Scores]) -> None:
         super().__init__(contenders)
         k = contenders[0].k
-        self._chosen = ((np.arange(1, 2**k)[:, None] >> np.arange(k)) & 1).astype(np.bool_)
-        self._pairs: dict[tuple[int, int], tuple[Floats, ...]] = {}
-        size = self._chosen.sum(axis=1)
-        self._means = [self._chosen @ one.folds / size for one in contenders]
+        every_set = np.arange(1, 2**k)[:, None]
+        self._chosen = (every_set >> np.arange(k) & 1).astype(np.bool_)
+        """Whether a set has a fold; shape (sets, k)."""
+        self._sizes = self._chosen.sum(axis=1)
+        self._pairs: dict[tuple[int, int], _OverSubsets] = {}
+        self._means = [self._chosen @ contender.folds / self._sizes for contender in contenders]
 
-    def mean(self, one: int, folds: int) -> float:
-        return float(self._means[one][folds - 1])
+    def mean(self, contender: int, fold_bits: int) -> float:
+        return float(self._means[contender][fold_bits - 1])
 
-    def _computed(self, one: int, other: int, folds: int) -> Difference:
-        if (one, other) not in self._pairs:
-            self._pairs[one, other] = self._of_pair(one, other)
-        mean, users, observed = (float(part[folds - 1]) for part in self._pairs[one, other])
-        return Difference(mean=mean, users=users, observed=observed, folds=folds.bit_count())
+    def _computed(self, contender: int, other: int, fold_bits: int) -> Difference:
+        if (contender, other) not in self._pairs:
+            self._pairs[contender, other] = self._over_subsets(contender, other)
+        pair = self._pairs[contender, other]
+        row = fold_bits - 1
+        return Difference(
+            mean=float(pair.means[row]),
+            users=float(pair.users[row]),
+            observed=float(pair.observed[row]),
+            folds=fold_bits.bit_count(),
+        )
 
-    def _of_pair(self, one: int, other: int) -> tuple[Floats, ...]:
-        a, b, chosen = self._contenders[one], self._contenders[other], self._chosen
-        by_fold = a.folds - b.folds
-        more = chosen.sum(axis=1) - 1.0
-        mean = chosen @ by_fold / (more + 1)
+    def _over_subsets(self, contender: int, other: int) -> _OverSubsets:
+        first = self._contenders[contender]
+        second = self._contenders[other]
+        by_fold = first.folds - second.folds
+        freedom = self._sizes - 1.0
+        means = self._chosen @ by_fold / (freedom + 1)
         # Of the set's folds about the set's mean; the shift by the overall mean keeps the digits.
-        about = by_fold - by_fold.mean()
-        squares = np.maximum(chosen @ about**2 - (more + 1) * (mean - by_fold.mean()) ** 2, 0.0)
+        overall = by_fold.mean()
+        squares = self._chosen @ (by_fold - overall) ** 2 - (freedom + 1) * (means - overall) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            observed = np.where(more > 0, squares / more, np.nan)
-        if a.users is None or b.users is None:
-            return mean, np.full(len(mean), np.nan), observed
-        return mean, user_variance(a.users - b.users, chosen)[0], observed
+            observed = np.where(freedom > 0, np.maximum(squares, 0.0) / freedom, np.nan)
+        users = np.full(len(means), np.nan)
+        if first.users is not None and second.users is not None:
+            users, _ = user_variance(first.users - second.users, self._chosen)
+        return _OverSubsets(means=means, users=users, observed=observed)
 
 
-def folds_in(folds: int) -> list[int]:
-    """The folds of these bits, ascending."""
-    return [row for row in range(folds.bit_length()) if folds >> row & 1]
+def folds_in(fold_bits: int) -> list[int]:
+    """The folds of a set of bits, ascending."""
+    return [fold for fold in range(fold_bits.bit_length()) if fold_bits >> fold & 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +244,7 @@ USUAL_NOISE = Prior(freedom=3.5, unlike=8, alike=16)
 NO_NOISE = Prior(freedom=100, unlike=100, alike=100)
 """For whose turn it is: who is near if folds add nothing more than has been seen."""
 _ROUNDING = 1e-6
-"""Of a difference: what is less is not variation."""
+"""Share of a difference; fold scores that vary by less are taken for the same."""
 _SHARED = 0.25
 """Squared correlation of two differences to one contender, of equal and independent noise."""
 
@@ -198,11 +264,14 @@ class Spread:
 
     def errors(self, k: int | None) -> Floats:
         """Standard errors: of the k-fold differences; with None on new data, of endless folds."""
-        left = 1 / self.folds - (1 / k if k else 0.0)
-        error = np.sqrt(self.variances * np.maximum(left, 0))
-        error[np.isnan(self.variances) | (self.freedom <= 0)] = np.inf
-        error[self.folds == k] = 0.0
-        return error
+        remaining = 1 / self.folds
+        if k is not None:
+            remaining = np.maximum(remaining - 1 / k, 0)
+        errors = np.sqrt(self.variances * remaining)
+        errors[np.isnan(self.variances) | (self.freedom <= 0)] = np.inf
+        if k is not None:
+            errors[self.folds == k] = 0.0
+        return errors
 
     def half_widths(self, level: float, k: int | None) -> Floats:
         """How far each k-fold difference can be from its mean on one side.
@@ -214,7 +283,11 @@ class Spread:
         errors = self.errors(k)
         reach = -stdtrit(np.maximum(self.freedom, 1e-3), level)
         with np.errstate(invalid="ignore"):
-            return np.where(errors == 0, 0.0, np.where(np.isinf(errors), np.inf, reach * errors))
+            half_widths = reach * errors
+        # An infinite reach times no error, or the reverse, is not a number.
+        half_widths[errors == 0] = 0.0
+        half_widths[np.isinf(errors)] = np.inf
+        return half_widths
 
     def gains(self, k: int, more: int = 0) -> Floats:
         """What is expected to be lost by passing over each: E[(its mean over k folds - ours)+].
@@ -225,67 +298,104 @@ class Spread:
             k: folds in all.
             more: as if so many more folds had been run and had shown the same means.
         """
-        left = np.maximum(1 / np.minimum(self.folds + more, k) - 1 / k, 0)
-        errors = np.sqrt(self.variances * left)
-        errors[self.folds + more >= k] = 0.0
+        folds = np.minimum(self.folds + more, k)
+        errors = np.sqrt(self.variances * (1 / folds - 1 / k))
+        errors[folds == k] = 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = errors * expected_excess(self.means / errors, self.freedom)
-        found = np.where(errors == 0, np.maximum(-self.means, 0), found)
-        return np.where(np.isnan(errors) | (self.freedom <= 1), np.inf, found)
+            gains = errors * expected_excess(self.means / errors, self.freedom)
+        certain_gains = np.maximum(-self.means, 0)  # nothing is left to chance
+        gains = np.where(errors == 0, certain_gains, gains)
+        return np.where(np.isnan(errors) | (self.freedom <= 1), np.inf, gains)
 
 
 def spread_of(
-    found: Sequence[Difference], alike: Sequence[bool], prior: Prior, sign: float = 1.0
+    differences: Sequence[Difference], alike: Sequence[bool], prior: Prior, sign: float = 1.0
 ) -> Spread:
     """Differences of one contender to several others, each moderated by what the others show.
 
     Args:
-        found: the one minus each other, of at least one fold.
+        differences: that contender minus each other, of at least one fold.
         alike: of each, whether both are configurations of one algorithm.
         prior: what is taken for known.
         sign: 1 where more is better, else -1.
     """
-    parts = [(one.mean, one.users, one.observed, one.folds) for one in found]
-    means, users, own, folds = np.array(parts, dtype=np.float64).reshape(-1, 4).T
-    return moderated(sign * means, users, own, folds, np.array(alike, dtype=np.bool_), prior)
+    means = np.array([difference.mean for difference in differences])
+    users = np.array([difference.users for difference in differences])
+    observed = np.array([difference.observed for difference in differences])
+    folds = np.array([difference.folds for difference in differences], dtype=np.float64)
+    is_alike = np.array(alike, dtype=np.bool_)
+    return moderated(sign * means, users, observed, folds, is_alike, prior)
 
 
 def moderated(
-    means: Floats, users: Floats, own: Floats, folds: Floats, alike: NDArray[np.bool_], prior: Prior
+    means: Floats,
+    users: Floats,
+    observed: Floats,
+    folds: Floats,
+    alike: NDArray[np.bool_],
+    prior: Prior,
 ) -> Spread:
     """`spread_of` differences as arrays of shape (..., contenders); each row by itself.
 
     Args:
-        means, users, own, folds: the fields of `Difference`; `own` is what was observed.
+        means, users, observed, folds: the fields of `Difference`.
         alike, prior: as of `spread_of`.
     """
-    more = folds - 1
-    usable = (more > 0) & (users > 0)  # False for NaN
+    freedom = folds - 1
+    others = _ratios_of_others(users, observed, freedom)
+    freedom_of_q = prior.freedom + others.freedom
+    q = (prior.freedom + others.freedom * others.mean) / freedom_of_q
+    d = 1 / (1 / np.where(alike, prior.alike, prior.unlike) + 1 / freedom_of_q)
+    without_users = np.isnan(users)
+    d[without_users] = 0.0
+    from_users = np.where(without_users, 0.0, d * q * users)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(usable, own / users, 0.0)
-    weight = np.where(usable, more, 0.0)
-    together = np.minimum(weight[..., None], weight[..., None, :]) * _SHARED
-    places = np.arange(weight.shape[-1])
-    together[..., places, places] = weight
-    # Of all others than each: the sum of weights, of weighted ratios, and their variance.
-    rest = weight.sum(axis=-1, keepdims=True) - weight
-    ratios = (weight * ratio).sum(axis=-1, keepdims=True) - weight * ratio
-    every = together.sum(axis=(-2, -1))[..., None]
-    variance = every - 2 * together.sum(axis=-1) + weight
-    with np.errstate(invalid="ignore", divide="ignore"):
-        seen = np.where(rest > 0, rest**2 / variance, 0.0)
-        q = np.where(rest > 0, ratios / rest, 0.0)
-    known = prior.freedom + seen
-    extra = (prior.freedom + seen * q) / known
-    d = 1 / (1 / np.where(alike, prior.alike, prior.unlike) + 1 / known)
-    without = np.isnan(users)
-    d[without] = 0.0
-    level = np.where(without, 0.0, d * extra * users)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variances = (level + np.where(more > 0, more * own, 0.0)) / (d + more)
+        from_folds = np.where(freedom > 0, freedom * observed, 0.0)
+        variances = (from_users + from_folds) / (d + freedom)
     # Fold scores alone that differ by the same in every fold tell nothing: a zero is not certain.
-    variances[without & (own <= (_ROUNDING * means) ** 2)] = np.nan
-    return Spread(means=means, variances=variances, freedom=d + more, folds=folds)
+    variances[without_users & (observed <= (_ROUNDING * means) ** 2)] = np.nan
+    return Spread(means=means, variances=variances, freedom=d + freedom, folds=folds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ratios:
+    """What folds add to the variance that users show, as a ratio; shape (..., contenders)."""
+
+    mean: Floats
+    """q: the mean ratio; 0 where no contender shows any."""
+    freedom: Floats
+    """D: degrees of freedom of that mean."""
+
+
+def _ratios_of_others(users: Floats, observed: Floats, freedom: Floats) -> _Ratios:
+    """For each contender, the mean of s2 / u of all others, weighted by their degrees of freedom.
+
+    Args:
+        users: u of each contender; NaN where it is not known.
+        observed: s2 of each, the variance of its folds' differences.
+        freedom: degrees of freedom of that variance.
+    """
+    usable = (freedom > 0) & (users > 0)  # False for NaN
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.where(usable, observed / users, 0.0)
+    weights = np.where(usable, freedom, 0.0)
+    weights_of_others = weights.sum(axis=-1, keepdims=True) - weights
+    weighted = weights * ratios
+    weighted_of_others = weighted.sum(axis=-1, keepdims=True) - weighted
+    # Differences to one contender are correlated, so that their mean varies more than if each
+    # stood for itself: the variance of the weighted sum needs the covariance of every pair.
+    covariances = np.minimum(weights[..., None], weights[..., None, :]) * _SHARED
+    places = np.arange(weights.shape[-1])
+    covariances[..., places, places] = weights
+    variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
+    variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = weighted_of_others / weights_of_others
+        freedom_of_mean = weights_of_others**2 / variance_of_others
+    no_others = weights_of_others <= 0
+    mean[no_others] = 0.0
+    freedom_of_mean[no_others] = 0.0
+    return _Ratios(mean=mean, freedom=freedom_of_mean)
 
 
 def expected_excess(x: Floats, freedom: Floats) -> Floats:
@@ -296,9 +406,10 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
         freedom: degrees of freedom, above 1; infinite otherwise.
     Source: integration by parts of t's density f: (v + x^2) / (v - 1) f(x) - x P(T > x).
     """
-    x, v = np.asarray(x, dtype=np.float64), np.maximum(freedom, 1.0)
-    log = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
-    density = np.exp(log - (v + 1) / 2 * np.log1p(x * x / v))
+    x = np.asarray(x, dtype=np.float64)
+    v = np.maximum(freedom, 1.0)
+    log_factor = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
+    density = np.exp(log_factor - (v + 1) / 2 * np.log1p(x * x / v))
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = (v + x * x) / (v - 1) * density - x * stdtr(v, -x)
     return np.where(v > 1, np.maximum(excess, 0.0), np.inf)
@@ -318,26 +429,52 @@ def level_of_looks(error: float, k: int, *, endless: bool = False) -> float:
         k: folds in all, at least two.
         endless: for statements on new data.
     """
-    looks = np.arange(1, k + 1) if endless else np.arange(1, k)
-    time = looks / k if endless else looks / (k - looks)
-    if len(looks) == 1:
+    if endless:
+        folds_seen = np.arange(1, k + 1)
+        times = folds_seen / k
+    else:
+        folds_seen = np.arange(1, k)
+        times = folds_seen / (k - folds_seen)
+    looks = len(times)
+    if looks == 1:
         return error
-    # The more folds, the less one look differs from the next, which the grid has to tell apart.
-    node, node_weight = np.polynomial.legendre.leggauss(max(96, int(10 * np.sqrt(k))))
-    lowest = -9.0
-
-    def beyond(limit: float) -> float:
-        x = lowest + (limit - lowest) * (node + 1) / 2
-        weight = node_weight * (limit - lowest) / 2
-        inside = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
-        for before, after in itertools.pairwise(time):
-            r = np.sqrt(before / after)
-            rest = np.sqrt(1 - r * r)
-            steps = np.exp(-(((x - r * x[:, None]) / rest) ** 2) / 2) / (rest * np.sqrt(2 * np.pi))
-            inside = (inside * weight) @ steps
-        return float(1 - (inside * weight).sum() - error)
-
     from scipy.optimize import brentq  # a fifth of a second, needed only here
 
-    low, high = -float(ndtri(error)), -float(ndtri(error / len(looks)))
-    return float(ndtr(-brentq(beyond, low - 1e-6, high + 1e-3)))
+    least = -float(ndtri(error))
+    most = -float(ndtri(error / looks))
+
+    # The more folds, the less one look differs from the next, which the grid has to tell apart.
+    grid = max(96, int(10 * np.sqrt(k)))
+
+    def excess(limit: float) -> float:
+        return _chance_beyond(limit, times, grid) - error
+
+    return float(ndtr(-brentq(excess, least - 1e-6, most + 1e-3)))
+
+
+def _chance_beyond(limit: float, times: Floats, grid: int) -> float:
+    """Chance that a Brownian motion, divided by the root of its time, is ever above a limit.
+
+    The density of the paths that have stayed below the limit is carried from look to look.
+
+    Args:
+        limit: in standard deviations.
+        times: at which one looks, ascending.
+        grid: points at which the density is worked out.
+    """
+    lowest = -9.0  # nothing is below
+    nodes, node_weights = np.polynomial.legendre.leggauss(grid)
+    x = lowest + (limit - lowest) * (nodes + 1) / 2
+    weights = node_weights * (limit - lowest) / 2
+    density = _normal_density(x, 1.0)
+    for before, after in itertools.pairwise(times):
+        correlation = np.sqrt(before / after)
+        deviation = np.sqrt(1 - correlation * correlation)
+        steps = _normal_density(x - correlation * x[:, None], deviation)
+        density = (density * weights) @ steps
+    return float(1 - (density * weights).sum())
+
+
+def _normal_density(x: Floats, deviation: float) -> Floats:
+    """Of a normal distribution around zero."""
+    return np.exp(-((x / deviation) ** 2) / 2) / (deviation * np.sqrt(2 * np.pi))

@@ -124,23 +124,25 @@ class FoldPruner:
         folds = sorted(mine.keys() & theirs.keys())
         if not folds:
             return False
-        contenders = [
-            Scores(name="best", folds=np.array([theirs[fold] for fold in folds])),
-            Scores(name="trial", folds=np.array([mine[fold] for fold in folds])),
-        ]
-        users = self._users(best, trial, folds)
+        best_means = np.array([theirs[fold] for fold in folds])
+        trial_means = np.array([mine[fold] for fold in folds])
+        best_users = None
+        trial_users = None
+        users = self._users_of_both(best, trial, folds)
         if users is not None:
-            contenders = [
-                Scores(name=contender.name, folds=contender.folds, users=values)
-                for contender, values in zip(contenders, users, strict=True)
-            ]
-        difference = PairedScores(contenders).between(0, 1, (1 << len(folds)) - 1)
+            best_users, trial_users = users
+        contenders = [
+            Scores(name="best", folds=best_means, users=best_users),
+            Scores(name="trial", folds=trial_means, users=trial_users),
+        ]
+        all_folds = (1 << len(folds)) - 1
+        difference = PairedScores(contenders).between(0, 1, all_folds)
         sign = 1.0
         if study.direction.name == "MINIMIZE":
             sign = -1.0
         spread = spread_of([difference], [True], ANY_NOISE, sign)
-        behind = spread.means - spread.half_widths(self._level, self._k)
-        return bool(behind[0] > 0)
+        least_behind = spread.means - spread.half_widths(self._level, self._k)
+        return bool(least_behind[0] > 0)
 
     def _best(self, study: Any) -> Any:  # noqa: ANN401  a trial of Optuna's
         """The best finished trial that has the scores of all k folds; None without any."""
@@ -179,7 +181,7 @@ class FoldPruner:
         finite = _fold_means(trial, self._k)
         return len(finite) == self._k == len(trial.intermediate_values)
 
-    def _users(
+    def _users_of_both(
         self,
         best: Any,  # noqa: ANN401  a trial of Optuna's
         trial: Any,  # noqa: ANN401
@@ -209,8 +211,10 @@ class FoldPruner:
                     "score all trials on the same ones",
                 )
                 return None
-            if mine.users not in self._columns:  # another pruner's report: nobody's names are known
-                self._add_columns(mine.users, [(mine.users, at) for at in range(len(mine.values))])
+            if mine.users not in self._columns:
+                # Another process has reported both: users have no names here, but places.
+                places = [(mine.users, place) for place in range(len(mine.values))]
+                self._add_columns(mine.users, places)
             pairs.append((theirs, mine))
         both = np.full((2, len(folds), len(self._column_of)), np.nan)
         for row, (theirs, mine) in enumerate(pairs):

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
-from ecv_core.selection.evidence import Difference, Differences, EverySubset, PairedScores
-from ecv_core.selection.rounds import Budget, Round, Selection, Terms, Verdict
+from ecv_core.selection.evidence import Differences, EverySubset, PairedScores
+from ecv_core.selection.rounds import Budget, Round, Selection, Terms, Turn, Verdict
+from ecv_core.stopping.fold_variance import Floats
 
 MAX_FOLDS = 16
-"""Of contenders that are played in many orders: all sets of folds are worked out."""
+"""Most folds of contenders that are played in many orders: all sets of folds are worked out."""
 _DRAWS = 8
-"""Of what may follow; folds that more than one of them needs are likely."""
+"""How often what may follow is drawn; folds that more than one draw needs are likely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class OverOrders:
     """Likewise of the joules; None where not all are known."""
     right: float
     """Share of orders in which the winner is the best over all folds, or tied with it."""
-    losses_percent: NDArray[np.float64]
+    losses_percent: Floats
     """How far the winner's k-fold mean is below the best, percent; shape (orders,)."""
 
     @property
@@ -65,26 +65,32 @@ def check_contenders(contenders: Sequence[Scores]) -> None:
 
     Raises: InputError with which, and the way out.
     """
-    names = [one.name for one in contenders]
+    names = [contender.name for contender in contenders]
     if len(set(names)) < 2:
         raise InputError(
             f"a selection needs at least two contenders, but has {len(set(names))}; name another"
         )
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(f"the contender '{twice[0]}' is there twice; leave one out")
-    first = contenders[0]
-    for one in contenders[1:]:
-        if first.users is None or one.users is None:
-            continue
-        both = np.flatnonzero(~np.isnan(first.folds) & ~np.isnan(one.folds))
-        apart = np.isnan(first.users[both]) != np.isnan(one.users[both])
-        if apart.any():
-            fold = int(both[np.flatnonzero(apart.any(axis=1))[0]])
-            raise InputError(
-                f"fold {fold} of '{one.name}' has other users, or samples, than that of "
-                f"'{first.name}' ({int(apart.sum()):,} differ); contenders must be scored on the "
-                "same ones, so run both on the same folds"
-            )
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"the contender '{name}' is there twice; leave one out")
+    for contender in contenders[1:]:
+        _check_same_users(contenders[0], contender)
+
+
+def _check_same_users(first: Scores, other: Scores) -> None:
+    """Refuse two contenders of which a fold that both have run was scored on different users."""
+    if first.users is None or other.users is None:
+        return
+    both_ran = ~np.isnan(first.folds) & ~np.isnan(other.folds)
+    apart = np.isnan(first.users[both_ran]) != np.isnan(other.users[both_ran])
+    if not apart.any():
+        return
+    fold = np.flatnonzero(both_ran)[apart.any(axis=1)][0]
+    raise InputError(
+        f"fold {fold} of '{other.name}' has other users, or samples, than that of "
+        f"'{first.name}' ({apart.sum():,} differ); contenders must be scored on the same ones, "
+        "so run both on the same folds"
+    )
 
 
 def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Played:
@@ -97,7 +103,7 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
     Raises: InputError for contenders that cannot be compared, or a fold that is missing.
     """
     check_contenders(contenders)
-    return _played(contenders, order, terms)
+    return _played(contenders, order, terms, PairedScores(contenders))
 
 
 def play_orders(
@@ -123,25 +129,31 @@ def play_orders(
     _check_complete(contenders)
     rng = np.random.default_rng(seed)
     differences = EverySubset(contenders)
-    sign = 1.0 if terms.higher_is_better else -1.0
-    means = np.array([one.folds.mean() for one in contenders])
-    best = float((sign * means).max())
-    folds, joules, right = 0, 0.0, 0
-    losses = np.empty(orders)
-    for at in range(orders):
-        found = _played(contenders, rng.permutation(terms.k).tolist(), terms, differences)
-        winner = found.verdict.winner
-        folds += sum(found.folds_used)
-        joules += np.nan if found.joules is None else found.joules
-        lost = best - sign * means[winner]
-        losses[at] = 100 * lost / abs(best) if best else 0.0
-        near = {winner, *found.verdict.tied}
-        right += any(sign * means[one] >= best for one in near)
-    whole = _total([one.fold_joules for one in contenders])
+    # Means of which the highest is the best, also where lower scores are better.
+    means = terms.sign * np.array([contender.folds.mean() for contender in contenders])
+    best = float(means.max())
+    folds = 0
+    joules = 0.0
+    right = 0
+    losses = np.zeros(orders)
+    for draw in range(orders):
+        order = rng.permutation(terms.k).tolist()
+        played = _played(contenders, order, terms, differences)
+        folds += sum(played.folds_used)
+        joules += played.joules or 0.0
+        winner = played.verdict.winner
+        if best:
+            losses[draw] = 100 * (best - means[winner]) / abs(best)
+        if means[[winner, *played.verdict.tied]].max() >= best:
+            right += 1
+    joules_share = None
+    joules_of_all = _total([contender.fold_joules for contender in contenders])
+    if joules_of_all is not None:
+        joules_share = joules / orders / joules_of_all
     return OverOrders(
         orders=orders,
         folds_share=folds / (orders * terms.k * len(contenders)),
-        joules_share=None if whole is None or np.isnan(joules) else joules / orders / whole,
+        joules_share=joules_share,
         right=right / orders,
         losses_percent=losses,
     )
@@ -154,8 +166,8 @@ class Followed:
     rounds: tuple[Round, ...]
     ran: tuple[tuple[int, ...], ...]
     """Folds of each contender that it has needed, newest last."""
-    needed: tuple[int, int] | None
-    """The contender and the fold that come next; None once it is decided."""
+    needed: Turn | None
+    """What comes next; None once it is decided."""
     left: tuple[int, ...]
     """Who is still in, best first."""
     verdict: Verdict | None
@@ -165,10 +177,7 @@ class Followed:
 
 
 def follow(
-    contenders: Sequence[Scores],
-    order: Sequence[int],
-    terms: Terms,
-    differences: Differences | None = None,
+    contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
 ) -> Followed:
     """Go through a selection until it is decided, or needs a fold that has not been run.
 
@@ -176,114 +185,154 @@ def follow(
         contenders: with the folds that they have.
         order: of the folds.
         terms: what is asked.
-        differences: of these contenders; by default worked out as they are needed.
+        differences: of these contenders.
     Raises: InputError for a budget in a unit in which the folds' costs are not known.
     """
     ran: list[list[int]] = [[] for _ in contenders]
     costs = _costs(contenders, terms)
-    game = Selection(
-        differences or PairedScores(contenders),
-        len(contenders),
-        terms,
-        cost=lambda one: float(costs[one, ran[one]].mean()),
-    )
-    allowed = np.inf if terms.budget is None else terms.budget.amount
+
+    def usual_cost(contender: int) -> float:
+        return float(costs[contender, ran[contender]].mean())
+
+    selection = Selection(differences, len(contenders), terms, cost=usual_cost)
+    allowed = _allowed(terms)
+    spent = 0.0
     rounds: list[Round] = []
-    needed, spent = None, 0.0
-    while not game.decided and needed is None:
-        for one, fold in game.next_folds(order):
+    needed = None
+    while not selection.decided and needed is None:
+        for turn in selection.next_folds(order):
             if spent >= allowed:
                 break
-            if np.isnan(contenders[one].folds[fold]):
-                needed = one, fold
+            if np.isnan(contenders[turn.contender].folds[turn.fold]):
+                needed = turn
                 break
-            if np.isnan(costs[one, fold]) and terms.budget is not None:
-                raise InputError(
-                    f"the {terms.budget.unit} of fold {fold} of '{contenders[one].name}' are not "
-                    "known, so they cannot be a budget; give a number of folds"
-                )
-            ran[one].append(fold)
-            game.ran(one, fold)
-            spent += costs[one, fold]
+            _check_cost(costs[turn], contenders[turn.contender], turn.fold, terms)
+            spent += costs[turn]
+            ran[turn.contender].append(turn.fold)
+            selection.ran(*turn)
         if needed is None:
-            rounds.append(game.look(spent=spent >= allowed))
+            rounds.append(selection.look(spent=spent >= allowed))
+    verdict = None
+    if rounds:
+        verdict = selection.verdict()
+    spent_of_budget = None
+    if terms.budget is not None:
+        spent_of_budget = spent
     return Followed(
         rounds=tuple(rounds),
         ran=tuple(map(tuple, ran)),
         needed=needed,
-        left=tuple(game.left),
-        verdict=game.verdict() if rounds else None,
-        spent=spent if terms.budget else None,
+        left=tuple(selection.left),
+        verdict=verdict,
+        spent=spent_of_budget,
     )
 
 
-def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[tuple[int, int]]:
-    """Contender and fold of all that a selection, once looked at, may run; the likeliest first."""
+def _allowed(terms: Terms) -> float:
+    """What all folds may cost, in the unit of the budget; infinite without one."""
+    if terms.budget is None:
+        return np.inf
+    return terms.budget.amount
+
+
+def _check_cost(cost: float, contender: Scores, fold: int, terms: Terms) -> None:
+    """Refuse a budget in a unit in which the cost of a fold is not known."""
+    if terms.budget is not None and np.isnan(cost):
+        raise InputError(
+            f"the {terms.budget.unit} of fold {fold} of '{contender.name}' are not known, so they "
+            "cannot be a budget; give a number of folds"
+        )
+
+
+def likely_folds(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
+    """All that a selection, once looked at, may run; the likeliest first.
+
+    The folds that are missing are drawn several times, and the selection is played on each draw.
+    """
     if terms.budget is not None:
         amount = terms.budget.amount / float(np.nanmean(_costs(contenders, terms)))
         terms = replace(terms, budget=Budget(amount=amount, unit="folds"))
-    known, rng = PairedScores(contenders), np.random.default_rng(0)
-    often: Counter[tuple[int, int]] = Counter()
+    measured = PairedScores(contenders)
+    rng = np.random.default_rng(0)
+    counts: Counter[Turn] = Counter()
     for _ in range(_DRAWS):
-        drawn = _Drawn(contenders, known, rng)
-        for each in follow(drawn.contenders, range(terms.k), terms, drawn).rounds:
-            often.update(each.ran)
-    return [turn for turn, count in often.most_common() if count > 1]
+        completed = _Completed(contenders, measured, rng)
+        followed = follow(completed.contenders, range(terms.k), terms, completed)
+        for selection_round in followed.rounds:
+            counts.update(selection_round.ran)
+    return [turn for turn, count in counts.most_common() if count > 1]
 
 
-class _Drawn(PairedScores):
+class _Completed(PairedScores):
     """Contenders with all folds; missing ones are drawn around the others, as users tell."""
 
     def __init__(
-        self, contenders: Sequence[Scores], known: PairedScores, rng: np.random.Generator
+        self, contenders: Sequence[Scores], measured: PairedScores, rng: np.random.Generator
     ) -> None:
-        folds = np.array([one.folds for one in contenders])
-        has = ~np.isnan(folds)
-        self._known = known
-        self._there = [sum(1 << fold for fold in np.flatnonzero(row).tolist()) for row in has]
-        most = int(has.sum(axis=1).argmax())
-        behind = np.nanmean(folds - folds[most], axis=1)[:, None]
-        level = np.where(has, folds - behind, 0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
-        level[~has.any(axis=0)] = level[has.any(axis=0)].mean()
-        noise = [self._users(one, most) if one != most else 0.0 for one in range(len(folds))]
-        drawn = np.sqrt(np.nan_to_num(noise))[:, None] * rng.standard_normal(folds.shape)
-        folds = np.where(has, folds, level + behind + drawn)
-        self.contenders = [
-            replace(one, folds=row) for one, row in zip(contenders, folds, strict=True)
-        ]
-        super().__init__([replace(one, users=None) for one in self.contenders])
+        """One draw.
 
-    def _users(self, one: int, other: int) -> float:
-        return self._known.between(one, other, self._there[one] & self._there[other]).users
+        Args:
+            contenders: with the folds that they have, at least one each.
+            measured: differences of the same contenders.
+            rng: draws the missing folds.
+        """
+        self._measured = measured
+        self._fold_bits = []
+        """Of each contender, the set of the folds that it has run."""
+        for contender in contenders:
+            ran = np.flatnonzero(~np.isnan(contender.folds)).tolist()
+            self._fold_bits.append(sum(1 << fold for fold in ran))
+        self.contenders = []
+        for contender, scores in zip(contenders, self._drawn(contenders, rng), strict=True):
+            self.contenders.append(replace(contender, folds=scores))
+        super().__init__(self.contenders)
 
-    def _computed(self, one: int, other: int, folds: int) -> Difference:
-        return replace(super()._computed(one, other, folds), users=self._users(one, other))
+    def _drawn(self, contenders: Sequence[Scores], rng: np.random.Generator) -> Floats:
+        """Scores of all folds; shape (contenders, k)."""
+        folds = np.array([contender.folds for contender in contenders])
+        ran = ~np.isnan(folds)
+        reference = int(ran.sum(axis=1).argmax())  # a contender with most folds
+        ahead = np.nanmean(folds - folds[reference], axis=1)[:, None]
+        # How good scores are in each fold, as if all that ran it were the reference.
+        runs = ran.sum(axis=0)
+        level = np.where(ran, folds - ahead, 0).sum(axis=0) / np.maximum(runs, 1)
+        level[runs == 0] = level[runs > 0].mean()
+        variances = np.zeros(len(folds))
+        for place in range(len(folds)):
+            if place != reference:
+                variances[place] = self.variance_of_users(place, reference, ())
+        deviations = np.sqrt(np.nan_to_num(variances))[:, None]
+        noise = deviations * rng.standard_normal(folds.shape)
+        return np.where(ran, folds, level + ahead + noise)
+
+    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        """As it was measured, whichever folds are asked for: nothing is drawn for users."""
+        common = self._fold_bits[contender] & self._fold_bits[other]
+        return self._measured.between(contender, other, common).users
 
 
-def _costs(contenders: Sequence[Scores], terms: Terms) -> NDArray[np.float64]:
-    """What each fold costs in the unit of the budget, NaN where that is not known."""
+def _costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
+    """What each fold costs in the unit of the budget; shape (contenders, k), NaN if not known."""
     if terms.budget is None or terms.budget.unit == "folds":
         return np.ones((len(contenders), terms.k))
     if terms.budget.unit == "joules":
-        return np.array([one.fold_joules for one in contenders])
+        return np.array([contender.fold_joules for contender in contenders])
     seconds = np.full((len(contenders), terms.k), np.nan)
-    for row, one in zip(seconds, contenders, strict=True):
-        for result in one.results or ():
+    for row, contender in zip(seconds, contenders, strict=True):
+        for result in contender.results or ():
             row[result.fold] = result.total_seconds
     return seconds
 
 
 def _played(
-    contenders: Sequence[Scores],
-    order: Sequence[int],
-    terms: Terms,
-    differences: Differences | None = None,
+    contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
 ) -> Played:
+    """A selection to its end. Raises: InputError for a fold that it needs and that is missing."""
     followed = follow(contenders, order, terms, differences)
     if followed.needed is not None:
-        one, fold = followed.needed
+        name = contenders[followed.needed.contender].name
         raise InputError(
-            f"'{contenders[one].name}' has no fold {fold}, which the selection needs; run it, or "
+            f"'{name}' has no fold {followed.needed.fold}, which the selection needs; run it, or "
             "leave the contender out"
         )
     assert followed.verdict is not None  # it is decided
@@ -292,27 +341,32 @@ def _played(
         verdict=followed.verdict,
         folds_used=tuple(map(len, followed.ran)),
         joules=joules_of(contenders, followed.ran),
-        joules_of_all_folds=_total([one.fold_joules for one in contenders]),
+        joules_of_all_folds=_total([contender.fold_joules for contender in contenders]),
         spent=followed.spent,
     )
 
 
 def joules_of(contenders: Sequence[Scores], ran: Sequence[Sequence[int]]) -> float | None:
     """What these folds of the contenders took; None where that is not known of all."""
-    return _total(
-        [one.fold_joules[list(folds)] for one, folds in zip(contenders, ran, strict=True)]
-    )
+    joules = []
+    for contender, folds in zip(contenders, ran, strict=True):
+        joules.append(contender.fold_joules[list(folds)])
+    return _total(joules)
 
 
-def _total(joules: Sequence[NDArray[np.float64]]) -> float | None:
-    total = float(sum(one.sum() for one in joules))
-    return None if np.isnan(total) else total
+def _total(joules: Sequence[Floats]) -> float | None:
+    """The sum of all; None where one is not known."""
+    total = float(sum(of_contender.sum() for of_contender in joules))
+    if np.isnan(total):
+        return None
+    return total
 
 
 def _check_complete(contenders: Sequence[Scores]) -> None:
-    for one in contenders:
-        if missing := np.flatnonzero(np.isnan(one.folds)).tolist():
+    for contender in contenders:
+        missing = np.flatnonzero(np.isnan(contender.folds))
+        if missing.size:
             raise InputError(
-                f"'{one.name}' has no fold {missing[0]}; every order needs all folds, so run it "
-                "to the end or leave the contender out"
+                f"'{contender.name}' has no fold {missing[0]}; every order needs all folds, so "
+                "run it to the end or leave the contender out"
             )

@@ -22,10 +22,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from operator import itemgetter
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.selection.evidence import (
@@ -39,9 +39,10 @@ from ecv_core.selection.evidence import (
     level_of_looks,
     spread_of,
 )
+from ecv_core.stopping.fold_variance import Floats
 
 _DRAWS = 4000
-"""Of the bootstrap; the same every time, so that a sentence does not change."""
+"""Samples of the bootstrap; they are the same every time, so that a sentence does not change."""
 Until = Literal["winner", "order"]
 Unit = Literal["joules", "seconds", "folds"]
 _UNITS: dict[str, tuple[Unit, float]] = {
@@ -58,6 +59,7 @@ _UNITS: dict[str, tuple[Unit, float]] = {
     "fold": ("folds", 1),
     "folds": ("folds", 1),
 }
+"""What people write -> the unit in which it is kept, and how many of that unit it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,23 +76,31 @@ class Budget:
     @classmethod
     def parse(cls, text: str) -> Budget:
         """'50 Wh', '20min' or '30 folds' as a budget. Raises: InputError for anything else."""
-        found = re.fullmatch(r"([0-9.e+-]+) *([A-Za-z]+)", text.strip())
+        refusal = InputError(
+            f"'{text}' is no budget; write a number and one of: {', '.join(_UNITS)}"
+        )
+        parts = re.fullmatch(r"([0-9.e+-]+) *([A-Za-z]+)", text.strip())
+        if parts is None or parts[2] not in _UNITS:
+            raise refusal
         try:
-            unit, factor = _UNITS[found[2] if found else ""]
-            return cls(amount=float(found[1] if found else 0) * factor, unit=unit)
-        except (KeyError, ValueError):
-            raise InputError(
-                f"'{text}' is no budget; write a number and one of: {', '.join(_UNITS)}"
-            ) from None
+            number = float(parts[1])
+        except ValueError:
+            raise refusal from None
+        unit, factor = _UNITS[parts[2]]
+        return cls(amount=number * factor, unit=unit)
 
     @property
     def text(self) -> str:
         """As people read it."""
         if self.unit == "joules":
             return f"{self.amount / 3600:.3g} Wh"
+        if self.unit == "seconds" and self.amount >= 60:
+            return f"{self.amount / 60:.3g} min"
         if self.unit == "seconds":
-            return f"{self.amount / 60:.3g} min" if self.amount >= 60 else f"{self.amount:.3g} s"
-        return f"{self.amount:g} fold{'s' if self.amount != 1 else ''}"
+            return f"{self.amount:.3g} s"
+        if self.amount == 1:
+            return "1 fold"
+        return f"{self.amount:g} folds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,28 +139,42 @@ class Terms:
                 f"a selection needs at least 2 folds, but there is {self.k}; choose a split with "
                 "several"
             )
-
-        if self.expected_loss is not None and not 0 < self.expected_loss < 1:
-            raise InputError(
-                "the expected loss is a share of the leader's mean between 0 and 1, but is "
-                f"{self.expected_loss}; use for example 0.001 for 0.1 %"
-            )
-        for what, given in (("an expected loss", self.expected_loss), ("a budget", self.budget)):
-            if given is not None and (self.until != "winner" or self.indifference):
+        if self.expected_loss is not None:
+            if not 0 < self.expected_loss < 1:
                 raise InputError(
-                    f"{what} asks which one to use; leave out "
-                    + ("the indifference" if self.indifference else "the whole order")
+                    "the expected loss is a share of the leader's mean between 0 and 1, but is "
+                    f"{self.expected_loss}; use for example 0.001 for 0.1 %"
                 )
+            self._check_alone("an expected loss")
+        if self.budget is not None:
+            self._check_alone("a budget")
+
+    def _check_alone(self, setting: str) -> None:
+        """Refuse a setting that asks which contender to use beside one that asks for certainty."""
+        if self.indifference:
+            raise InputError(f"{setting} asks which one to use; leave out the indifference")
+        if self.until != "winner":
+            raise InputError(f"{setting} asks which one to use; leave out the whole order")
 
     @property
     def certain(self) -> bool:
         """Whether it is to be certain who is best, not only good enough to use."""
         return self.expected_loss is None and self.budget is None
 
+    @property
+    def sign(self) -> float:
+        """1 where a higher score is better, else -1: the score times it is better if higher."""
+        if self.higher_is_better:
+            return 1.0
+        return -1.0
+
     def level(self, contenders: int) -> float:
         """Probability of error that one end of one interval may have at one look."""
-        pairs = contenders * (contenders - 1) // 2 if self.until == "order" else 1
-        return level_of_looks((1 - self.confidence) / pairs, self.k)
+        error = 1 - self.confidence
+        if self.until == "order":
+            pairs = contenders * (contenders - 1) // 2
+            error = error / pairs
+        return level_of_looks(error, self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +190,15 @@ class Gap:
     """Folds that both have run."""
 
 
+class Turn(NamedTuple):
+    """One fold of one contender: what is run, was run, or comes next."""
+
+    contender: int
+    """Its place."""
+    fold: int
+    """Index of the fold."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
     """Where a selection stood after a fold; contenders are named by their places."""
@@ -177,8 +210,8 @@ class Round:
     leader: int
     gaps: Mapping[int, Gap]
     """To the leader, of everybody else who was or is in."""
-    ran: tuple[tuple[int, int], ...]
-    """Contender and fold of what was run since the last look."""
+    ran: tuple[Turn, ...]
+    """What was run since the last look."""
     dropped: tuple[int, ...]
     """Was in before, and need not be run from now on."""
     left: tuple[int, ...]
@@ -194,10 +227,9 @@ class Verdict:
     """What a selection has found; contenders are named by their places."""
 
     winner: int
-    tied: tuple[int, ...]
-    """No difference to the winner was found of these, or none beyond the indifference."""
     ties: tuple[tuple[int, int], ...]
-    """Pairs of which that holds, better mean first; until 'winner' those with the winner."""
+    """Pairs of which no difference was found, or none beyond the indifference; better mean first.
+    Until 'winner' those with the winner."""
     order: tuple[int, ...]
     """Everybody, best first; of contenders dropped early it is their place when they were."""
     worse: tuple[int, ...]
@@ -207,6 +239,41 @@ class Verdict:
     """How much higher the winner's mean is expected to be than its k-fold mean, for having been
     picked as the highest, in units of the score (the winner's curse)."""
 
+    @property
+    def tied(self) -> tuple[int, ...]:
+        """Those of which no difference to the winner was found, or none beyond the indifference."""
+        tied = []
+        for better, other in self.ties:
+            if better == self.winner:
+                tied.append(other)
+            elif other == self.winner:
+                tied.append(better)
+        return tuple(tied)
+
+    @property
+    def losers(self) -> list[int]:
+        """Everybody but the winner, best first."""
+        return [contender for contender in self.order if contender != self.winner]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What the scores say when a selection is looked at; contenders are named by their places."""
+
+    leader: int
+    mean: float
+    """Size of the leader's mean, without its sign."""
+    n: int
+    """Folds that the leader has run: nobody has more."""
+    others: list[int]
+    """Everybody else who has run a fold."""
+    full: set[int]
+    """Those of the others who have run all k folds, as the leader has."""
+    gaps: dict[int, Gap]
+    """Of the others to the leader."""
+    gains: Floats
+    """What is expected to be lost by passing over each of the others, in units of the score."""
+
 
 class Selection:
     """The state between looks: who is in, and who is to run next.
@@ -215,7 +282,8 @@ class Selection:
         differences: of the contenders' scores.
         contenders: how many there are, at least two.
         terms: what is asked.
-        cost: of one more fold of a contender, in the unit of the budget.
+        cost: of one more fold of a contender, in the unit of the budget; by default every fold
+            costs the same.
     """
 
     def __init__(
@@ -223,12 +291,11 @@ class Selection:
         differences: Differences,
         contenders: int,
         terms: Terms,
-        cost: Callable[[int], float] = lambda one: 1.0,
+        cost: Callable[[int], float] | None = None,
     ) -> None:
         self._differences = differences
         self._terms = terms
-        self._cost = cost
-        self._sign = 1.0 if terms.higher_is_better else -1.0
+        self._cost = cost or _same_cost
         self._level = terms.level(contenders)
         self.left = list(range(contenders))
         """Who is still in, best first."""
@@ -236,211 +303,377 @@ class Selection:
         """Who is to run before the next look, and how many folds it is to have then."""
         self.decided = False
         self._leader = 0
-        self._folds = [0] * contenders
-        self._new: list[tuple[int, int]] = []
+        self._fold_bits = [0] * contenders
+        """Of each contender, the set of the folds that it has run, one bit per fold."""
+        self._new: list[Turn] = []
+        """What was run since the last look."""
         self._better: dict[tuple[int, int], bool] = {}
+        """Until 'order': settled pair of contenders -> whether its first is better."""
         self._ties: list[tuple[int, int]] = []
 
-    def next_folds(self, order: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Contender and fold of all that is `wanted` before the next look.
+    @property
+    def _counts(self) -> list[int]:
+        """How many folds each contender has run."""
+        return [fold_bits.bit_count() for fold_bits in self._fold_bits]
+
+    def next_folds(self, order: Sequence[int]) -> Iterator[Turn]:
+        """All that is `wanted` before the next look.
 
         Args: order: of the folds.
         """
-        for one, count in self.wanted.items():
-            for fold in order[self._folds[one].bit_count() : count]:
-                yield one, fold
+        counts = self._counts
+        for contender, count in self.wanted.items():
+            for fold in order[counts[contender] : count]:
+                yield Turn(contender, fold)
 
-    def ran(self, one: int, fold: int) -> None:
+    def ran(self, contender: int, fold: int) -> None:
         """Take in that a contender has run a fold; all run them in one order.
 
         Args:
-            one: place of the contender.
+            contender: its place.
             fold: index of the fold.
         """
-        self._folds[one] |= 1 << fold
-        self._new.append((one, fold))
+        self._fold_bits[contender] |= 1 << fold
+        self._new.append(Turn(contender, fold))
 
     def look(self, *, spent: bool = False) -> Round:
         """Where it stands, now that everybody who is `wanted` has run.
 
         Args: spent: that the budget is, so that some may not have run, and this is the last look.
         """
-        counts = [folds.bit_count() for folds in self._folds]
-        n = max(counts)
-        first = [one for one, count in enumerate(counts) if count == n]
-        # A leader whose challengers' folds could not be paid any more stays it.
-        if not (spent and any(counts[one] < count for one, count in self.wanted.items()) and n > 1):
-            self._leader = max(first, key=lambda one: self._sign * self._mean(one))
-        leader, before = self._leader, list(self.left)
-        others = [one for one, count in enumerate(counts) if one != leader and count]
-        spread = self._spread(leader, others, ANY_NOISE if self._terms.certain else USUAL_NOISE)
-        half = spread.half_widths(self._level, self._terms.k)
-        gaps = {
-            one: Gap(behind=mean, low=mean - width, high=mean + width, folds=int(folds))
-            for one, mean, width, folds in zip(
-                others, spread.means.tolist(), half.tolist(), spread.folds.tolist(), strict=True
-            )
-        }
-        gains = self._spread(leader, others, USUAL_NOISE).gains(self._terms.k)
-        mean = abs(self._mean(leader))
-        unknown = len(others) + 1 < len(counts)
-        loss = math.inf if unknown or not mean else float(gains.sum()) / mean
+        self._choose_leader(spent)
+        look = self._look()
+        before = list(self.left)
         if self._terms.until == "order":
-            behind = sorted(self.left, key=lambda one: -self._sign * self._mean(one))
-            out = set(self._placed(behind, n == self._terms.k))
-            self.left = [one for one in behind if one not in out]
-            waiting = list(self.left)
-            self.decided = n == self._terms.k or not waiting
-            self.wanted = dict.fromkeys(waiting, n + 1)
+            out = self._settle_places(look)
         else:
-            passed = [one for one, gap in gaps.items() if gap.low > 0]
-            if not self._terms.certain:
-                passed = _affordable(others, gains, (self._terms.expected_loss or 0.0) * mean)
-            full = {one for one in others if gaps[one].folds == self._terms.k}
-            out = {one for one in others if one in passed and one not in full}
-            rest = sorted(set(others) - out, key=lambda one: gaps[one].behind)
-            self.left = [leader, *rest]
-            margin = self._terms.indifference * mean
-            waiting = [one for one in rest if one not in full and gaps[one].low < -margin]
-            if not self._terms.certain:
-                waiting = [one for one in rest if one not in full]
-            self.decided = spent or not waiting
-            self.wanted = {} if self.decided else self._next(leader, waiting, counts, gaps)
-            if self.decided:
-                known = set(self._worse(leader, others))
-                ties = [one for one in rest if (one not in full and not spent) or one not in known]
-                self._ties = [(leader, one) for one in ties if one in full or not spent]
-        inside = {*before, *self.left}
-        found, self._new = tuple(self._new), []
+            out = self._pass_over(look, spent)
+        ran = tuple(self._new)
+        self._new = []
+        newest_fold = ran[-1].fold
+        for turn in ran:
+            if turn.contender == look.leader:
+                newest_fold = turn.fold
+        gaps = {}
+        for contender, gap in look.gaps.items():
+            if contender in before or contender in self.left:
+                gaps[contender] = gap
         return Round(
-            n=n,
-            fold=next((fold for one, fold in reversed(found) if one == leader), found[-1][1]),
-            leader=leader,
-            gaps={one: gap for one, gap in gaps.items() if one in inside},
-            ran=found,
-            dropped=tuple(one for one in before if one in out),
+            n=look.n,
+            fold=newest_fold,
+            leader=look.leader,
+            gaps=gaps,
+            ran=ran,
+            dropped=tuple(contender for contender in before if contender in out),
             left=tuple(self.left),
             decided=self.decided,
-            expected_loss=loss,
+            expected_loss=self._expected_loss(look),
         )
 
     def verdict(self) -> Verdict:
         """What is found so far: the leader, and everybody's place; at least one look was taken."""
-        everybody = range(len(self._folds))
-        seen = [one for one in everybody if self._folds[one]]
+        everybody = range(len(self._fold_bits))
+        wins = dict.fromkeys(everybody, 0)
+        for (first, _), first_is_better in self._better.items():
+            wins[first] += first_is_better
+        winner = self._leader
+        if self._terms.until == "order":
+            winner = max(everybody, key=wins.__getitem__)
+        others = self._others(winner)
+        spread = self._spread(winner, others, USUAL_NOISE)
+        behind = dict.fromkeys(everybody, math.inf)
+        behind.update(zip(others, spread.means.tolist(), strict=True))
 
-        def wins(one: int) -> int:
-            return sum(self._better.get((one, other), False) for other in everybody)
+        def rank(contender: int) -> tuple[int, bool, float]:
+            return -wins[contender], contender != winner, behind[contender]
 
-        best = self._leader if self._terms.until == "winner" else max(everybody, key=wins)
-        others = [one for one in seen if one != best]
-        spread = self._spread(best, others, USUAL_NOISE)
-        behind = dict(zip(others, spread.means.tolist(), strict=True)) | {best: 0.0}
-        order = sorted(
-            everybody, key=lambda one: (-wins(one), one != best, behind.get(one, math.inf))
-        )
-        tied = [next(p for p in pair if p != best) for pair in self._ties if best in pair]
         return Verdict(
-            winner=best,
-            tied=tuple(tied),
+            winner=winner,
             ties=tuple(self._ties),
-            order=tuple(order),
-            worse=self._worse(best, others),
+            order=tuple(sorted(everybody, key=rank)),
+            worse=self._worse_on_new_data(winner, others),
             optimism=_optimism(spread, self._terms.k),
         )
 
-    def _spread(self, leader: int, others: Sequence[int], prior: Prior) -> Spread:
-        folds, between = self._folds, self._differences.between
-        found = [between(leader, one, folds[leader] & folds[one]) for one in others]
-        alike = [self._differences.alike(leader, one) for one in others]
-        return spread_of(found, alike, prior, self._sign)
+    def _choose_leader(self, spent: bool) -> None:
+        """Whoever has the best mean of those with most folds leads from now on."""
+        counts = self._counts
+        most = max(counts)
+        wants_more = any(counts[contender] < count for contender, count in self.wanted.items())
+        if spent and wants_more and most > 1:
+            return  # A leader whose challengers' folds could not be paid any more stays it.
+        complete = [contender for contender, count in enumerate(counts) if count == most]
+        self._leader = max(complete, key=self._signed_mean)
 
-    def _next(
-        self, leader: int, waiting: list[int], counts: Sequence[int], gaps: Mapping[int, Gap]
-    ) -> dict[int, int]:
-        """Who runs before the next look, and how many folds it is to have then."""
-        n = counts[leader]
-        if self._terms.budget is not None:
-            return self._cheapest(leader, waiting, counts)
-        others = list(gaps)
-        calm = self._spread(leader, others, NO_NOISE)
+    def _look(self) -> _Look:
+        """How far everybody who has run a fold is behind the leader."""
+        leader = self._leader
+        others = self._others(leader)
+        prior = USUAL_NOISE
         if self._terms.certain:
-            low = calm.means - calm.half_widths(self._level, self._terms.k)
-            far = {one for one, end in zip(others, low.tolist(), strict=True) if end > 0}
+            prior = ANY_NOISE
+        spread = self._spread(leader, others, prior)
+        half_widths = spread.half_widths(self._level, self._terms.k)
+        lows = spread.means - half_widths
+        highs = spread.means + half_widths
+        gaps = {}
+        full = set()
+        for at, contender in enumerate(others):
+            gaps[contender] = Gap(
+                behind=float(spread.means[at]),
+                low=float(lows[at]),
+                high=float(highs[at]),
+                folds=int(spread.folds[at]),
+            )
+            if gaps[contender].folds == self._terms.k:
+                full.add(contender)
+        return _Look(
+            leader=leader,
+            mean=abs(self._mean(leader)),
+            n=self._counts[leader],
+            others=others,
+            full=full,
+            gaps=gaps,
+            gains=self._spread(leader, others, USUAL_NOISE).gains(self._terms.k),
+        )
+
+    def _expected_loss(self, look: _Look) -> float:
+        """See `Round.expected_loss`."""
+        everybody_ran = len(look.others) + 1 == len(self._fold_bits)
+        if not everybody_ran or not look.mean:
+            return math.inf
+        return float(look.gains.sum()) / look.mean
+
+    def _pass_over(self, look: _Look, spent: bool) -> set[int]:
+        """Until 'winner': settle who is in, whether it is decided, and who is to run next.
+
+        Returns: whom nobody needs to run any more.
+        """
+        out = set(self._beaten(look)) - look.full
+        rivals = [contender for contender in look.others if contender not in out]
+        rivals.sort(key=lambda contender: look.gaps[contender].behind)
+        self.left = [look.leader, *rivals]
+        waiting = self._waited_for(look, rivals)
+        self.decided = spent or not waiting
+        if self.decided:
+            self.wanted = {}
+            self._ties = self._ties_with_leader(look, rivals, spent)
         else:
-            mean = abs(self._mean(leader))
-            allowed = (self._terms.expected_loss or 0.0) * mean
-            far = set(_affordable(others, calm.gains(self._terms.k), allowed))
-        if near := [one for one in waiting if one not in far]:
-            if all(counts[one] < n for one in near):
+            self.wanted = self._next_counts(look, waiting)
+        return out
+
+    def _beaten(self, look: _Look) -> list[int]:
+        """Who cannot be best, or may be passed over for the little that is expected to be lost."""
+        if self._terms.certain:
+            return [contender for contender in look.others if look.gaps[contender].low > 0]
+        return self._affordable(look, look.gains)
+
+    def _waited_for(self, look: _Look, rivals: Sequence[int]) -> list[int]:
+        """The rivals of whom more folds are needed before it is decided.
+
+        Where it is to be certain, a rival that is ahead by the indifference at most is not one.
+        """
+        margin = self._terms.indifference * look.mean
+        waiting = []
+        for rival in rivals:
+            may_be_ahead = not self._terms.certain or look.gaps[rival].low < -margin
+            if may_be_ahead and rival not in look.full:
+                waiting.append(rival)
+        return waiting
+
+    def _ties_with_leader(
+        self, look: _Look, rivals: Sequence[int], spent: bool
+    ) -> list[tuple[int, int]]:
+        """The leader and each rival that is not shown to differ from it, once it is decided.
+
+        With all folds run that is whoever is not shown to be worse. A rival with fewer folds is
+        within the indifference; but where the budget is spent, nothing is said of it.
+        """
+        worse = self._worse_on_new_data(look.leader, look.others)
+        ties = []
+        for rival in rivals:
+            if rival in look.full:
+                tied = rival not in worse
+            else:
+                tied = not spent
+            if tied:
+                ties.append((look.leader, rival))
+        return ties
+
+    def _settle_places(self, look: _Look) -> set[int]:
+        """Until 'order': settle pairs, who is in, whether it is decided, and who is to run next.
+
+        Returns: whose place is known now.
+        """
+        last = look.n == self._terms.k
+        best_first = sorted(self.left, key=self._signed_mean, reverse=True)
+        margin = self._terms.indifference * abs(self._mean(best_first[0]))
+        unsettled: set[int] = set()
+        for place, contender in enumerate(best_first):
+            open_rivals = self._settle_pairs(contender, best_first[place + 1 :], margin, last)
+            if open_rivals:
+                unsettled.update(open_rivals, [contender])
+        self.left = [contender for contender in best_first if contender in unsettled]
+        self.decided = last or not self.left
+        self.wanted = dict.fromkeys(self.left, look.n + 1)
+        return set(best_first) - unsettled
+
+    def _settle_pairs(
+        self, contender: int, after: Sequence[int], margin: float, last: bool
+    ) -> list[int]:
+        """Settle who is better of a contender and each of those whose means come after its own.
+
+        Args:
+            contender: its place.
+            after: places of the others.
+            margin: a smaller difference is a tie, in units of the score.
+            last: whether all folds are used, so that every pair has to be settled.
+        Returns: those with whom it has to run on.
+        """
+        spread = self._spread(contender, after, ANY_NOISE)
+        half_widths = spread.half_widths(self._level, self._terms.k)
+        worse: tuple[int, ...] = ()
+        if last:
+            worse = self._worse_on_new_data(contender, after)
+        unsettled = []
+        for other, mean, width in zip(after, spread.means, half_widths, strict=True):
+            if (contender, other) in self._better:
+                continue
+            tied = abs(mean) + width <= margin
+            if last and other not in worse:
+                tied = True
+            if not (tied or last or mean - width > 0):
+                unsettled.append(other)
+                continue
+            if tied:
+                self._ties.append((contender, other))
+            self._better[contender, other] = not tied
+            self._better[other, contender] = False
+        return unsettled
+
+    def _next_counts(self, look: _Look, waiting: Sequence[int]) -> dict[int, int]:
+        """Who of those waited for runs before the next look, and how many folds it is to have then.
+
+        A fold goes first to those who are near the leader if folds add no noise to what users show;
+        then to those who have fewer folds than the leader; else to the one that may be best.
+        """
+        if self._terms.budget is not None:
+            return self._most_worth_its_cost(look, waiting)
+        n = look.n
+        counts = self._counts
+        near = self._near(look, waiting)
+        if near:
+            if all(counts[contender] < n for contender in near):
                 return dict.fromkeys(near, n)
-            return dict.fromkeys([leader, *near], n + 1)
-        if lacking := [one for one in waiting if counts[one] < n]:
-            return {one: counts[one] + 1 for one in lacking}
-        return dict.fromkeys([leader, min(waiting, key=lambda one: gaps[one].low)], n + 1)
+            return dict.fromkeys([look.leader, *near], n + 1)
+        lagging = [contender for contender in waiting if counts[contender] < n]
+        if lagging:
+            return {contender: counts[contender] + 1 for contender in lagging}
+        nearest = min(waiting, key=lambda contender: look.gaps[contender].low)
+        return dict.fromkeys([look.leader, nearest], n + 1)
 
-    def _cheapest(self, leader: int, waiting: list[int], counts: Sequence[int]) -> dict[int, int]:
-        """The folds by which the expected loss falls most for what they cost."""
-        n, k = counts[leader], self._terms.k
-        spread = self._spread(leader, waiting, USUAL_NOISE)
+    def _near(self, look: _Look, waiting: Sequence[int]) -> list[int]:
+        """Those waited for that would be waited for even if folds add no noise of their own."""
+        spread = self._spread(look.leader, look.others, NO_NOISE)
+        if self._terms.certain:
+            lows = spread.means - spread.half_widths(self._level, self._terms.k)
+            beaten = _above_zero(look.others, lows)
+        else:
+            beaten = self._affordable(look, spread.gains(self._terms.k))
+        return [contender for contender in waiting if contender not in beaten]
+
+    def _most_worth_its_cost(self, look: _Look, waiting: Sequence[int]) -> dict[int, int]:
+        """The folds by which the expected loss falls most for what they cost.
+
+        Either one more fold of a contender that has fewer than the leader, or one more of the
+        leader and of some of those that have as many.
+
+        Returns: contender -> how many folds it is to have.
+        """
+        spread = self._spread(look.leader, waiting, USUAL_NOISE)
         with np.errstate(invalid="ignore"):
-            falls = np.nan_to_num(spread.gains(k) - spread.gains(k, more=1), posinf=1e300)
-        worth = dict(zip(waiting, falls.tolist(), strict=True))
-        some: list[tuple[float, dict[int, int]]] = [
-            (worth[one] / self._cost(one), {one: counts[one] + 1})
-            for one in waiting
-            if counts[one] < n
-        ]
-        chosen, gain, cost = {leader: n + 1}, 0.0, self._cost(leader)
-        level = [one for one in waiting if counts[one] == n]
-        for one in sorted(level, key=lambda one: -worth[one] / self._cost(one)):
-            chosen, gain, cost = chosen | {one: n + 1}, gain + worth[one], cost + self._cost(one)
-            some.append((gain / cost, chosen))
-        return max(some, key=lambda each: each[0])[1]
+            falls = spread.gains(self._terms.k) - spread.gains(self._terms.k, more=1)
+        worth = dict(zip(waiting, np.nan_to_num(falls, posinf=1e300).tolist(), strict=True))
+        counts = self._counts
+        options: list[tuple[float, dict[int, int]]] = []
+        level = []
+        for contender in waiting:
+            if counts[contender] == look.n:
+                level.append(contender)
+            else:
+                value = worth[contender] / self._cost(contender)
+                options.append((value, {contender: counts[contender] + 1}))
+        level.sort(key=lambda contender: worth[contender] / self._cost(contender), reverse=True)
+        together = [look.leader]
+        total_worth = 0.0
+        total_cost = self._cost(look.leader)
+        for contender in level:
+            together.append(contender)
+            total_worth += worth[contender]
+            total_cost += self._cost(contender)
+            options.append((total_worth / total_cost, dict.fromkeys(together, look.n + 1)))
+        _, wanted = max(options, key=itemgetter(0))
+        return wanted
 
-    def _worse(self, winner: int, others: Sequence[int]) -> tuple[int, ...]:
+    def _affordable(self, look: _Look, gains: Floats) -> list[int]:
+        """Whom to pass over, so that no more than the terms allow is expected to be lost.
+
+        Those by which least is lost are passed over first.
+
+        Args:
+            look: at the contenders.
+            gains: what is expected to be lost by passing over each of the others.
+        """
+        allowed = (self._terms.expected_loss or 0.0) * look.mean
+        least_first = np.argsort(gains, kind="stable")
+        sums = np.cumsum(gains[least_first])
+        count = int(np.searchsorted(sums, allowed, side="right"))
+        return [look.others[at] for at in least_first[:count].tolist()]
+
+    def _worse_on_new_data(self, winner: int, others: Sequence[int]) -> tuple[int, ...]:
         """Of whom it is shown that they are worse than the winner on new data.
 
         New data are folds without end, so the distance varies by s2 / e. The error is divided by
         the number of contenders, any of whom may be the winner, and spread over all looks.
         """
-        error = (1 - self._terms.confidence) / len(self._folds)
+        error = (1 - self._terms.confidence) / len(self._fold_bits)
         level = level_of_looks(error, self._terms.k, endless=True)
         spread = self._spread(winner, others, NEW_DATA)
-        low = spread.means - spread.half_widths(level, None)
-        return tuple(one for one, end in zip(others, low.tolist(), strict=True) if end > 0)
+        return tuple(_above_zero(others, spread.means - spread.half_widths(level, None)))
 
-    def _mean(self, one: int) -> float:
-        return self._differences.mean(one, self._folds[one])
+    def _others(self, contender: int) -> list[int]:
+        """Everybody but this contender who has run a fold."""
+        others = []
+        for other, count in enumerate(self._counts):
+            if other != contender and count:
+                others.append(other)
+        return others
 
-    def _placed(self, order: Sequence[int], last: bool) -> tuple[int, ...]:
-        """Settle pairs of those still in; gives those all of whose places are known now."""
-        margin = self._terms.indifference * abs(self._mean(order[0]))
-        open_pairs: set[int] = set()
-        for place, one in enumerate(order):
-            after = order[place + 1 :]
-            spread = self._spread(one, after, ANY_NOISE)
-            half = spread.half_widths(self._level, self._terms.k)
-            worse = self._worse(one, after) if last else ()
-            for other, mean, width in zip(after, spread.means, half, strict=True):
-                if (one, other) in self._better or (other, one) in self._better:
-                    continue
-                near = abs(mean) + width <= margin or (last and other not in worse)
-                if near:
-                    self._ties.append((one, other))
-                if near or mean - width > 0 or last:
-                    self._better[one, other] = not near
-                    self._better[other, one] = False
-                else:
-                    open_pairs |= {one, other}
-        return tuple(one for one in order if one not in open_pairs)
+    def _spread(self, leader: int, others: Sequence[int], prior: Prior) -> Spread:
+        """How far each of the others is behind the leader, on the folds that both have run."""
+        differences = []
+        alike = []
+        for other in others:
+            common = self._fold_bits[leader] & self._fold_bits[other]
+            differences.append(self._differences.between(leader, other, common))
+            alike.append(self._differences.alike(leader, other))
+        return spread_of(differences, alike, prior, self._terms.sign)
+
+    def _mean(self, contender: int) -> float:
+        return self._differences.mean(contender, self._fold_bits[contender])
+
+    def _signed_mean(self, contender: int) -> float:
+        """A contender's mean, negated where lower is better."""
+        return self._terms.sign * self._mean(contender)
 
 
-def _affordable(others: Sequence[int], gains: NDArray[np.float64], allowed: float) -> list[int]:
-    """Whom to pass over, so that no more than this is expected to be lost: the least first."""
-    places = np.argsort(gains, kind="stable")
-    few = int(np.searchsorted(np.cumsum(gains[places]), allowed, side="right"))
-    return [others[place] for place in places[:few].tolist()]
+def _same_cost(contender: int) -> float:
+    return 1.0
+
+
+def _above_zero(contenders: Sequence[int], values: Floats) -> list[int]:
+    """The contenders whose value, in the same order, is above zero."""
+    return [contenders[at] for at in np.flatnonzero(values > 0).tolist()]
 
 
 def _optimism(spread: Spread, k: int) -> float:
@@ -448,12 +681,18 @@ def _optimism(spread: Spread, k: int) -> float:
 
     Every contender has half the variance of its difference to the winner, and the winner that of
     the middle one; means are drawn anew around those that were seen, and the highest is picked.
+
+    Args:
+        spread: how far the others are behind the winner.
+        k: folds in all.
     """
     errors = spread.errors(k)
-    known = np.isfinite(errors)
-    if not known.any() or not errors[known].any():
+    is_finite = np.isfinite(errors)
+    errors = errors[is_finite]
+    if not errors.any():
         return 0.0
-    own = np.append(errors[known], np.median(errors[known])) / np.sqrt(2)
-    noise = np.random.default_rng(0).standard_normal((_DRAWS, len(own))) * own
-    picked = (noise - np.append(spread.means[known], 0.0)).argmax(axis=1)
+    behind = np.append(spread.means[is_finite], 0.0)  # the winner comes last
+    deviations = np.append(errors, np.median(errors)) / np.sqrt(2)
+    noise = np.random.default_rng(0).standard_normal((_DRAWS, len(behind))) * deviations
+    picked = (noise - behind).argmax(axis=1)
     return float(noise[np.arange(_DRAWS), picked].mean())

@@ -244,9 +244,7 @@ def sentence_of(chosen: Shown, *, brief: bool = False) -> str:
     return verdict_sentence(
         chosen.titles,
         chosen.terms,
-        played.verdict,
-        played.rounds,
-        played.folds_used,
+        played,
         mean=winner_mean(chosen.contenders[chosen.leader], played.rounds, chosen.leader),
         on=chosen.on,
         energy=energy,

@@ -14,9 +14,9 @@ class OfBatch:
     def __init__(self, batch: Batch, at: int) -> None:
         self._means, self._users = batch.means[at], batch.users[at]
 
-    def between(self, one: int, other: int, folds: int) -> Difference:
-        e = folds.bit_count()
-        apart = (self._means[one] - self._means[other])[:e]
+    def between(self, contender: int, other: int, fold_bits: int) -> Difference:
+        e = fold_bits.bit_count()
+        apart = (self._means[contender] - self._means[other])[:e]
         return Difference(
             mean=float(apart.mean()),
             users=float(self._users[e - 1]),
@@ -24,10 +24,10 @@ class OfBatch:
             folds=e,
         )
 
-    def mean(self, one: int, folds: int) -> float:
-        return float(self._means[one][: folds.bit_count()].mean())
+    def mean(self, contender: int, fold_bits: int) -> float:
+        return float(self._means[contender][: fold_bits.bit_count()].mean())
 
-    def alike(self, one: int, other: int) -> bool:
+    def alike(self, contender: int, other: int) -> bool:
         return False
 
 
@@ -42,10 +42,10 @@ def test_both_programs_run_the_same_folds_and_find_the_same_winner(
     for at in range(40):
         game = Selection(OfBatch(batch, at), len(own), Terms(k=K, expected_loss=loss))
         while not game.decided:
-            for one, fold in game.next_folds(range(K)):
-                game.ran(one, fold)
+            for contender, fold in game.next_folds(range(K)):
+                game.ran(contender, fold)
             game.look()
         verdict = game.verdict()
         assert verdict.winner == winners[at]
-        assert [folds.bit_count() for folds in game._folds] == ran[at].tolist()
+        assert [fold_bits.bit_count() for fold_bits in game._fold_bits] == ran[at].tolist()
         assert sorted(verdict.worse) == np.flatnonzero(worse[at]).tolist()

@@ -1,6 +1,7 @@
 """What a page tells of a selection: lanes and sentences by hand."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -65,10 +66,24 @@ ROUNDS = [
         expected_loss=0.001,
     ),
 ]
-VERDICT = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2), worse=(2,), optimism=0.0)
+VERDICT = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(2,), optimism=0.0)
 
 
-def told(step: int, **changed: object):
+def played(
+    rounds: Sequence[Round] = ROUNDS,
+    verdict: Verdict = VERDICT,
+    folds_used: tuple[int, ...] = (2, 2, 1, 1),
+) -> Played:
+    return Played(
+        rounds=tuple(rounds),
+        verdict=verdict,
+        folds_used=folds_used,
+        joules=None,
+        joules_of_all_folds=None,
+    )
+
+
+def told(step: int):
     frame = lanes(CONTENDERS, TITLES, TERMS, ROUNDS, VERDICT)
     return frame[frame["step"] == step].set_index("contender")
 
@@ -126,24 +141,23 @@ def test_all_folds_used_leaves_ties_and_places():
         decided=True,
         expected_loss=0.0,
     )
-    verdict = Verdict(winner=0, tied=(1,), ties=((0, 1),), order=(0, 1, 2), worse=(), optimism=0.0)
+    verdict = Verdict(winner=0, ties=((0, 1),), order=(0, 1, 2), worse=(), optimism=0.0)
     frame = lanes(CONTENDERS[:1] * 3, TITLES[:3], TERMS, [last], verdict)
     last_step = frame[frame["step"] == 1].set_index("contender")
     assert last_step["state"].to_dict() == {"A": "leader", "B": "tied", "C": "behind"}
     assert last_step.loc["B", "says"] == "no difference to A found over all folds"
     assert last_step.loc["C", "says"] == "60.0 % behind, all folds used"
     found = "No difference found between A and D: all 4 folds are used; A has the best mean."
-    verdict = replace(verdict, tied=(1,), worse=(2,))
-    said = verdict_sentence(["A", "D", "C"], TERMS, verdict, [last], (4, 4, 4), mean=0.5)
+    verdict = replace(verdict, worse=(2,))
+    three = played([last], verdict, (4, 4, 4))
+    said = verdict_sentence(["A", "D", "C"], TERMS, three, mean=0.5)
     assert said == f"{found} It is shown on new data too that C is worse."
-    told = (["A", "D"], TERMS, replace(verdict, order=(0, 1)), [last], (4, 4))
-    assert verdict_sentence(*told, mean=0.5) == found
+    two = played([last], replace(verdict, order=(0, 1)), (4, 4))
+    assert verdict_sentence(["A", "D"], TERMS, two, mean=0.5) == found
 
 
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
-    said = verdict_sentence(
-        TITLES, TERMS, VERDICT, [ROUNDS[0]], (1, 1, 1, 1), mean=0.5, on="ML", energy=0.25
-    )
+    said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1]), mean=0.5, on="ML", energy=0.25)
     assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known
     finite = Round(
         n=1,
@@ -156,11 +170,9 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
         decided=False,
         expected_loss=0.1,
     )
-    said = verdict_sentence(TITLES, TERMS, VERDICT, [finite], (1, 1), mean=0.5)
+    said = verdict_sentence(TITLES, TERMS, played([finite]), mean=0.5)
     assert said.endswith("1 other can still win.")
-    said = verdict_sentence(
-        TITLES, TERMS, VERDICT, ROUNDS, (2, 2, 1, 1), mean=0.5, on="ML", energy=0.257
-    )
+    said = verdict_sentence(TITLES, TERMS, played(), mean=0.5, on="ML", energy=0.257)
     assert said == (
         "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
         "30.0 % behind. No difference on new data is shown to B and D; C is worse there too."
@@ -169,8 +181,8 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
 
 def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     terms = Terms(k=4, expected_loss=0.002)
-    lucky = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
-    said = verdict_sentence(TITLES, terms, lucky, ROUNDS, (2, 2, 1, 1), mean=0.5)
+    lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
+    said = verdict_sentence(TITLES, terms, played(verdict=lucky), mean=0.5)
     assert said == (
         "Use A: the best that is found. By taking it at most 0.1 % of its score is expected to be "
         "lost (0.2 % was asked). Decided after 2 folds, 37.5 % of all folds; B, the next, is 10.0 "
@@ -179,7 +191,7 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
         "lucky (2 %)."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
-    said = verdict_sentence(TITLES, within, VERDICT, ROUNDS, (2, 2, 1, 1), mean=0.5)
+    said = verdict_sentence(TITLES, within, played(), mean=0.5)
     assert said.startswith(
         "Use A: the best that is found within 6 folds. By taking it at most 0.1 %"
     )
@@ -197,23 +209,17 @@ def test_a_contender_is_named_by_what_is_not_usual():
 
 
 def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
-    verdict = Verdict(winner=0, tied=(), ties=(), order=(0, 3, 1, 2), worse=(2,), optimism=0.0)
-    played = Played(
-        rounds=tuple(ROUNDS),
-        verdict=verdict,
-        folds_used=(2, 2, 1, 1),
-        joules=None,
-        joules_of_all_folds=None,
-    )
-    certain = methods_sentence(TITLES, TERMS, played)
+    verdict = Verdict(winner=0, ties=(), order=(0, 3, 1, 2), worse=(2,), optimism=0.0)
+    ended = played(verdict=verdict)
+    certain = methods_sentence(TITLES, TERMS, ended)
     assert certain == (
         "We asked which contender is best: 4 contenders were evaluated on the same folds, each "
         "until no other contender could have the best mean of all 4 folds, with 95 % confidence "
         "for all looks together (6 of 16 folds). A was chosen. On new data C is worse. No "
         "difference on new data is claimed to D and B."
     )
-    loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), played)
+    loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), ended)
     assert loss.startswith("We asked which contender to use: ")
     assert "at most 0.1 % of its 4-fold mean (opportunity cost, Chick and Inoue 2001)" in loss
     budget = Terms(k=4, budget=Budget(amount=6, unit="folds"))
-    assert "within a budget of 6 folds" in methods_sentence(TITLES, budget, played)
+    assert "within a budget of 6 folds" in methods_sentence(TITLES, budget, ended)

@@ -112,9 +112,7 @@ class Standing:
         return verdict_sentence(
             titles,
             self.terms,
-            self.played.verdict,
-            self.played.rounds,
-            self.folds,
+            self.played,
             mean=winner_mean(self.scores[leader], self.played.rounds, leader),
             on=on,
             energy=energy_share,

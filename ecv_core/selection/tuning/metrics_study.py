@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core import models
 from ecv_core.analysis.significance import holm
@@ -16,8 +17,9 @@ from ecv_core.evaluation import column_title
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import ParamValue, percent_text
-from ecv_core.records.run import FoldResult
+from ecv_core.records.run import FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.contenders import differing
 from ecv_core.selection.tuning.power import (
     Floats,
     PValueCurve,
@@ -70,7 +72,9 @@ class MetricsStudy:
 
     def told_apart(self, metric: str, *, corrected: bool = False) -> float:
         """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
-        p_values = (self.corrected if corrected else self.p_values)[metric]
+        p_values = self.p_values[metric]
+        if corrected:
+            p_values = self.corrected[metric]
         return float((p_values < SIGNIFICANT).mean())
 
     def dp_corrected(self, metric: str) -> float:
@@ -79,29 +83,38 @@ class MetricsStudy:
 
     def sentence(self) -> str:
         """The answer: which metric to tune by, which one not, and the dominant parameter."""
-        best, worst = self.ranked[0], self.ranked[-1]
-        text = (
-            f"{column_title(best)} tells these settings apart best, in "
-            f"{percent_text(self.told_apart(best))} of the pairs of a fold (p below "
-            f"{SIGNIFICANT}), {column_title(worst)} worst, in "
-            f"{percent_text(self.told_apart(worst))}. "
-            f"Their discriminative power DP, lower is better, is {self.curves[best].dp:.2f} and "
-            f"{self.curves[worst].dp:.2f}."
+        best = self.ranked[0]
+        worst = self.ranked[-1]
+        best_share = percent_text(self.told_apart(best))
+        worst_share = percent_text(self.told_apart(worst))
+        sentence = (
+            f"{column_title(best)} tells these settings apart best, in {best_share} of the pairs "
+            f"of a fold (p below {SIGNIFICANT}), {column_title(worst)} worst, in {worst_share}. "
+            "Their discriminative power DP, lower is better, is "
+            f"{self.curves[best].dp:.2f} and {self.curves[worst].dp:.2f}. "
+            f"{self._corrected_sentence(best, worst)}"
         )
-        after = min(self.corrected, key=self.dp_corrected)
-        shares = [percent_text(self.told_apart(name, corrected=True)) for name in (after, worst)]
-        text += (
-            f" Corrected for so many pairs (Holm), {column_title(after)} is "
-            f"{'still' if after == best else 'the'} best: {shares[0]}, and {shares[1]} with "
-            f"{column_title(worst)}."
-        )
-        parameter = dominant({name: dict(values) for name, values in self.dominant.items()})
+        parameter = dominant(self.dominant)
         if parameter is not None:
-            text += (
+            sentence += (
                 f" With {parameter.replace('_', ' ')} set, {column_title(self.metric)} tells the "
                 "other settings apart best: it is the dominant parameter."
             )
-        return text
+        return sentence
+
+    def _corrected_sentence(self, best: str, worst: str) -> str:
+        """Which metric is best once p values are corrected for the number of pairs."""
+        best_corrected = min(self.corrected, key=self.dp_corrected)
+        rank = "the best"
+        if best_corrected == best:
+            rank = "still best"
+        best_share = self.told_apart(best_corrected, corrected=True)
+        worst_share = self.told_apart(worst, corrected=True)
+        return (
+            f"Corrected for so many pairs (Holm), {column_title(best_corrected)} is {rank}: "
+            f"{percent_text(best_share)}, and {percent_text(worst_share)} with "
+            f"{column_title(worst)}."
+        )
 
 
 def study_metrics(
@@ -117,17 +130,18 @@ def study_metrics(
         metric: that dominance is worked out by; the run's own by default.
     Raises: UnknownName for the metric.
     """
-    metric = metric or scores.spec.metric_name
+    if metric is None:
+        metric = scores.spec.metric_name
     if metric not in scores.values:
         raise UnknownName("metric of this tuning", metric, scores.values)
     p_values = {name: paired_p_values(cube) for name, cube in scores.values.items()}
     dominant_by = dominance(p_values[metric], scores.configurations)
-    if pairs == "all":
-        curves = {name: expected_curve(found) for name, found in p_values.items()}
-    else:
+    curve_of: Callable[[Floats], PValueCurve] = expected_curve
+    if pairs != "all":
+        curve_of = drawn_curve
         drawn = draw(p_values[metric].shape[1], seed=seed)
-        p_values = {name: found[:, drawn] for name, found in p_values.items()}
-        curves = {name: drawn_curve(found) for name, found in p_values.items()}
+        p_values = {name: of_pairs[:, drawn] for name, of_pairs in p_values.items()}
+    curves = {name: curve_of(of_pairs) for name, of_pairs in p_values.items()}
     return MetricsStudy(
         scores=scores, p_values=p_values, curves=curves, metric=metric, dominant=dominant_by
     )
@@ -142,8 +156,9 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
     recorded = configuration_names(TUNINGS)
     if name in recorded and not own:
         return read_configurations(TUNINGS / f"{name}.json")
-    if (found := own_tuning(store, dataset, algorithm)) is not None:
-        return found
+    tuning = own_tuning(store, dataset, algorithm)
+    if tuning is not None:
+        return tuning
     raise InputError(
         f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
         f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: "
@@ -153,20 +168,19 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
 
 def power_document(study: MetricsStudy) -> dict[str, Any]:
     """What `power --json` writes."""
-    shown = next(iter(study.curves.values())).p_values
+    metrics = {}
+    for name, curve in study.curves.items():
+        metrics[name] = {
+            "dp": curve.dp,
+            "dp_plus_sd": curve.dp_plus_sd,
+            "dp_corrected": study.dp_corrected(name),
+            "p_values": curve.p_values.tolist(),
+        }
     return {
         "configurations": len(study.scores.configurations),
         "folds": study.scores.spec.k,
-        "pairs": len(shown),
-        "metrics": {
-            name: {
-                "dp": curve.dp,
-                "dp_plus_sd": curve.dp_plus_sd,
-                "dp_corrected": study.dp_corrected(name),
-                "p_values": curve.p_values.tolist(),
-            }
-            for name, curve in study.curves.items()
-        },
+        "pairs": len(study.curves[study.metric].p_values),
+        "metrics": metrics,
         "dominant": {name: dict(values) for name, values in study.dominant.items()},
     }
 
@@ -183,50 +197,45 @@ def curves_frame(study: MetricsStudy) -> pd.DataFrame:
     """The p-value curves, a row per metric and rank; most discriminative metric first."""
     import pandas as pd
 
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "rank": range(1, len(study.curves[name].p_values) + 1),
-                    "metric": column_title(name),
-                    "p": study.curves[name].p_values,
-                    "sd": study.curves[name].deviations,
-                }
-            )
-            for name in study.ranked
-        ],
-        ignore_index=True,
-    )
+    frames = []
+    for name in study.ranked:
+        curve = study.curves[name]
+        columns = {
+            "rank": range(1, len(curve.p_values) + 1),
+            "metric": column_title(name),
+            "p": curve.p_values,
+            "sd": curve.deviations,
+        }
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)
 
 
 def powers_frame(study: MetricsStudy) -> pd.DataFrame:
     """DP of each metric, most discriminative first, as it is and corrected (Holm); a row each."""
     import pandas as pd
 
-    return pd.DataFrame(
-        [
-            {
-                "metric": column_title(name),
-                "dp": study.curves[name].dp,
-                "dp_plus_sd": study.curves[name].dp_plus_sd,
-                "told_apart_percent": 100 * study.told_apart(name),
-                "dp_corrected": study.dp_corrected(name),
-                "told_apart_corrected_percent": 100 * study.told_apart(name, corrected=True),
-            }
-            for name in study.ranked
-        ]
-    )
+    rows = []
+    for name in study.ranked:
+        row = {
+            "metric": column_title(name),
+            "dp": study.curves[name].dp,
+            "dp_plus_sd": study.curves[name].dp_plus_sd,
+            "told_apart_percent": 100 * study.told_apart(name),
+            "dp_corrected": study.dp_corrected(name),
+            "told_apart_corrected_percent": 100 * study.told_apart(name, corrected=True),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def dominance_frame(study: MetricsStudy) -> pd.DataFrame:
     """DP with each parameter set to each of its values: parameter, value, dp."""
     import pandas as pd
 
-    rows = [
-        {"parameter": name, "value": value, "dp": dp}
-        for name, values in study.dominant.items()
-        for value, dp in values.items()
-    ]
+    rows = []
+    for name, values in study.dominant.items():
+        for value, dp in values.items():
+            rows.append({"parameter": name, "value": value, "dp": dp})
     return pd.DataFrame(rows, columns=["parameter", "value", "dp"])
 
 
@@ -239,12 +248,13 @@ def own_tuning_names(store: Store) -> dict[str, int]:
 
     Reads no scores of users, so that a metric may still be missing there.
     """
-    found: dict[str, int] = {}
-    for family in _families(store):
-        if len(family) > 1:
-            name = f"{family[0].dataset}--{family[0].algorithm}"
-            found[name] = max(found.get(name, 0), family[0].k * len(family))
-    return found
+    folds: dict[str, int] = {}
+    for specs in _families(store):
+        if len(specs) > 1:
+            first = specs[0]
+            name = f"{first.dataset}--{first.algorithm}"
+            folds[name] = max(folds.get(name, 0), first.k * len(specs))
+    return folds
 
 
 def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | None:
@@ -256,13 +266,19 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
         algorithm: an id.
     """
     results = Results(store, recorded=False)
-    best: dict[RunSpec, dict[int, FoldResult]] = {}
-    for family in _families(store):
-        if (family[0].dataset, family[0].algorithm) == (dataset, algorithm):
-            folds = {spec: results.folds(spec, user_scores=True) for spec in family}
-            whole = {spec: found for spec, found in folds.items() if _studied(spec, found)}
-            best = max(best, whole, key=len)
-    return _gathered(best) if len(best) > 1 else None
+    largest: dict[RunSpec, list[FoldResult]] = {}
+    for specs in _families(store):
+        if specs[0].dataset != dataset or specs[0].algorithm != algorithm:
+            continue
+        runs = {}
+        for spec in specs:
+            folds = results.folds(spec, user_scores=True)
+            if all(_has_metrics(spec, fold) for fold in folds.values()):
+                runs[spec] = [folds[index] for index in range(spec.k)]
+        largest = max(largest, runs, key=len)
+    if len(largest) < 2:
+        return None
+    return _configurations(largest)
 
 
 def _families(store: Store) -> list[list[RunSpec]]:
@@ -274,39 +290,73 @@ def _families(store: Store) -> list[list[RunSpec]]:
     return list(families.values())
 
 
-def _studied(spec: RunSpec, folds: Mapping[int, FoldResult]) -> bool:
-    """Whether every fold has users' scores by all metrics that are studied."""
-    users = [result.user_scores for result in folds.values()]
-    wanted = {f"{metric}@{spec.n}" for metric in STUDIED}
-    return all(one is not None and wanted <= set(one.metrics) for one in users)
+def _studied_columns(spec: RunSpec) -> list[str]:
+    """The metrics that are studied, at the cut-off of a run: 'ndcg@10'."""
+    return [f"{metric}@{spec.n}" for metric in STUDIED]
 
 
-def _gathered(runs: Mapping[RunSpec, Mapping[int, FoldResult]]) -> Configurations:
+def _has_metrics(spec: RunSpec, fold: FoldResult) -> bool:
+    """Whether a fold has users' scores by all metrics that are studied."""
+    if fold.user_scores is None:
+        return False
+    return set(_studied_columns(spec)) <= set(fold.user_scores.metrics)
+
+
+def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurations:
+    """Runs that differ in their parameters, in the order of these, with the scores of all users.
+
+    Args: runs: at least two; all folds of each, with users' scores by all metrics that are studied.
+    """
+    parameters = differing([models.of(spec).every(spec.params) for spec in runs])
     specs = list(runs)
-    given = [models.of(spec).every(spec.params) for spec in specs]
-    differ = [name for name in given[0] if len({one[name] for one in given}) > 1]
-    order = sorted(range(len(specs)), key=lambda at: [_key(given[at][name]) for name in differ])
-    results = [[runs[specs[at]][fold] for fold in range(specs[0].k)] for at in order]
-    scores = [[result.user_scores for result in folds] for folds in results]
-    users = np.unique(np.concatenate([s.users for folds in scores for s in folds if s]))
-    shape = (len(specs), specs[0].k, len(users))
-    values = {
-        f"{metric}@{specs[0].n}": np.full(shape, np.nan, dtype=np.float32) for metric in STUDIED
-    }
-    for place, folds in enumerate(scores):
-        for fold, one in enumerate(folds):
-            for metric, cube in values.items():
-                if one is not None:
-                    cube[place, fold, np.searchsorted(users, one.users)] = one.of(metric)
+    order = sorted(range(len(specs)), key=lambda place: _sort_key(parameters[place]))
+    specs = [specs[place] for place in order]
+    folds = [runs[spec] for spec in specs]
+    scores = []
+    joules = []
+    for of_run in folds:
+        scores.append([fold.score for fold in of_run])
+        joules.append([fold.energy.joules for fold in of_run])
     return Configurations(
-        spec=specs[order[0]],
-        configurations=tuple({name: given[at][name] for name in differ} for at in order),
-        values=values,
-        folds=np.array([[result.score for result in folds] for folds in results]),
-        joules=np.array([[result.energy.joules for result in folds] for folds in results]),
+        spec=specs[0],
+        configurations=tuple(parameters[place] for place in order),
+        values=_cubes(folds, _studied_columns(specs[0])),
+        folds=np.array(scores),
+        joules=np.array(joules),
     )
 
 
-def _key(value: ParamValue) -> tuple[bool, float, str]:
-    number = isinstance(value, int | float)
-    return (not number, float(value) if number else 0.0, str(value))
+def _cubes(
+    folds: Sequence[Sequence[FoldResult]], metrics: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
+    """Metric -> shape (runs, folds, users); NaN where a user has no score in a fold.
+
+    Args:
+        folds: of each run; every fold has users' scores by these metrics.
+        metrics: 'ndcg@10'.
+    """
+    scores: dict[tuple[int, int], UserScores] = {}
+    for run, of_run in enumerate(folds):
+        for index, fold in enumerate(of_run):
+            assert fold.user_scores is not None
+            scores[run, index] = fold.user_scores
+    everybody = np.unique(np.concatenate([of_fold.users for of_fold in scores.values()]))
+    shape = (len(folds), len(folds[0]), len(everybody))
+    cubes = {metric: np.full(shape, np.nan, dtype=np.float32) for metric in metrics}
+    for (run, index), of_fold in scores.items():
+        columns = np.searchsorted(everybody, of_fold.users)
+        for metric, cube in cubes.items():
+            cube[run, index, columns] = of_fold.of(metric)
+    return cubes
+
+
+def _sort_key(configuration: Mapping[str, ParamValue]) -> list[tuple[bool, float, str]]:
+    """Sorts configurations by their values, parameter by parameter: numbers, then texts."""
+    key = []
+    for value in configuration.values():
+        number = 0.0
+        is_text = not isinstance(value, int | float)
+        if not is_text:
+            number = float(value)
+        key.append((is_text, number, str(value)))
+    return key

@@ -8,7 +8,7 @@ Valcarce, Bellogín, Parapar, Castells (2018).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,43 +63,59 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
             f"discriminative power needs at least 2 configurations, but there is {count}; tune "
             "with more values"
         )
-    first, second = np.triu_indices(count, 1)
-    found = np.empty((folds, len(first)))
+    p_values = []
     for fold in range(folds):
-        rows = values[:, fold]
-        missing = np.isnan(rows)
+        scores = values[:, fold]
+        missing = np.isnan(scores)
         if (missing != missing[0]).any():
             raise InputError(
                 f"in fold {fold} some configurations have scores of users that others have not; "
                 "compare runs on the same folds"
             )
-        rows = rows[:, ~missing[0]].astype(np.float64)
-        users = rows.shape[1]
+        scored = scores[:, ~missing[0]].astype(np.float64)
+        users = scored.shape[1]
         if users < 2:
             raise InputError(f"fold {fold} has {users} users with a score, but a t test needs 2")
-        rows -= rows.mean(axis=0)  # what is common to all falls out of every difference
-        means = rows.mean(axis=1)
-        rows -= means[:, None]
-        squares = rows @ rows.T
-        own = squares.diagonal()
-        sums = own[first] + own[second] - 2 * squares[first, second]
-        near = np.flatnonzero(sums <= _NEAR * (own[first] + own[second]))
-        for at in near:  # cancelled: a difference of few users, or none
-            sums[at] = np.square(rows[first[at]] - rows[second[at]]).sum()
-        steps = means[first] - means[second]
-        found[fold] = _two_sided(steps, sums, users)
-    return found
+        p_values.append(_p_values_of_fold(scored))
+    return np.array(p_values)
 
 
-def _two_sided(steps: Floats, sums: Floats, users: int) -> Floats:
-    """From mean differences and sums of squares around them."""
-    tiny = np.finfo(np.float64).eps
+def _p_values_of_fold(scores: Floats) -> Floats:
+    """`paired_p_values` of one fold.
+
+    Args: scores: shape (configurations, users), finite; changed in place.
+    """
+    first, second = np.triu_indices(len(scores), 1)
+    scores -= scores.mean(axis=0)  # what is common to all falls out of every difference
+    means = scores.mean(axis=1)
+    scores -= means[:, None]
+    products = scores @ scores.T
+    squares = products.diagonal()
+    sums = squares[first] + squares[second] - 2 * products[first, second]
+    # Digits cancel where a pair differs for few users or none: its sum is taken directly.
+    cancelled = np.flatnonzero(sums <= _NEAR * (squares[first] + squares[second]))
+    for pair in cancelled:
+        sums[pair] = np.square(scores[first[pair]] - scores[second[pair]]).sum()
+    return _two_sided(means[first] - means[second], sums, scores.shape[1])
+
+
+def _two_sided(differences: Floats, sums: Floats, users: int) -> Floats:
+    """Two-sided p values of t tests.
+
+    Args:
+        differences: mean difference of each pair.
+        sums: of squared differences, around their mean.
+        users: how many there are.
+    """
+    tiny = 4 * np.finfo(np.float64).eps
     errors = np.sqrt(np.maximum(sums, 0) / (users - 1) / users)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(steps) / errors
-    p = np.minimum(1.0, 2 * stdtr(users - 1, -np.where(np.isnan(t), 0.0, t)))
-    p[(np.abs(steps) <= 4 * tiny) & (errors <= 4 * tiny)] = 1.0
-    return np.asarray(p, dtype=np.float64)
+        t = np.abs(differences) / errors
+    t[np.isnan(t)] = 0.0
+    p_values = np.minimum(1.0, 2 * stdtr(users - 1, -t))
+    is_same = (np.abs(differences) <= tiny) & (errors <= tiny)
+    p_values[is_same] = 1.0
+    return np.asarray(p_values, dtype=np.float64)
 
 
 def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
@@ -110,7 +126,7 @@ def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
 
 def drawn_curve(p_values: Floats) -> PValueCurve:
     """The curve of these pairs, as in the paper; `p_values` of shape (folds, pairs)."""
-    return _curve(-np.sort(-p_values, axis=1))
+    return _curve(_largest_first(p_values))
 
 
 def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
@@ -127,11 +143,12 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     """
     pairs = p_values.shape[1]
     m = min(drawn, pairs)
-    rank, place = np.arange(1, m + 1)[:, None], np.arange(1, pairs + 1)[None, :]
-    possible = (place >= rank) & (pairs - place >= m - rank)
+    rank = np.arange(1, m + 1)[:, None]
+    place = np.arange(1, pairs + 1)
+    # Impossible ones have the logarithm of a zero, -inf.
     logs = _log_choose(place - 1, rank - 1) + _log_choose(pairs - place, m - rank)
-    weights = np.where(possible, np.exp(logs - _log_choose(np.array(pairs), np.array(m))), 0.0)
-    return _curve(-np.sort(-p_values, axis=1) @ weights.T)
+    probability = np.exp(logs - _log_choose(np.array(pairs), np.array(m)))
+    return _curve(_largest_first(p_values) @ probability.T)
 
 
 def dominance(
@@ -153,35 +170,47 @@ def dominance(
         return {}
     first, second = np.triu_indices(len(configurations), 1)
     mean = p_values.mean(axis=0)
-    found: dict[str, dict[str, float]] = {}
+    powers: dict[str, dict[str, float]] = {}
     for name in names:
-        given = [one[name] for one in configurations]
-        codes = {value: code for code, value in enumerate(dict.fromkeys(given))}
-        code = np.array([codes[value] for value in given])
-        found[name] = {}
-        for value, mine in codes.items():
-            shared = (code[first] == mine) & (code[second] == mine)
+        values = [configuration[name] for configuration in configurations]
+        powers[name] = {}
+        for value in dict.fromkeys(values):
+            has_value = np.array([each == value for each in values])
+            shared = has_value[first] & has_value[second]
             if shared.any():
-                found[name][str(value)] = DRAWN * float(mean[shared].mean())
-    return found
+                powers[name][str(value)] = DRAWN * float(mean[shared].mean())
+    return powers
 
 
-def dominant(found: dict[str, dict[str, float]]) -> str | None:
-    """The parameter with the lowest DP at its best value; None without several."""
-    best = {name: min(values.values()) for name, values in found.items() if values}
-    return min(best, key=best.__getitem__) if len(best) > 1 else None
+def dominant(powers: Mapping[str, Mapping[str, float]]) -> str | None:
+    """The parameter with the lowest DP at its best value; None without several.
+
+    Args: powers: as of `dominance`.
+    """
+    best = {name: min(values.values()) for name, values in powers.items() if values}
+    if len(best) < 2:
+        return None
+    return min(best, key=best.__getitem__)
 
 
-def _curve(ordered: Floats) -> PValueCurve:
-    folds = len(ordered)
-    return PValueCurve(
-        p_values=ordered.mean(axis=0),
-        deviations=ordered.std(axis=0, ddof=1) if folds > 1 else np.zeros(ordered.shape[1]),
-    )
+def _largest_first(p_values: Floats) -> Floats:
+    """The p values of each fold in descending order."""
+    return -np.sort(-p_values, axis=1)
+
+
+def _curve(by_rank: Floats) -> PValueCurve:
+    """The curve of p values of shape (folds, ranks)."""
+    folds, ranks = by_rank.shape
+    deviations = np.zeros(ranks)
+    if folds > 1:
+        deviations = by_rank.std(axis=0, ddof=1)
+    return PValueCurve(p_values=by_rank.mean(axis=0), deviations=deviations)
 
 
 def _log_choose(n: NDArray[np.integer], k: NDArray[np.integer]) -> Floats:
-    inside = (k >= 0) & (k <= n)
-    n, k = np.where(inside, n, 0), np.where(inside, k, 0)
+    """Logarithm of the ways to choose k of n; -inf where there is none."""
+    possible = (k >= 0) & (k <= n)
+    n = np.where(possible, n, 0)
+    k = np.where(possible, k, 0)
     logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.where(inside, logs, -math.inf)
+    return np.where(possible, logs, -math.inf)

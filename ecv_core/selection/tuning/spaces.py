@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError, UnknownName
@@ -35,75 +35,102 @@ def space_of(
     Raises: InputError for a space or parameter that the algorithm does not have, a bad value, a
         value that is there twice, or a space of fewer than two configurations.
     """
-    found: dict[str, tuple[ParamValue, ...]] = {}
-    if name is not None or not own:
-        found |= _declared(algorithm, name or "default")
-    known = {one.name: one for one in algorithm.parameters}
-    for parameter, given in own.items():
-        if parameter not in known:
-            raise UnknownName(f"parameter of {algorithm.id}", parameter, known)
-        values = tuple(known[parameter].parse(value) for value in given)
-        if not values or len(set(values)) < len(values):
-            raise InputError(
-                f"the grid of '{parameter}' needs different values, but has "
-                f"{', '.join(map(str, given)) or 'none'}; write it as {parameter}=v1,v2"
-            )
-        found[parameter] = values
-    if (size := size_of(found)) < 2:
+    space: dict[str, tuple[ParamValue, ...]] = {}
+    if name is not None:
+        space.update(_declared(algorithm, name))
+    elif not own:
+        space.update(_declared(algorithm, "default"))
+    for parameter, values in own.items():
+        space[parameter] = _checked_values(algorithm, parameter, values)
+    size = size_of(space)
+    if size < 2:
         raise InputError(
             f"a search space needs at least two configurations, but this one has {size}; give a "
             "parameter another value with --grid name=v1,v2"
         )
-    return found
+    return space
 
 
-def within(
-    space: Space, algorithm: Algorithm, data: Interactions
-) -> tuple[dict[str, tuple[ParamValue, ...]], dict[str, tuple[ParamValue, ...]]]:
+def _checked_values(
+    algorithm: Algorithm, name: str, values: Sequence[ParamValue]
+) -> tuple[ParamValue, ...]:
+    """Values of a parameter, as numbers where it has numbers.
+
+    Raises: InputError for an unknown parameter, a value that it cannot have or has twice, or none.
+    """
+    parameters = {parameter.name: parameter for parameter in algorithm.parameters}
+    if name not in parameters:
+        raise UnknownName(f"parameter of {algorithm.id}", name, parameters)
+    checked = tuple(parameters[name].parse(value) for value in values)
+    if not checked or len(set(checked)) < len(checked):
+        raise InputError(
+            f"the grid of '{name}' needs different values, but has "
+            f"{', '.join(map(str, values)) or 'none'}; write it as {name}=v1,v2"
+        )
+    return checked
+
+
+class Allowed(NamedTuple):
+    """What of a space a dataset allows."""
+
+    space: dict[str, tuple[ParamValue, ...]]
+    """Without the values that it does not allow."""
+    left_out: dict[str, tuple[ParamValue, ...]]
+    """Those values, by parameter; parameters without any are left out."""
+
+
+def within(space: Space, algorithm: Algorithm, data: Interactions) -> Allowed:
     """What of a space a dataset allows, such as no more neighbours than there are items.
 
-    Returns: the space without the other values, and those that were left out, by parameter.
     Raises: InputError if fewer than two configurations are left.
     """
     limits = algorithm.limits(data)
-    kept: dict[str, tuple[ParamValue, ...]] = {}
-    left_out: dict[str, tuple[ParamValue, ...]] = {}
+    allowed = Allowed(space={}, left_out={})
     for name, values in space.items():
-        most = limits.get(name, math.inf)
-        over: tuple[ParamValue, ...] = tuple(
-            one for one in values if isinstance(one, int | float) and one > most
-        )
-        kept[name] = tuple(one for one in values if one not in over)
-        if over:
-            left_out[name] = over
-    if size_of(kept) < 2:
-        name, gone = next(iter(left_out.items()))
+        kept = []
+        beyond = []
+        for value in values:
+            if name in limits and isinstance(value, int | float) and value > limits[name]:
+                beyond.append(value)
+            else:
+                kept.append(value)
+        allowed.space[name] = tuple(kept)
+        if beyond:
+            allowed.left_out[name] = tuple(beyond)
+    if size_of(allowed.space) < 2:
+        name, values = next(iter(allowed.left_out.items()))
         raise InputError(
-            f"{data.dataset} allows {name} up to {limits[name]:,}, and {', '.join(map(str, gone))} "
-            "is more; give at least two configurations that it allows"
+            f"{data.dataset} allows {name} up to {limits[name]:,}, and "
+            f"{', '.join(map(str, values))} is more; give at least two configurations that it "
+            "allows"
         )
-    return kept, left_out
+    return allowed
 
 
 def size_of(space: Space) -> int:
     """How many configurations a space has."""
-    return math.prod(len(values) for values in space.values()) if space else 0
+    if not space:
+        return 0
+    return math.prod(len(values) for values in space.values())
 
 
 def contender_word(algorithm: str, configuration: Configuration) -> str:
     """A configuration as `selection.contenders.parse_contender` reads it."""
-    return f"{algorithm}:{','.join(f'{name}={value}' for name, value in configuration.items())}"
+    settings = [f"{name}={value}" for name, value in configuration.items()]
+    return f"{algorithm}:{','.join(settings)}"
 
 
 def _declared(algorithm: Algorithm, name: str) -> Space:
+    """A space that an algorithm declares. Raises: InputError for one that it does not have."""
     if name in algorithm.spaces:
         return algorithm.spaces[name]
     if not algorithm.parameters:
         raise InputError(f"{algorithm.id} has no parameters to tune; choose another algorithm")
+    spaces = ", ".join(algorithm.spaces) or "none"
+    parameters = ", ".join(parameter.name for parameter in algorithm.parameters)
     raise InputError(
-        f"{algorithm.id} has no search space '{name}' (it has: "
-        f"{', '.join(algorithm.spaces) or 'none'}); give your own with --grid name=v1,v2, of: "
-        f"{', '.join(one.name for one in algorithm.parameters)}"
+        f"{algorithm.id} has no search space '{name}' (it has: {spaces}); give your own with "
+        f"--grid name=v1,v2, of: {parameters}"
     )
 
 
@@ -121,8 +148,12 @@ def budget_of(space: Space, sampler: Sampler, asked: int | None) -> int:
     """How many configurations are tried. Raises: InputError for fewer than two."""
     if asked is not None and asked < 2:
         raise InputError(f"the budget is a number of configurations from 2 on, but is {asked}")
-    usual = size_of(space) if sampler == "grid" else USUAL_BUDGET
-    return min(size_of(space), usual if asked is None else asked)
+    size = size_of(space)
+    if asked is not None:
+        return min(size, asked)
+    if sampler == "grid":
+        return size
+    return min(size, USUAL_BUDGET)
 
 
 def sampled(
@@ -152,50 +183,73 @@ def sampled(
     Source: Bergstra, Bardenet, Bengio, Kégl (2011) for TPE.
     """
     if sampler == "grid" and budget >= size_of(space):
-        for values in itertools.product(*space.values()):
-            yield dict(zip(space, values, strict=True))
+        for point in itertools.product(*space.values()):
+            yield dict(zip(space, point, strict=True))
         return
-    from optuna.distributions import CategoricalDistribution, IntDistribution
+    yield from _drawn(space, sampler, budget, seed, score, higher_is_better)
 
+
+def _drawn(
+    space: Space,
+    sampler: Sampler,
+    budget: int,
+    seed: int,
+    score: Callable[[dict[str, ParamValue]], float] | None,
+    higher_is_better: bool,
+) -> Iterator[dict[str, ParamValue]]:
+    """Configurations as Optuna draws them, each once; arguments as of `sampled`."""
     study = _quiet_study(_sampler(space, sampler, seed), maximize=higher_is_better)
-    places: dict[str, BaseDistribution] = {
-        name: IntDistribution(0, len(values) - 1)
-        if all(isinstance(value, int | float) for value in values)
-        else CategoricalDistribution(range(len(values)))
-        for name, values in space.items()
-    }
-    seen: dict[tuple[ParamValue, ...], float] = {}
-    again = 0
-    while len(seen) < budget and (sampler != "tpe" or again < _PATIENCE):
+    places = {name: _places(values) for name, values in space.items()}
+    scores: dict[tuple[ParamValue, ...], float] = {}
+    repeats = 0
+    while len(scores) < budget:
         trial = study.ask(places)
         configuration = {name: space[name][trial.params[name]] for name in space}
-        key = tuple(configuration.values())
-        again = again + 1 if key in seen else 0
-        if key not in seen:
+        values = tuple(configuration.values())
+        if values in scores:
+            repeats += 1
+            if sampler == "tpe" and repeats == _PATIENCE:
+                return
+        else:
+            repeats = 0
             yield configuration
-            seen[key] = score(configuration) if score is not None else 0.0
-        study.tell(trial, seen[key])
+            scores[values] = 0.0
+            if score is not None:
+                scores[values] = score(configuration)
+        study.tell(trial, scores[values])
+
+
+def _places(values: Sequence[ParamValue]) -> BaseDistribution:
+    """The places of a parameter's values, which Optuna draws; in an order for numbers alone."""
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    if all(isinstance(value, int | float) for value in values):
+        return IntDistribution(0, len(values) - 1)
+    return CategoricalDistribution(range(len(values)))
 
 
 def _quiet_study(sampler: BaseSampler, *, maximize: bool) -> Study:
     """A study of Optuna in memory, made without a word in the log."""
     import optuna
 
+    direction: Literal["minimize", "maximize"] = "minimize"
+    if maximize:
+        direction = "maximize"
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        return optuna.create_study(
-            sampler=sampler, direction="maximize" if maximize else "minimize"
-        )
+        return optuna.create_study(sampler=sampler, direction=direction)
     finally:
         optuna.logging.set_verbosity(verbosity)
 
 
 def _sampler(space: Space, sampler: Sampler, seed: int) -> BaseSampler:
+    """Optuna's sampler of that name."""
     from optuna import samplers
 
     if sampler == "grid":
-        return samplers.GridSampler({name: range(len(space[name])) for name in space}, seed=seed)
+        places = {name: range(len(values)) for name, values in space.items()}
+        return samplers.GridSampler(places, seed=seed)
     if sampler == "random":
         return samplers.RandomSampler(seed=seed)
     return samplers.TPESampler(seed=seed)
