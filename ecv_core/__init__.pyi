@@ -36,6 +36,10 @@ from .library.stages import algorithms as algorithms
 from .records.interactions import Interactions as Interactions
 from .records.interactions import Folds as Folds
 
+# Intervals
+from .stopping.new_data import NewDataInterval as NewDataInterval
+from .stopping.new_data import new_data_interval as new_data_interval
+
 # Code of your own
 from .library.track import track as track
 from .library.track import Tracked as Tracked

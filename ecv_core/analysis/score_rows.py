@@ -188,10 +188,6 @@ def rows_as_they_are(
             raise _lacks_a_column(file, role)
     table, summaries = without_summary_rows(table, roles["fold"], file)
     left_out = left_out_part(summaries, "no folds")
-    if USER in roles and _has_one_name(table, roles[USER]):  # such as who has run all of them
-        left_out += left_out_part([roles[USER]], "one user in all rows")
-        table = table.drop_columns([roles[USER]])
-        roles = {role: name for role, name in roles.items() if role != USER}
     others = [name for name in table.column_names if name not in roles.values()]
     clues = []
     column = metric_column(table, others)
@@ -216,14 +212,6 @@ def rows_as_they_are(
         clues=clues,
         left_out=left_out,
     )
-
-
-def _has_one_name(table: pa.Table, column: str) -> bool:
-    """Whether all rows of a column of texts or whole numbers are the same."""
-    from pyarrow import compute
-
-    names = is_text(table, column) or is_whole(table, column)
-    return names and len(compute.unique(table[column])) == 1
 
 
 def metric_column(table: pa.Table, names: Iterable[str]) -> str | None:

@@ -28,6 +28,8 @@ def bridge_command(options: argparse.Namespace) -> None:
     from ecv_core.bridges import bridge
     from ecv_core.library.track import Tracked
     from ecv_core.store.document import run_document
+    from ecv_core.store.results import Results
+    from ecv_core.store.store import open_store
 
     name, model, check = options.library, options.model, options.check
     library = bridge.LIBRARIES[name]
@@ -49,7 +51,9 @@ def bridge_command(options: argparse.Namespace) -> None:
     except InputError:
         cv.forget_if_empty()
         raise
-    answer(options, run_document(cv.run.record), summary(cv.run.record))
+    run = cv.run.record
+    users = Results(open_store()).user_scores(run)
+    answer(options, run_document(run, users), summary(run, users))
 
 
 def _say(text: str) -> None:

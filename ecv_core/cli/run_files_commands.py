@@ -14,6 +14,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, read_run
 from ecv_core.store.recorded import recorded_run
 from ecv_core.store.rescue import back_up
+from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 from ecv_core.untrusted.files import content_of
 
@@ -28,7 +29,7 @@ def export_command(options: argparse.Namespace) -> None:
     run = recorded_run(options.run_id) or run_named(open_store(), options.run_id)
     target = options.output or f"e-fold-{run.run_id}.json"
     check_target(target)
-    write_json(run_document(run), target)
+    write_json(run_document(run, Results(open_store()).user_scores(run)), target)
     if target != "-":
         print(f"{target}: {run_name(run)}; '{program()} import {target}' keeps it elsewhere")
 

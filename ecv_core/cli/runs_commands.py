@@ -15,6 +15,7 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import ListedRun, RunList
 from ecv_core.store.recorded import recorded_run
+from ecv_core.store.results import Results
 from ecv_core.store.schema import UNDO_MINUTES
 from ecv_core.store.store import Store, open_store
 
@@ -84,11 +85,12 @@ def resume_command(options: argparse.Namespace) -> None:
 
 def show_command(options: argparse.Namespace) -> None:
     run = recorded_run(options.run_id) or run_named(open_store(), options.run_id)
-    lines = [summary(run)]
+    users = Results(open_store()).user_scores(run)
+    lines = [summary(run, users)]
     for moment in run.moments:
         score = f"{run.spec.metric_name} {moment.score:.4f}"
         lines.append(f"fold {moment.fold}: {score}. {moment.decision.reason}")
-    answer(options, run_document(run), "\n".join(lines))
+    answer(options, run_document(run, users), "\n".join(lines))
 
 
 def delete_command(options: argparse.Namespace) -> None:

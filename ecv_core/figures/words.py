@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, log10
 from typing import Literal, NamedTuple, Protocol, get_args
 
@@ -13,7 +13,15 @@ from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
-from ecv_core.records.run import HOW, FoldResult, Interval, IntervalKind, Moment, RunRecord
+from ecv_core.records.run import (
+    HOW,
+    FoldResult,
+    Interval,
+    IntervalKind,
+    Moment,
+    RunRecord,
+    UserScores,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import (
@@ -23,6 +31,7 @@ from ecv_core.stopping import (
     interval_after_stop,
     uncertainty_of,
 )
+from ecv_core.stopping.new_data import new_data_of
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
@@ -302,6 +311,20 @@ def uncertainty_after_stop(run: RunRecord) -> Interval | None:
     if interval == uncertainty(run):
         return None
     return interval
+
+
+def new_data_line(run: RunRecord, users: Mapping[int, UserScores]) -> str:
+    """Where the mean of new users is; empty where their scores are not known.
+
+    '95 % interval for new users: 0.2803 to 0.3081 (± 0.0139, drawn alike)'
+    """
+    new_data = new_data_of(run, users)
+    if new_data is None:
+        return ""
+    interval = new_data.interval
+    level = f"{100 * run.spec.confidence:g} %"
+    ends = f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}, drawn alike)"
+    return f"{level} interval for new {new_data.of}: {ends}"
 
 
 def interval_lines(run: RunRecord) -> list[str]:

@@ -156,7 +156,7 @@ def _compute(
         )
         drive(RunPlan(spec), plan_runs, executor)
         plan_runs.check_finished()
-        return Run(store.run(run_id))
+        return Run(store.run(run_id), users=store.user_scores(run_id))
 
 
 @contextmanager

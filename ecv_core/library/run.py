@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from html import escape
@@ -19,11 +19,12 @@ from ecv_core.figures.words import (
     uncertainty_after_stop,
 )
 from ecv_core.records.arguments import kinds_checked
-from ecv_core.records.run import IntervalKind, RunRecord
+from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import origins
 from ecv_core.store.recorded import recorded_run, recorded_under_splits
+from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Run:
 
     record: RunRecord
     """Everything that is known of it."""
+    users: Mapping[int, UserScores] | None = field(default=None, repr=False, compare=False)
+    """Fold -> its users' scores; by default those that are kept."""
 
     @property
     def run_id(self) -> str:
@@ -65,7 +68,10 @@ class Run:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        return run_document(self.record)
+        users = self.users
+        if users is None:
+            users = Results(open_store()).user_scores(self.record)
+        return run_document(self.record, users)
 
     @property
     def mean(self) -> float | None:
@@ -84,6 +90,16 @@ class Run:
         if moment is None or moment.interval is None:
             return None
         return moment.interval.kind
+
+    @property
+    def new_data_interval(self) -> tuple[float, float] | None:
+        """Where the mean score of new users is, drawn as those of the data were: see
+        `ecv.new_data_interval`; None where no user's score is known."""
+        new_data = self._document["new_data"]
+        if new_data is None:
+            return None
+        low, high = new_data["interval"]
+        return low, high
 
     @property
     def mean_interval(self) -> tuple[float, float] | None:

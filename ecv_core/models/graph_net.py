@@ -13,7 +13,7 @@ from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.base import Indices
 from ecv_core.models.device import Rows
-from ecv_core.models.sampled_net import Batch, PairNet, Vectors, bpr, gradient
+from ecv_core.models.sampled_net import PairNet, SampledBatch, Vectors, bpr, gradient
 from ecv_core.records.interactions import History
 
 
@@ -133,7 +133,7 @@ class GraphNet(PairNet):
         of_items = Vectors(values=made.items.detach(), slopes=slopes.items)
         own_places = item_places[: len(items)]
         negative_places = item_places[len(items) :].view(negatives.shape)
-        loss = bpr(of_users, of_items, Batch(user_places, own_places, negative_places))
+        loss = bpr(of_users, of_items, SampledBatch(user_places, own_places, negative_places))
         torch.autograd.backward(made, slopes)
         if self.params["regularization"]:
             self._decay(users, items, negatives)

@@ -222,7 +222,7 @@ class Vectors:
     bias_slopes: Tensor | None = None
 
 
-class Batch(NamedTuple):
+class SampledBatch(NamedTuple):
     """Rows of users, and of items that they have and have not."""
 
     users: Tensor
@@ -251,7 +251,7 @@ def gradient(weight: Tensor) -> Tensor:
     return weight.grad
 
 
-def bpr(users: Vectors, items: Vectors, batch: Batch, decay: Decay = NO_DECAY) -> Tensor:
+def bpr(users: Vectors, items: Vectors, batch: SampledBatch, decay: Decay = NO_DECAY) -> Tensor:
     """Mean of -log sigmoid(score of an owned item - score of another); adds up its slopes.
 
     By hand: autograd takes several times as long, most of it in batched products.
@@ -336,7 +336,7 @@ class BPRNet(PairNet):
             bias=self._bias[:, 0],
             bias_slopes=gradient(self._bias)[:, 0],
         )
-        return bpr(users_held, items_held, Batch(users, items, negatives), decay)
+        return bpr(users_held, items_held, SampledBatch(users, items, negatives), decay)
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():

@@ -25,7 +25,7 @@ GRID_SHARE = 0.05
 """Of the training ratings, taken out to choose by."""
 
 
-class Setting(NamedTuple):
+class FactorSetting(NamedTuple):
     """What decides how far each rating moves the parameters."""
 
     learning_rate: float
@@ -44,12 +44,12 @@ class SgdMF:
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
         epochs = self._params["epochs"]
-        grid: list[Setting] = []
+        grid: list[FactorSetting] = []
         if self._params["search"]:
-            grid = [Setting(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
+            grid = [FactorSetting(*pair) for pair in product(GRID_RATES, GRID_REGULARIZATIONS)]
         steps = epochs * (1 + len(grid))
         report(0, steps)
-        setting = Setting(self._params["learning_rate"], self._params["regularization"])
+        setting = FactorSetting(self._params["learning_rate"], self._params["regularization"])
         if grid:
             setting = self._best(grid, train, seed, lambda done: report(done, steps))
         done = len(grid) * epochs
@@ -68,8 +68,8 @@ class SgdMF:
         return predicted
 
     def _best(
-        self, grid: list[Setting], train: Ratings, seed: int, report: Callable[[int], None]
-    ) -> Setting:
+        self, grid: list[FactorSetting], train: Ratings, seed: int, report: Callable[[int], None]
+    ) -> FactorSetting:
         """The setting that predicts a part of the training ratings best, learnt from the others.
 
         Args:
@@ -122,7 +122,7 @@ class _Fit:
         drawn[np.bincount(codes, minlength=size) == 0] = 0
         return drawn
 
-    def epoch(self, setting: Setting, between: Callable[[], None]) -> None:
+    def epoch(self, setting: FactorSetting, between: Callable[[], None]) -> None:
         """Go through all ratings once, in random order; `between` is called now and then."""
         from ecv_core.models.sgd_mf_kernel import descend
 

@@ -129,14 +129,14 @@ def share_of(sizes: Counts, share: float) -> Counts:
     return counts
 
 
-class HeldOut(NamedTuple):
+class HeldOutCounts(NamedTuple):
     """How much of each user's history is held out; both have shape (users,)."""
 
     test: Counts
     validation: Counts
 
 
-def hold_out(histories: Histories, held_out: HeldOut, skip: Counts | int = 0) -> Parts:
+def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int = 0) -> Parts:
     """The end of each user's history held out, what is before it for validation, the rest learnt.
 
     A user who would be left without training is not tested: all is learnt from. What is skipped at
@@ -221,13 +221,13 @@ def _step_back(
     return draw
 
 
-def _anybody_tested(sizes: Counts, held_out: HeldOut, folds: int = 1) -> bool:
+def _anybody_tested(sizes: Counts, held_out: HeldOutCounts, folds: int = 1) -> bool:
     """Whether a user's history is long enough for so many folds, with something left to learn."""
     long_enough = sizes > folds * held_out.test + held_out.validation
     return bool(np.any((held_out.test > 0) & long_enough))
 
 
-def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> HeldOut:
+def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> HeldOutCounts:
     """How much of each user is tested and validated: shares, or one each.
 
     Args:
@@ -237,10 +237,10 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
     """
     if "test" not in settings:
         one_each = np.ones_like(sizes)
-        return HeldOut(one_each, one_each * bool(settings["validation"]))
+        return HeldOutCounts(one_each, one_each * bool(settings["validation"]))
     test = share_of(sizes, float(settings["test"]))
     earlier = np.maximum(sizes - (steps_back + 1) * test, 0)
-    return HeldOut(test, share_of(earlier, float(settings["validation"])))
+    return HeldOutCounts(test, share_of(earlier, float(settings["validation"])))
 
 
 def _too_short(

@@ -37,8 +37,10 @@ from ecv_core.records.run import (
     RunRecord,
     RunState,
     Shared,
+    UserScores,
 )
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
+from ecv_core.stopping.new_data import new_data_of
 from ecv_core.untrusted import limits
 
 FORMAT: Final = "e-fold run"
@@ -212,15 +214,22 @@ class RunDocument(_Part):
         )
 
 
-def run_document(run: RunRecord) -> dict[str, Any]:
+def run_document(run: RunRecord, users: Mapping[int, UserScores] | None = None) -> dict[str, Any]:
     """The run as plain JSON values: what `run --json` writes and pages export.
 
     Beside what `RunDocument` says: `mean`, `interval` (what the rule goes by; `interval_kind` says
     what it holds), `mean_interval` (Student's t) and `stop_interval` (the same, allowing for how
     the rule came to stop there: see `stopping.interval`) are those at the stop, or after the newest
     fold while there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d)
-    are there once all folds are. `energy` is `energy.savings.EnergyFacts`, `doubt` what makes the
-    folds no base for a promise, `hardware` on which they were computed.
+    are there once all folds are. `new_data` says where the mean of new users is
+    (`stopping.new_data`), None where their scores are not known. `energy` is
+    `energy.savings.EnergyFacts`, `doubt` what makes the folds no base for a promise, `hardware` on
+    which they were computed.
+
+    Args:
+        run: finished or not.
+        users: fold -> its users' scores, where they are known.
+
     Raises: InputError for a run with a value that `imports.read_run` would refuse.
     """
     hardware = {result.node.hardware for result in run.folds if result.node}
@@ -228,6 +237,7 @@ def run_document(run: RunRecord) -> dict[str, Any]:
         **_plain_document(run),
         **_at_stop(run),
         **_of_all_folds(run),
+        "new_data": _new_data(run, users),
         "doubt": run.doubt,
         "energy": codec.to_json(energy_of(run)),
         "hardware": sorted(hardware),
@@ -275,6 +285,15 @@ def _at_stop(run: RunRecord) -> dict[str, Any]:
         intervals["mean_interval"] = ends(mean_interval)
         intervals["stop_interval"] = ends(stopping.interval_after_stop(run.spec, scores))
     return intervals
+
+
+def _new_data(run: RunRecord, users: Mapping[int, UserScores] | None) -> dict[str, Any] | None:
+    """Where the mean of new users is, at the stop or after the newest fold."""
+    new_data = new_data_of(run, users or {})
+    if new_data is None:
+        return None
+    interval = new_data.interval
+    return {"interval": (interval.low, interval.high), "of": new_data.of}
 
 
 def _of_all_folds(run: RunRecord) -> dict[str, Any]:

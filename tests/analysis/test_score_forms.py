@@ -392,15 +392,6 @@ def test_scores_of_training_are_no_choice_beside_those_of_the_test(read_text) ->
     assert "train_rmse" in scores.left_out
 
 
-def test_one_user_in_all_rows_is_whoever_ran_them(read_text) -> None:
-    text = "User,model,fold,ndcg\n" + "".join(
-        f"alice,{name},{fold},0.{fold}\n" for name in ("svd", "knn") for fold in range(3)
-    )
-    scores = read_text(text)
-    assert all(contender.users is None for contender in scores.contenders)
-    assert "User" in scores.left_out
-
-
 def test_an_error_with_both_signs_is_said(read_text) -> None:
     scores = read_text("model,fold,rmse\nsvd,0,0.9\nsvd,1,-0.9\n")
     assert "below zero" in scores.direction.why

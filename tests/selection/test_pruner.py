@@ -177,9 +177,9 @@ def test_scores_that_float32_cannot_tell_apart_prune_as_others() -> None:
 def test_a_fold_mean_is_not_rounded() -> None:
     pruner = FoldPruner(k=2, trials=2)
     trial = optuna.create_study().ask()
-    pruner.report(trial, 0, [2.0**24 + 1, 2.0**24 + 1])
+    pruner.report(trial, 0, [2.0**24 + 1, 2.0**24 + 3])
     frozen = trial.study.trials[0]
-    assert frozen.intermediate_values == {0: 2.0**24 + 1}
+    assert frozen.intermediate_values == {0: 2.0**24 + 2}
 
 
 def test_trials_on_other_users_are_compared_by_fold_means(tmp_path: Path) -> None:

@@ -1,0 +1,212 @@
+"""Scores of users in the folds that ran -> where the mean score of new users is.
+
+A fold's users are taken as fixed by every other interval of this package: it says what these folds
+or all k folds hold. This one says what a score is mostly read as: the mean score of other users,
+drawn alike, of a model trained on as many. It needs the score of each user and nothing of the rule,
+so it holds wherever a run stops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunRecord, UserScores, user_table
+from ecv_core.stopping.interval import t_quantile
+
+USUAL_K = 10
+"""Folds of a run, where nobody says how many."""
+ONE_FOLD = 0.15
+"""What a single fold's own luck adds to the variance that its users show, of which one fold tells
+nothing: chosen so that the recorded runs are held after one fold (benchmarks/new_users.py)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDataInterval:
+    """Where the mean score of new users (rows, clusters) is."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """In the unit of the score."""
+        return self.high - self.low
+
+
+def new_data_interval(
+    scores: ArrayLike, confidence: float = 0.95, *, k: int = USUAL_K
+) -> NewDataInterval:
+    """Where the mean score of new users is, from the scores of some users in some folds.
+
+    The variance of the mean of the folds' means has three parts: what users explain (of a mean of
+    ratios, by linearization), what folds vary beyond their users, and what the training adds that
+    all folds share, taken as the share 1/(k-1) of the first, as Nadeau and Bengio have it for
+    repeated splits. The interval is that of the score test whose variance grows with the mean as
+    the skewness of the users says, so it is Wilson's for users who score 0 or 1; users with many
+    zeros and few hits need that.
+
+    Args:
+        scores: shape (folds, users): one fold or several, in any order, and users (or rows of a
+            table, or clusters) of any number; NaN where a user has nothing held out in a fold.
+        confidence: in (0, 1).
+        k: folds that the run has when none is saved.
+
+    Returns:
+        An interval with `low` and `high`; it holds the mean score of as many new users, drawn as
+        these were.
+
+    Raises:
+        InputError: for other shapes, fewer than two users with a score, a fold without one, or a
+            value that is infinite.
+
+    Source: Wilson (1927); Johnson (1978) for the skewness; Nadeau, Bengio (2003) for the training;
+        docs/method.md has what was measured.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is between 0 and 1, but is {confidence}")
+    if k < 2:
+        raise InputError(f"k is at least 2, but is {k}")
+    table = _checked(scores)
+    fold_count, user_count = table.shape
+    influence = _influence(table)
+    variance = influence.var(ddof=1)
+    slope = _skewness_slope(influence, variance)
+    if variance == 0:
+        # Users who all score alike do not show that none differs: one of them might have, by the
+        # whole scale (the rule of three, Hanley and Lippman-Hand 1983).
+        scale = max(1.0, float(np.nanmax(np.abs(table))))
+        variance = scale**2 / user_count
+        slope = scale
+    of_users = variance / user_count
+    if fold_count == 1:
+        of_folds = ONE_FOLD * of_users
+    else:
+        of_folds = _fold_variance(table) / fold_count
+    of_training = of_users / (k - 1)
+    reach = t_quantile(user_count - 1, confidence)
+    # Ends of the interval: the m with (mean - m)^2 = reach^2 (variance + slope (m - mean) / users).
+    shift = reach**2 * slope / (2 * user_count)
+    half = math.sqrt(shift**2 + reach**2 * (of_users + of_folds + of_training))
+    middle = float(np.nanmean(table, axis=1).mean()) + shift
+    return NewDataInterval(low=middle - half, high=middle + half)
+
+
+def _checked(scores: ArrayLike) -> NDArray[np.float64]:
+    """The scores of those users who have one; shape (folds, users)."""
+    try:
+        table = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"scores are numbers, one for each fold and user: {error}") from None
+    if table.ndim != 2 or not table.shape[0]:
+        raise InputError(
+            f"scores have the shape (folds, users), but these have {table.shape}; give one row for "
+            "each fold"
+        )
+    if np.isinf(table).any():
+        raise InputError("a score is infinite; scores are finite, or NaN where there is none")
+    is_scored = ~np.isnan(table)
+    table = table[:, is_scored.any(axis=0)]
+    if table.shape[1] < 2:
+        raise InputError(
+            f"{table.shape[1]} users have a score, and fewer than two tell nothing of others"
+        )
+    without = np.flatnonzero(~is_scored.any(axis=1))
+    if len(without):
+        raise InputError(f"fold {without[0]} (row) has no score of any user; leave it out")
+    return table
+
+
+def _influence(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much each user moves the mean of the folds' means, times the number of users.
+
+    A fold's mean is a ratio, for users with nothing held out in a fold are not in it; so a user
+    counts by the deviation from the mean of each fold, over the share of users that the fold has.
+    """
+    is_scored = ~np.isnan(table)
+    share = is_scored.mean(axis=1, keepdims=True)
+    means = np.nanmean(table, axis=1, keepdims=True)
+    deviations = np.where(is_scored, table - means, 0.0)
+    return (deviations / share).mean(axis=0)
+
+
+def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
+    """By how much the variance of a user's score grows with the mean: third moment over second.
+
+    That is 1 - 2p for users who score 0 or 1 with the mean p.
+    """
+    if variance == 0:
+        return 0.0
+    count = len(influence)
+    if count < 3:
+        return 0.0
+    third = ((influence - influence.mean()) ** 3).mean()
+    third *= count**2 / ((count - 1) * (count - 2))
+    return float(third / variance)
+
+
+def _fold_variance(table: NDArray[np.float64]) -> float:
+    """The variance of the folds' means beyond what the users within them explain; at least 0.
+
+    What a user's scores vary from fold to fold, pooled over users with several, is what users
+    explain of a fold's mean; what is left is the luck of the fold and of its training.
+    """
+    is_scored = ~np.isnan(table)
+    means = np.nanmean(table, axis=1)
+    counts = is_scored.sum(axis=0)
+    deviations = np.where(is_scored, table - means[:, None], 0.0)
+    several = counts > 1
+    if not several.any():
+        return 0.0
+    of_user = deviations.sum(axis=0) / counts
+    within = np.where(is_scored, deviations - of_user, 0.0)[:, several]
+    pooled = (within**2).sum() / (counts[several] - 1).sum()
+    explained = pooled * (1 / is_scored.sum(axis=1)).mean()
+    return max(0.0, float(means.var(ddof=1) - explained))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewData:
+    """What the folds of a run say of the mean of new data."""
+
+    interval: NewDataInterval
+    of: str
+    """'users', 'rows' of a table, or 'clusters' of users where the data name them."""
+
+
+def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | None:
+    """Where the mean score of new users is, by the folds that a run used up to its stop.
+
+    Args:
+        run: with its folds.
+        users: fold -> its users' scores.
+
+    Returns:
+        None where the users' scores are not known for every fold, or tell nothing of others.
+    """
+    metric = run.spec.metric_name
+    of_folds = []
+    for result in run.folds[: run.folds_used]:
+        scores = users.get(result.fold)
+        if scores is None or metric not in scores.metrics:
+            return None
+        of_folds.append(scores)
+    if not of_folds:
+        return None
+    _, table = user_table(of_folds, metric)
+    # Folds without anybody say nothing, and a single user nothing of others.
+    if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
+        return None
+    if all(scores.clusters is not None for scores in of_folds):
+        of = "clusters"
+    elif run.spec.task.of_table:
+        of = "rows"
+    else:
+        of = "users"
+    interval = new_data_interval(table, run.spec.confidence, k=max(run.k, 2))
+    return NewData(interval=interval, of=of)

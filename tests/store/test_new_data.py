@@ -1,0 +1,66 @@
+"""A run's document says where the mean of new users is, as the function does of the same scores."""
+
+import json
+
+import numpy as np
+import pytest
+
+import ecv_core as ecv
+from ecv_core import cli
+from ecv_core.records.run import UserScores
+from ecv_core.store.document import run_document
+from ecv_core.store.recorded import recorded_run, recorded_user_scores
+
+
+def test_a_run_says_what_the_function_says_of_the_folds_that_it_used(tmp_path):
+    target = tmp_path / "run.json"
+    words = ["run", "synthetic", "popular", "-k", "5", "--no-energy", "--json", str(target)]
+    assert cli.main(words) == 0
+    document = json.loads(target.read_text())
+    (run,) = ecv.runs()
+    users = run.record.folds[0].users
+    assert document["new_data"]["of"] == "users"
+    low, high = document["new_data"]["interval"]
+    assert low < document["mean"] < high
+    assert run.new_data_interval == (low, high)
+    assert users > 100
+
+
+def test_recorded_scores_give_the_functions_interval_at_the_stop():
+    run = recorded_run("ml-100k--item-knn")
+    scores = recorded_user_scores(run)
+    table = np.full((run.folds_used, 943), np.nan)
+    for row, result in enumerate(run.folds[: run.folds_used]):
+        of_fold = scores[result.fold]
+        table[row, of_fold.users] = of_fold.of("ndcg@10")
+    interval = ecv.new_data_interval(table[:, ~np.isnan(table).all(axis=0)])
+    new_data = run_document(run, scores)["new_data"]
+    assert new_data == {
+        "interval": (pytest.approx(interval.low), pytest.approx(interval.high)),
+        "of": "users",
+    }
+
+
+def test_it_is_nothing_where_a_folds_users_are_not_known():
+    run = recorded_run("ml-100k--item-knn")
+    scores = recorded_user_scores(run)
+    assert run_document(run)["new_data"] is None
+    del scores[run.folds[1].fold]
+    assert run_document(run, scores)["new_data"] is None
+
+
+def test_clusters_and_rows_are_called_so():
+    run = recorded_run("ml-100k--item-knn")
+    clustered = {}
+    for fold, scores in recorded_user_scores(run).items():
+        clustered[fold] = UserScores(
+            users=scores.users,
+            metrics=scores.metrics,
+            values=scores.values,
+            clusters=scores.users // 10,
+        )
+    assert run_document(run, clustered)["new_data"]["of"] == "clusters"
+    words = ["run", "iris", "naive-bayes", "-k", "5", "--no-energy"]
+    assert cli.main(words) == 0
+    (of_table,) = ecv.runs(dataset="iris")
+    assert of_table.document()["new_data"]["of"] == "rows"
