@@ -1,7 +1,6 @@
 """What a wheel holds: the package, the dashboard as ecv_core/dashboard, what is small of data/.
 
-Recorded tunings stay in the project, three quarters of its data, and so does what no page or
-command reads.
+Recorded tunings stay in the project, and so does what no page or command reads.
 """
 
 import re
@@ -13,15 +12,17 @@ from setuptools import find_namespace_packages, find_packages, setup
 DATA = Path("data")
 LEFT_OUT = [
     DATA / "recorded" / name
-    for name in ("tunings", "unstable", "more", "sampled/protocols", "sampled/splits/users")
+    for name in (
+        *("tunings.parquet", "unstable", "more"),
+        *("sampled/protocols.npz", "sampled/splits/users.parquet"),
+    )
 ]
 SHIPPED = ["catalogue.toml", "papers.toml"]
-SHIPPED += [
-    str(path.relative_to(DATA))
-    for folder in ("energy", "lessons", "published", "recorded")
-    for path in (DATA / folder).rglob("*")
-    if path.is_file() and not any(path.is_relative_to(one) for one in LEFT_OUT)
-]
+for folder in ("energy", "lessons", "published", "recorded"):
+    for path in (DATA / folder).rglob("*"):
+        is_left_out = path.suffix == ".lock" or any(path.is_relative_to(one) for one in LEFT_OUT)
+        if path.is_file() and not is_left_out:
+            SHIPPED.append(str(path.relative_to(DATA)))
 KINDS = ("html", "jinja", "j2", "css", "js", "svg", "tex", "toml", "mplstyle")
 BESIDE_CODE = [f"**/*.{kind}" for kind in KINDS]
 PAGES = find_namespace_packages(include=["pages", "pages.*"])

@@ -33,8 +33,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-RECORDED = Path(__file__).resolve().parents[1] / "data" / "recorded"
-
 TOKENS = (
     *("", " ", '"', "'", ",", ";", "\t", "\n", "\r", "\r\n", "\0", "\ufeff", "|", "::", "\x1f"),
     *("nan", "inf", "-inf", "1e308", "-1e308", "1e400", "1e-400", "-1", "0", "-0", "1_000", "٣"),
@@ -191,7 +189,11 @@ def document(random: Random, text: str = "") -> bytes:
 
 @cache
 def _recorded() -> str:
-    return next(iter(sorted(RECORDED.glob("ml-100k--popular*.json")))).read_text("utf-8")
+    from ecv_core.store.recorded import recorded_document
+
+    document = recorded_document("ml-100k--popular")
+    assert document is not None
+    return document
 
 
 def _named(folder: Path, name: str, content: bytes) -> Path:

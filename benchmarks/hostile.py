@@ -100,8 +100,11 @@ def equal_rows(rows: int, reader: str, path: Path) -> None:
 
 def changed_run(change: Callable[[dict[str, object]], str], reader: str, path: Path) -> None:
     """A recorded run with something that it should not have."""
-    source = next(iter(sorted(Path("data/recorded").glob("*.json"))))
-    path.write_text(change(json.loads(source.read_text())))
+    from ecv_core.store.recorded import recorded_document
+
+    document = recorded_document("ml-100k--popular")
+    assert document is not None
+    path.write_text(change(json.loads(document)))
 
 
 def many_folds(document: dict[str, object]) -> str:

@@ -45,7 +45,7 @@ from ecv_core.selection.replay import follow, joules_of
 from ecv_core.selection.rounds import Budget, Selection, Terms
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
-from ecv_core.store.recorded import GRIDS, configuration_names, read_configurations
+from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid
 
 K = 10
 """Folds of every contender."""
@@ -609,10 +609,7 @@ def main() -> None:
         sys.stdout.write("The recorded study (per dataset: folds, right)\n\n")
         compare(recorded_contenders(), options.orders)
         sys.stdout.write("\nGrids of one parameter\n\n")
-        grids = {
-            name: read_configurations(GRIDS / f"{name}.json").scores
-            for name in configuration_names(GRIDS)
-        }
+        grids = {name: recorded_grid(name).scores for name in configuration_names(GRIDS)}
         compare(grids, options.orders)
 
 

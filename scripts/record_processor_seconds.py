@@ -18,24 +18,17 @@ from pathlib import Path
 from ecv_core.energy.real_meters import meter_for
 from ecv_core.fold.computing import run_fold
 from ecv_core.records.run import QUIET
-from ecv_core.store.recorded import FOLDER, recorded_path, recorded_runs
+from ecv_core.store.recorded import FOLDER, amend, recorded_document, recorded_path, recorded_runs
 
 SHORT_SECONDS = 10.0
 """A fold below is computed twice, and the second counts: the first loads and compiles."""
 
 
-def kept(path: Path, fold: int) -> float | None:
-    """What the record says of the fold, if it does."""
-    folds = json.loads(path.read_text())["folds"]
-    seconds: float | None = folds[fold]["seconds"].get("processor")
-    return seconds
-
-
 def keep(path: Path, fold: int, seconds: float) -> None:
-    """Write them into the record, which stays as it is otherwise."""
-    document = json.loads(path.read_text())
+    """Write them into the recorded document, which stays as it is otherwise."""
+    document = json.loads(recorded_document(path.name) or "")
     document["folds"][fold]["seconds"]["processor"] = round(seconds, 4)
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    amend(path, json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def main() -> None:
@@ -45,13 +38,13 @@ def main() -> None:
     longest = parser.parse_args().seconds
     for run in sorted(recorded_runs(), key=lambda run: run.folds[0].total_seconds):
         path, first = recorded_path(FOLDER, run.spec.dataset, run.spec.algorithm), run.folds[0]
-        if kept(path, 0) is not None or first.total_seconds > longest:
+        if first.processor_seconds is not None or first.total_seconds > longest:
             continue
         meter = meter_for(run.spec)
         for _ in range(2 if first.total_seconds < SHORT_SECONDS else 1):
             result = run_fold(run.spec, first.fold, meter=meter)
         beside = result.energy.other_work
-        said = f"{path.stem}: {result.processor_seconds:.2f} processor s, others {beside:.3f}"
+        said = f"{path.name}: {result.processor_seconds:.2f} processor s, others {beside:.3f}"
         if result.score != first.score:
             said += f"; the score is {result.score!r}, not {first.score!r}: not kept"
         elif beside is None or beside > QUIET:

@@ -31,9 +31,11 @@ from ecv_core.evaluation.formulas import log_loss
 from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.store.recorded import FOLDER
+from ecv_core.untrusted.files import replacing
 
 Floats = NDArray[np.float64]
-HERE = FOLDER / "sampled" / "protocols"
+FILE = FOLDER / "sampled" / "protocols.npz"
+"""Arrays `<dataset>--<algorithm>--<protocol>`."""
 DATASETS = (
     "ml-100k",
     "hetrec-lastfm",
@@ -140,7 +142,7 @@ def pairs_of(
 
 
 def record(dataset: str, algorithm: str) -> None:
-    """Fit it on fold 0, and add what every protocol says of it to the dataset's file."""
+    """Fit it on fold 0, and add what every protocol says of it to the file."""
     if f"{algorithm}--values" in read(dataset):
         return
     spec = make_spec(dataset=dataset, algorithm=algorithm)
@@ -178,23 +180,26 @@ def record(dataset: str, algorithm: str) -> None:
         fitted,
         time.process_time() - begin - fitted,
     ]
-    kept = read(dataset)  # others may have added to it meanwhile
+    kept = dict(np.load(FILE)) if FILE.exists() else {}  # others may have added to it meanwhile
     for name, one in found.items():
-        kept[f"{algorithm}--{name}"] = one.of("ndcg@10").astype(np.float16)
-    kept[f"{algorithm}--values"] = np.array(values, dtype=np.float32)
-    HERE.mkdir(parents=True, exist_ok=True)
-    path = HERE / f"{dataset}.npz"
-    written = path.with_suffix(".part")
-    with written.open("wb") as stream:
+        kept[f"{dataset}--{algorithm}--{name}"] = one.of("ndcg@10").astype(np.float16)
+    kept[f"{dataset}--{algorithm}--values"] = np.array(values, dtype=np.float32)
+    with replacing(FILE, for_others=True) as part, part.open("wb") as stream:
         np.savez_compressed(stream, **kept)
-    written.replace(path)
     sys.stderr.write(f"{dataset} {algorithm}: {fitted:.1f} s to fit, {values[-1]:.1f} s to score\n")
 
 
 def read(dataset: str) -> dict[str, NDArray[np.floating]]:
     """What is recorded of it; empty where nothing is."""
-    path = HERE / f"{dataset}.npz"
-    return dict(np.load(path)) if path.exists() else {}
+    if not FILE.exists():
+        return {}
+    recorded = np.load(FILE)
+    begin = f"{dataset}--"
+    kept = {}
+    for name in recorded.files:
+        if name.startswith(begin):
+            kept[name.removeprefix(begin)] = recorded[name]
+    return kept
 
 
 def algorithms_of(kept: dict[str, NDArray[np.floating]]) -> list[str]:

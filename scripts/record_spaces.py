@@ -5,7 +5,7 @@
 
 The first fits what the folder of files has not yet, several fits at once if --at-once says so, and
 keeps every user's nDCG@10 of each, all items ranked; configurations that differ in their epochs are
-one fit. The second writes data/recorded/spaces/DATASET.json: every configuration's mean under each
+one fit. The second writes data/recorded/spaces.json: every configuration's mean under each
 split, and between every two splits Kendall's tau-b, with an interval of 95 % of 500 draws of users
 (with replacement, the same draw in both splits), and how far the best of the one is below the best
 of the other, there.
@@ -31,7 +31,7 @@ from ecv_core.analysis.ranking import pair_signs, tau_b
 from ecv_core.fold.computing import run_shared_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.selection.tuning.spaces import contender_word
-from ecv_core.store.recorded import SPACES
+from ecv_core.store.configurations import SPACES, recorded_spaces
 from ecv_core.untrusted.files import replacing
 
 Scores = NDArray[np.float32]
@@ -151,7 +151,8 @@ def write(folder: Path, dataset: str) -> None:
             f"{' and '.join(one['splits'])}: tau {one['tau']:.2f} ({low:.2f} to {high:.2f}), the "
             f"best of the first is {one['best_loss_percent']:.1f} % below the best there\n"
         )
-    (SPACES / f"{dataset}.json").write_text(json.dumps(document, indent=1) + "\n")
+    spaces = recorded_spaces() | {dataset: document}
+    SPACES.write_text(json.dumps(spaces, indent=1) + "\n")
 
 
 def main() -> None:

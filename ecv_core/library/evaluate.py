@@ -377,8 +377,8 @@ def power(
     Returns: `sentence()`, `ranked`, `curves`, `dominant`.
     Raises: InputError where there is no such tuning.
     """
-    scores = find_tuning(open_store(), dataset, algorithm, own=own)
-    return study_metrics(scores, pairs=pairs, seed=seed, metric=metric)
+    tests = find_tuning(open_store(), dataset, algorithm, own=own)
+    return study_metrics(tests, pairs=pairs, seed=seed, metric=metric)
 
 
 @kinds_checked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -24,14 +23,13 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.run import RunRecord
 from ecv_core.selection.tuning.metrics_study import curves_frame, study_metrics
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from ecv_core.store.recorded import (
-    FOLDER,
-    SPACES,
+from ecv_core.store.configurations import (
     TUNINGS,
     configuration_names,
-    read_configurations,
-    recorded_run,
+    recorded_spaces,
+    recorded_tuning,
 )
+from ecv_core.store.recorded import FOLDER, recorded_run
 from ecv_core.store.store import open_store
 
 STUDY = "study"
@@ -82,7 +80,7 @@ def _p_values(tuning: str) -> Make:
             "draw p-values in a clone of it"
         )
     _check_name("recorded tuning", tuning, tunings)
-    study = study_metrics(read_configurations(TUNINGS / f"{tuning}.json"))
+    study = study_metrics(recorded_tuning(tuning))
     return lambda: p_values_figure(curves_frame(study))
 
 
@@ -95,9 +93,9 @@ def _board(dataset: str) -> Make:
 
 def _spaces(dataset: str) -> Make:
     """What different search spaces of a dataset find."""
-    names = [path.stem for path in sorted(SPACES.glob("*.json"))]
-    _check_name("dataset with recorded spaces", dataset, names)
-    return partial(spaces_figure, json.loads((SPACES / f"{dataset}.json").read_text()))
+    spaces = recorded_spaces()
+    _check_name("dataset with recorded spaces", dataset, list(spaces))
+    return partial(spaces_figure, spaces[dataset])
 
 
 def _dimensions(dataset: str) -> Make:

@@ -5,6 +5,7 @@ The names of tables, rows and columns are those of `data/papers.toml`.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -22,8 +23,9 @@ from ecv_core.models.bayesian import BAYESIAN, FEATURES
 from ecv_core.papers.published import recorded
 from ecv_core.papers.rating_figures import dimension_frame, steps_frame
 from ecv_core.records.run import RunRecord
-from ecv_core.selection.tuning.power import dominance, expected_curve, paired_p_values
-from ecv_core.store.recorded import FOLDER, SPACES, TUNINGS, read_configurations, recorded_runs
+from ecv_core.selection.tuning.power import dominance, expected_curve
+from ecv_core.store.configurations import TUNINGS, recorded_spaces, recorded_tuning
+from ecv_core.store.recorded import FOLDER, recorded_runs
 
 Frames = Mapping[str, pd.DataFrame]
 """Our tables of a paper, by the names that the file calls them."""
@@ -125,9 +127,10 @@ def split_tables() -> Frames:
     counts = []
     frames = {}
     runs = recorded_runs(FOLDER / "sampled" / "splits")
+    parts = json.loads((FOLDER / "parts.json").read_text("utf-8"))
     for dataset in ("ta-feng", "dunnhumby"):
-        parts = pd.read_json(FOLDER / "parts" / f"{dataset}.json", orient="index")
-        counts.append(parts.add_prefix(f"{dataset}, ", axis=0))
+        frame = pd.DataFrame.from_dict(parts[dataset], orient="index")
+        counts.append(frame.add_prefix(f"{dataset}, ", axis=0))
         runs_here = [run for run in runs if run.spec.dataset == dataset]
         for metric in ("ndcg@10", "recall@10"):
             scores = _scores_by_split(runs_here, metric)
@@ -157,9 +160,9 @@ def _places_gained(scores: pd.DataFrame) -> pd.DataFrame:
 def _split_agreements() -> pd.DataFrame:
     """Kendall's tau of the orders under two splits; a row per dataset, a column per pair."""
     taus = {}
-    for path in SPACES.glob("*.json"):
-        for agreement in pd.read_json(path, typ="series")["agreements"]:
-            taus[path.stem, ", ".join(agreement["splits"])] = agreement["tau"]
+    for dataset, space in recorded_spaces().items():
+        for agreement in space["agreements"]:
+            taus[dataset, ", ".join(agreement["splits"])] = agreement["tau"]
     return pd.Series(taus).unstack()
 
 
@@ -244,11 +247,10 @@ def _power_row(p_values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dominance_table() -> pd.DataFrame:
     """Which parameter decides in the tuning of bpr-mf; empty where it is not on this machine."""
-    path = TUNINGS / "ml-1m--bpr-mf.json"
-    if not path.exists():
+    if not TUNINGS.exists():
         return pd.DataFrame()
-    tuning = read_configurations(path)
-    shares = dominance(paired_p_values(tuning.values["ndcg@10"]), tuning.configurations)
+    tuning = recorded_tuning("ml-1m--bpr-mf")
+    shares = dominance(tuning.p_values["ndcg@10"], tuning.configurations)
     return pd.DataFrame(shares).T.add_prefix("ml-1m, ", axis=0)
 
 

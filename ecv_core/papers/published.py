@@ -190,11 +190,12 @@ def set_ups(dataset: str) -> list[float]:
     Means over the grid's folds. Settings with which the fit diverged are left out. Empty where no
     grid of this dataset is recorded.
     """
-    path = RATINGS / "grids" / f"{dataset}--sgd-mf.json"
+    path = RATINGS / "grids.json"
     if not path.exists():
         return []
+    grid = json.loads(path.read_text(encoding="utf-8")).get(dataset, {"configurations": []})
     means = []
-    for configuration in json.loads(path.read_text(encoding="utf-8"))["configurations"]:
+    for configuration in grid["configurations"]:
         curve = configuration.get("after_8_16_32_64_128")  # of each, the RMSE of every fold
         if curve:
             means.append(fmean(curve[-1]))

@@ -14,7 +14,8 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.recorded import Configuration, recorded_runs
+from ecv_core.store.configurations import Configuration
+from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 
 

@@ -58,6 +58,15 @@ def opened(path: Path) -> BufferedReader:
         raise
 
 
+def version_of(path: Path) -> tuple[int, ...]:
+    """What changes whenever the file does; empty where there is no file that can be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return (status.st_mtime_ns, status.st_ino, status.st_size)
+
+
 @contextmanager
 def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place when the block ends well.

@@ -13,9 +13,10 @@ from ecv_core.access.roles import Action
 from ecv_core.figures.words import counted, dataset_title
 from ecv_core.models import ALGORITHMS
 from ecv_core.selection.rounds import Budget
+from ecv_core.store.configurations import GRIDS, configuration_names
 from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import PlanRecord, stored_plans
-from ecv_core.store.recorded import GRIDS, configuration_names, recorded_runs
+from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import link_warning, write_into_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, sentences, store

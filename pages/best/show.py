@@ -30,13 +30,8 @@ from ecv_core.selection.document import (
 )
 from ecv_core.selection.replay import Played, play
 from ecv_core.selection.rounds import Terms
-from ecv_core.store.recorded import (
-    GRIDS,
-    configuration_names,
-    read_configurations,
-    recorded_runs,
-    specs_of,
-)
+from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
+from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
 from pages.shared.address.present import present_button
 from pages.shared.charts.energy_parts import energy_bar
@@ -325,7 +320,7 @@ def _contenders(dataset: str, _runs: Sequence[RunRecord]) -> list[Scores]:
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
 def _grid(name: str) -> tuple[list[Scores], list[RunSpec]]:
     """The contenders of a recorded grid, and their specs in the same order."""
-    recording = read_configurations(GRIDS / f"{name}.json")
+    recording = recorded_grid(name)
     return recording.scores, specs_of(recording.spec, recording.configurations)
 
 

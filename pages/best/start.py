@@ -28,7 +28,8 @@ from ecv_core.selection.tuning.spaces import (
     within,
 )
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.recorded import recorded_runs, specs_of
+from ecv_core.store.configurations import specs_of
+from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question, open_selection, pick_question
 from pages.run.expectation import expectation
 from pages.run.settings import (

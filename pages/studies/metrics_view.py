@@ -21,7 +21,7 @@ from ecv_core.selection.tuning.metrics_study import (
     study_metrics,
 )
 from ecv_core.selection.tuning.power import DRAWN
-from ecv_core.store.recorded import TUNINGS, configuration_names, read_configurations
+from ecv_core.store.configurations import TUNINGS, configuration_names, recorded_tuning
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import store
 from pages.shared.widgets.choices import pick_one
@@ -168,7 +168,7 @@ def _study(name: str) -> MetricsStudy:
 
 @st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)
 def _recorded_study(name: str) -> MetricsStudy:
-    return study_metrics(read_configurations(TUNINGS / f"{name}.json"))
+    return study_metrics(recorded_tuning(name))
 
 
 @st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)

@@ -6,14 +6,15 @@ import pytest
 
 from ecv_core.cli import main
 from ecv_core.store.plans import STUDY, stored_plans
-from ecv_core.store.recorded import FOLDER
+from ecv_core.store.recorded import FOLDER, RUNS, recorded_document
 from ecv_core.store.store import open_store
 
 
 def test_runs_that_end_at_their_stop_are_recorded_apart(tmp_path, capsys):
     asked = ["study", "--datasets", "synthetic", "--algorithms", "popular", "--rule", "precision"]
     assert main([*asked, "--tolerance", "0.3", "--folder", str(tmp_path)]) == 0
-    document = json.loads((tmp_path / "stopped" / "synthetic--popular.json").read_text())
+    assert capsys.readouterr().out == f"{tmp_path / 'stopped' / 'synthetic--popular'}\n"
+    document = json.loads(recorded_document("synthetic--popular", tmp_path) or "")
     assert document["state"] == "finished"
     assert len(document["folds"]) == document["stopped_at"] < 10
     low, high = document["interval"]
@@ -50,7 +51,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(arguments, words, capsys):
 
 
 def test_a_study_is_in_the_database_and_changes_no_recorded_run(capsys):
-    before = sorted(path.stat().st_mtime_ns for path in FOLDER.glob("*.json"))
+    before = (FOLDER / RUNS).stat().st_mtime_ns
     asked = ["study", "--datasets", "synthetic", "--algorithms", "popular,item-knn"]
     assert main(asked) == 0
     captured = capsys.readouterr()
@@ -64,6 +65,6 @@ def test_a_study_is_in_the_database_and_changes_no_recorded_run(capsys):
     captured = capsys.readouterr()
     assert "2 runs, 0 to compute" in captured.err
     assert captured.out.count("there already") == 2
-    assert sorted(path.stat().st_mtime_ns for path in FOLDER.glob("*.json")) == before
+    assert (FOLDER / RUNS).stat().st_mtime_ns == before
     plans = stored_plans(open_store(), STUDY)
     assert [len(one.content.runs) for one in plans] == [2]

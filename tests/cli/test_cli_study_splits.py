@@ -10,7 +10,7 @@ from ecv_core.analysis.rank_swaps.sentences import headline
 from ecv_core.analysis.rank_swaps.swaps import rank_block
 from ecv_core.cli import main
 from ecv_core.records.run import RunState
-from ecv_core.store.recorded import recorded_under_splits, recorded_user_scores
+from ecv_core.store.recorded import recorded_document, recorded_under_splits, recorded_user_scores
 from ecv_core.store.store import open_store
 
 SPLITS = "temporal-windows,temporal-global,leave-last-item"
@@ -29,9 +29,9 @@ def test_splits_are_recorded_each_with_its_own_number_of_folds_and_compared(tmp_
     assert study(tmp_path) == 0
     files = capsys.readouterr().out.splitlines()
     assert len(files) == 9
-    name = tmp_path / "splits" / "synthetic--ease--temporal-global.json"
+    name = tmp_path / "splits" / "synthetic--ease--temporal-global"
     assert str(name) in files
-    document = json.loads(name.read_text())
+    document = json.loads(recorded_document(name.name, tmp_path) or "")
     assert document["spec"]["rule"] == "never"  # one score: nothing to stop early
     assert len(document["folds"]) == 1
 
@@ -71,9 +71,9 @@ def test_the_usual_split_is_recorded_among_the_splits_too(tmp_path, monkeypatch)
     from ecv_core.jobs.plans.study import planned
 
     (usual,) = planned(["synthetic"], ["ease"], ["user-k-fold"], folder=tmp_path, full=True)
-    assert usual.path == tmp_path / "splits" / "synthetic--ease--user-k-fold.json"
+    assert usual.path == tmp_path / "splits" / "synthetic--ease--user-k-fold"
     (alone,) = planned(["synthetic"], ["ease"], folder=tmp_path, full=True)
-    assert alone.path == tmp_path / "synthetic--ease.json"
+    assert alone.path == tmp_path / "synthetic--ease"
     assert alone.spec == usual.spec
 
 

@@ -17,10 +17,10 @@ from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.run import Energy, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.configurations import specs_of
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import read_run
 from ecv_core.store.listing import RunList
-from ecv_core.store.recorded import specs_of
 from ecv_core.store.store import open_store
 from tests.fake_folds import FakeMeter
 

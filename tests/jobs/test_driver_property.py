@@ -21,7 +21,7 @@ from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.recorded import specs_of
+from ecv_core.store.configurations import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.store.recorded import recorded_under_splits
+
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "app.py")
 FOLDERS = ("ecv_core", "data", "pages", ".streamlit")
@@ -92,7 +94,10 @@ def test_all_that_comes_with_the_project_is_in_the_wheel(bare: Path, tmp_path: P
     for folder in ("energy", "lessons", "recorded"):
         here = ROOT / "data" / folder
         files = {path.relative_to(here) for path in here.rglob("*") if path.is_file()}
-        left_out = ("tunings/", "unstable/", "more/", "sampled/protocols/", "sampled/splits/users/")
+        left_out = (
+            *("tunings.parquet", "unstable/", "more/"),
+            *("sampled/protocols.npz", "sampled/splits/users.parquet"),
+        )
         files = {path for path in files if not path.as_posix().startswith(left_out)}
         there = packages / "ecv_core" / "data" / folder
         assert {path.relative_to(there) for path in there.rglob("*") if path.is_file()} == files
@@ -123,10 +128,8 @@ def test_the_library_finds_its_data_there(bare: Path, tmp_path: Path) -> None:
     )
     done = call(bare, tmp_path, "python", "-c", program)
     assert done.returncode == 0, done.stderr
-    folder = ROOT / "data" / "recorded"
-    recorded = len([*folder.glob("*.json"), *folder.glob("splits/*.json")])
     runs, datasets, countries = map(int, done.stdout.split())
-    assert runs == recorded
+    assert runs == len(recorded_under_splits())
     assert datasets >= 8
     assert countries > 100
 

@@ -15,8 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import Queue
-from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores
 from ecv_core.store.engine import database_url
+from ecv_core.store.recorded import RUNS, record, recorded_path
 from ecv_core.store.store import Store, open_store
 
 APP = str(Path(__file__).resolve().parents[2] / "pages" / "main.py")
@@ -80,6 +81,29 @@ def store() -> Store:
 def app() -> AppTest:
     """The dashboard on its page Run, before that is drawn; `switch_page` opens another one."""
     return AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
+
+
+@pytest.fixture
+def move_to_recorded(recorded: Path, store: Store) -> Callable[..., None]:
+    """Records a run, with or without users' scores, and takes it out of the database."""
+
+    def move(
+        run: RunRecord, users: dict[int, UserScores] | None = None, path: Path | None = None
+    ) -> None:
+        if path is None:
+            path = recorded_path(recorded, run.spec.dataset, run.spec.algorithm)
+        record(run, path, users)
+        store.delete(run.run_id)
+
+    return move
+
+
+@pytest.fixture
+def damaged_runs(recorded: Path) -> Path:
+    """The file of the recorded runs, which is none."""
+    path = recorded / RUNS
+    path.write_text("{")
+    return path
 
 
 @pytest.fixture

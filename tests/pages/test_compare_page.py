@@ -1,14 +1,11 @@
 """Runs compared: choosing, the address, what is compared and what is not, and the words."""
 
-import json
-
 import numpy as np
 import pytest
 
 from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
 from ecv_core.records.run import FoldResult, RunState, UserScores
-from ecv_core.store.document import run_document
 from pages.runs.side_by_side import p_words, verdict
 
 pytestmark = pytest.mark.usefixtures("recorded")
@@ -16,13 +13,12 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
 
 @pytest.fixture
-def record(recorded, a_run, store):
+def record(move_to_recorded, a_run):
     """A recorded run that no database knows."""
 
     def put(dataset, algorithm, shift=0.0):
         run = a_run([s + shift for s in SCORES], stopped_at=4, dataset=dataset, algorithm=algorithm)
-        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
-        store.delete(run.run_id)
+        move_to_recorded(run)
 
     return put
 

@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.selection.tuning.metrics_study import study_metrics
-from ecv_core.store.recorded import TUNINGS, read_configurations
+from ecv_core.store.configurations import recorded_tuning
 
 
 def section():
@@ -19,7 +19,7 @@ def test_the_answer_comes_first_then_curves_and_tables() -> None:
     app.run()
     assert not app.exception
     assert app.selectbox[0].value == "ml-100k--item-knn"
-    said = study_metrics(read_configurations(TUNINGS / "ml-100k--item-knn.json")).sentence()
+    said = study_metrics(recorded_tuning("ml-100k--item-knn")).sentence()
     bodies = [one.proto.body for one in app.get("html")]
     assert any(said in body for body in bodies)
     assert [one.value for one in app.header] == [

@@ -7,7 +7,6 @@ import pytest
 
 from ecv_core.energy.savings import AtScale, at_scale
 from ecv_core.records.run import RunState
-from ecv_core.store.document import run_document
 from pages.replay.race import race_data
 from pages.replay.year import Stops, lecture_sentence, stops_of, year_sentence
 
@@ -119,10 +118,9 @@ def test_a_race_takes_about_twelve_seconds(app, a_run):
     assert ["1 x real time", 1.0] in player["speeds"]
 
 
-def test_a_recorded_run_races_on_the_first_visit(app, recorded, a_run, store):
+def test_a_recorded_run_races_on_the_first_visit(app, move_to_recorded, a_run):
     run = a_run(SCORES, stopped_at=3, k=5)
-    (recorded / "a--b.json").write_text(json.dumps(run_document(run)))
-    store.delete(run.run_id)
+    move_to_recorded(run)
     open_race(app)
     assert "10 mWh (estimated)" in words(app)
 

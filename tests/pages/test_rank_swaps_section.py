@@ -1,16 +1,14 @@
 """The section on rank swaps: recorded runs, own studies, what cannot be, and a start."""
 
-import json
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.jobs.plans.study import Cell, begin, n_splits
 from ecv_core.records.run import UserScores
-from ecv_core.store.document import run_document
 from ecv_core.store.plans import STUDY, stored_plans
-from ecv_core.store.recorded import recorded_path, user_scores_path, write_user_scores
+from ecv_core.store.recorded import RUNS, recorded_path
+from ecv_core.store.recorded import SPLITS as SPLITS_FOLDER
 from pages.shared.live.state import manager
 
 pytestmark = pytest.mark.usefixtures("recorded")
@@ -31,23 +29,20 @@ def page():
 
 
 @pytest.fixture
-def record(recorded, a_run, store):
+def record(recorded, move_to_recorded, a_run):
     """A recorded run with its users' scores, that no database knows."""
 
     def put(split, algorithm, mean, dataset="ml-100k", users=True):
         k = {"random-holdout": 10}.get(split, 1)
         run = a_run([mean] * k, dataset=dataset, algorithm=algorithm, split=split, full=True)
-        path = recorded_path(recorded, dataset, algorithm, split)
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(run_document(run)))
+        every = None
         if users:
             values = np.linspace(mean - 0.05, mean + 0.05, 40, dtype=np.float32)[:, None]
             scores = UserScores(
                 users=np.arange(40, dtype=np.int32), metrics=("ndcg@10",), values=values
             )
             every = {fold.fold: scores for fold in run.folds}
-            write_user_scores(every, ["ndcg@10"], user_scores_path(path))
-        store.delete(run.run_id)
+        move_to_recorded(run, every, recorded_path(recorded, dataset, algorithm, split))
 
     return put
 
@@ -188,11 +183,11 @@ def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):
 
 
 def test_a_damaged_file_is_a_sentence(page, recorded):
-    (recorded / "splits").mkdir()
-    (recorded / "splits" / "a--b--c.json").write_text("{")
+    (recorded / SPLITS_FOLDER).mkdir()
+    (recorded / SPLITS_FOLDER / RUNS).write_text("{")
     page.run()
     assert not page.exception
-    assert "The recorded run a--b--c.json cannot be read" in page.error[0].value
+    assert "splits/runs.parquet cannot be read" in page.error[0].value
 
 
 def test_a_removed_study_gives_way_to_the_recorded_runs_without_a_warning(page, store, a_run):

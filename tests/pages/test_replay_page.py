@@ -1,24 +1,20 @@
 """The Replay page: what is played, its sentence at every moment, the presentation, odd links."""
 
-import json
-
 import pytest
 
 from ecv_core.records.run import RunState
-from ecv_core.store.document import run_document
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
 
 @pytest.fixture
-def record(recorded, a_run, store):
+def record(move_to_recorded, a_run):
     """A recorded run that no database knows."""
 
     def put(dataset, algorithm, **more):
         run = a_run(SCORES, dataset=dataset, algorithm=algorithm, **more)
-        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
-        store.delete(run.run_id)
+        move_to_recorded(run)
         return run
 
     return put
@@ -175,10 +171,9 @@ def test_the_presentation_is_opened_by_the_button_and_the_address(app, a_run, ca
 
 
 def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_play(
-    app, recorded, a_run, calls, undrawn
+    app, damaged_runs, a_run, calls, undrawn
 ):
-    (recorded / "a--b.json").write_text("{")
     a_run(SCORES)
     open_replay(app)
-    assert "The recorded run a--b.json cannot be read" in words(app).replace("\\", "")
+    assert f"{damaged_runs} cannot be read" in words(app).replace("\\", "")
     assert "player" in calls

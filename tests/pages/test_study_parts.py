@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ecv_core.jobs.plans.study import Cell, begin
-from ecv_core.store.document import run_document
+from ecv_core.store.recorded import recorded_path
 from pages.shared.live.state import manager
 from tests.pages.test_study_page import SCORES, open_study, record, texts
 
@@ -44,13 +44,10 @@ def test_the_headline_says_what_the_papers_cells_give_by_themselves(app, record)
 
 
 @pytest.fixture
-def early(recorded, a_run, store):
+def early(recorded, move_to_recorded, a_run):
     """A recorded run that its rule ended after four of ten folds."""
     run = a_run(SCORES[:4], stopped_at=4, dataset="ml-100k", algorithm="ngcf")
-    folder = recorded / "stopped"
-    folder.mkdir()
-    (folder / "ml-100k--ngcf.json").write_text(json.dumps(run_document(run)))
-    store.delete(run.run_id)
+    move_to_recorded(run, path=recorded_path(recorded, "ml-100k", "ngcf", stops=True))
     return run
 
 

@@ -276,7 +276,7 @@ def test_the_averages_are_those_that_pages_name():
 
 
 def test_without_what_was_recorded_a_cell_says_where_it_is(monkeypatch, tmp_path):
-    monkeypatch.setattr("ecv_core.papers.our_tables.TUNINGS", tmp_path)  # a wheel has none
+    monkeypatch.setattr("ecv_core.papers.our_tables.TUNINGS", tmp_path / "none")  # a wheel has none
     frames = dict(power_tables.__wrapped__())
     frames["power"] = frames["power"].drop("ml-1m, bpr-mf")
     monkeypatch.setitem(OUR_TABLES, "discriminative-power-of-hyperparameters", lambda: frames)
@@ -335,7 +335,7 @@ def test_the_recorded_counts_of_parts_are_those_of_the_data(dataset):
     known = datasets.catalogue()
     if dataset not in known or not datasets.available(known[dataset]):
         pytest.skip(f"{dataset} is not on disk")
-    recorded = json.loads((FOLDER / "parts" / f"{dataset}.json").read_text("utf-8"))
+    recorded = json.loads((FOLDER / "parts.json").read_text("utf-8"))[dataset]
     data = prepared(dataset)
     for name, said in recorded.items():
         validation = 0.2 if name == "temporal-global" else True

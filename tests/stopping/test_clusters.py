@@ -22,7 +22,7 @@ from ecv_core.stopping import Precision
 from ecv_core.stopping.adjustment import Aids
 from ecv_core.stopping.fold_variance import user_variance
 from ecv_core.stopping.odd_folds import doubt
-from ecv_core.store.recorded import read_user_scores, write_user_scores
+from ecv_core.store.recorded_users import read_users, users_table, write_users
 from ecv_core.store.results import Results, scores_of
 from ecv_core.store.store import open_store
 from tests.fake_folds import fold_result
@@ -174,9 +174,9 @@ def test_where_everybody_is_a_cluster_or_none_is_named_there_are_none():
 def test_clusters_come_back_from_a_file(tmp_path):
     _, both, whose = few_with_twins()
     kept = {one.fold: one.user_scores for one in results_of(both, whose)}
-    path = tmp_path / "d--a.parquet"
-    write_user_scores(kept, [METRIC], path)
-    found = read_user_scores(path)
+    path = tmp_path / "users.parquet"
+    write_users(tmp_path / "none", "d--a", users_table("d--a", kept, [METRIC]), path)
+    found = read_users(path, "d--a", METRIC)
     assert found[2].metrics == (METRIC,)
     for fold, one in kept.items():
         assert found[fold].clusters.tolist() == one.clusters.tolist()

@@ -28,7 +28,7 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.plans import STUDY, PlannedRun, PlanRecord, keep_plan, stored_plan
-from ecv_core.store.recorded import record, recorded_path
+from ecv_core.store.recorded import is_recorded, record, recorded_path
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
@@ -53,12 +53,13 @@ class Cell:
     borrowed: bool = False
     """Whether the run was not started for this study."""
     path: Path | None = None
-    """Where it is recorded once it has ended; None where it stays in the database only."""
+    """Where it is recorded once it has ended, as of `recorded_path`; None where it stays in the
+    database only."""
 
     @property
     def recorded(self) -> bool:
-        """Whether its run is on disk, with all folds that were asked for."""
-        return self.path is not None and self.path.exists()
+        """Whether its run is recorded, with all folds that were asked for."""
+        return self.path is not None and is_recorded(self.path)
 
     @property
     def active(self) -> bool:
@@ -138,7 +139,7 @@ def planned(
         if folder is not None:
             path = recorded_path(folder, dataset, algorithm, split)
             stops_early = split is None and spec.rule != NEVER_STOPS and not spec.full
-            if stops_early and not path.exists():
+            if stops_early and not is_recorded(path):
                 path = recorded_path(folder, dataset, algorithm, stops=True)
         cells.append(Cell(spec=spec, path=path))
     return cells

@@ -37,7 +37,7 @@ from ecv_core.selection.tuning.spaces import (
 )
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store.recorded import Configuration, specs_of
+from ecv_core.store.configurations import Configuration, specs_of
 from ecv_core.store.store import Store
 
 # Some folds of some configurations, whatever their scores: those that share work together.

@@ -30,11 +30,12 @@ from ecv_core.selection.tuning.power import (
     expected_curve,
     paired_p_values,
 )
-from ecv_core.store.recorded import (
+from ecv_core.store.configurations import (
     TUNINGS,
     Configurations,
+    PairedTests,
     configuration_names,
-    read_configurations,
+    recorded_tuning,
 )
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
@@ -50,7 +51,7 @@ SIGNIFICANT = 0.05
 class MetricsStudy:
     """What the scores of a tuning say of metrics and parameters."""
 
-    scores: Configurations
+    tests: PairedTests
     p_values: Mapping[str, Floats]
     """Metric -> shape (folds, pairs that the curve is of)."""
     curves: Mapping[str, PValueCurve]
@@ -117,13 +118,29 @@ class MetricsStudy:
         )
 
 
+def paired_tests(scores: Configurations) -> PairedTests:
+    """The tests of every two configurations, by every metric.
+
+    Raises:
+        InputError: as of `paired_p_values`.
+    """
+    p_values = {}
+    means = {}
+    for metric, values in scores.values.items():
+        p_values[metric] = paired_p_values(values)
+        means[metric] = np.asarray(np.nanmean(values, axis=2, dtype=np.float64)).T
+    return PairedTests(
+        spec=scores.spec, configurations=scores.configurations, p_values=p_values, means=means
+    )
+
+
 def study_metrics(
-    scores: Configurations, *, pairs: str = "all", seed: int = 0, metric: str | None = None
+    tests: PairedTests, *, pairs: str = "all", seed: int = 0, metric: str | None = None
 ) -> MetricsStudy:
     """Work out the curves of every metric, and dominance by one of them.
 
     Args:
-        scores: of a tuning with all folds.
+        tests: of a tuning with all folds.
         pairs: 'all' for the exact expectation of a draw of 25, '25' for one draw as in the paper,
             the same pairs for every metric.
         seed: of the draw.
@@ -131,11 +148,11 @@ def study_metrics(
     Raises: UnknownName for the metric.
     """
     if metric is None:
-        metric = scores.spec.metric_name
-    if metric not in scores.values:
-        raise UnknownName("metric of this tuning", metric, scores.values)
-    p_values = {name: paired_p_values(cube) for name, cube in scores.values.items()}
-    dominant_by = dominance(p_values[metric], scores.configurations)
+        metric = tests.spec.metric_name
+    if metric not in tests.p_values:
+        raise UnknownName("metric of this tuning", metric, tests.p_values)
+    p_values = tests.p_values
+    dominant_by = dominance(p_values[metric], tests.configurations)
     curve_of: Callable[[Floats], PValueCurve] = expected_curve
     if pairs != "all":
         curve_of = drawn_curve
@@ -143,11 +160,11 @@ def study_metrics(
         p_values = {name: of_pairs[:, drawn] for name, of_pairs in p_values.items()}
     curves = {name: curve_of(of_pairs) for name, of_pairs in p_values.items()}
     return MetricsStudy(
-        scores=scores, p_values=p_values, curves=curves, metric=metric, dominant=dominant_by
+        tests=tests, p_values=p_values, curves=curves, metric=metric, dominant=dominant_by
     )
 
 
-def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> Configurations:
+def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> PairedTests:
     """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
 
     Raises: InputError where there is none.
@@ -155,10 +172,10 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
     name = f"{dataset}--{algorithm}"
     recorded = configuration_names(TUNINGS)
     if name in recorded and not own:
-        return read_configurations(TUNINGS / f"{name}.json")
-    tuning = own_tuning(store, dataset, algorithm)
-    if tuning is not None:
-        return tuning
+        return recorded_tuning(name)
+    scores = own_tuning(store, dataset, algorithm)
+    if scores is not None:
+        return paired_tests(scores)
     raise InputError(
         f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
         f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: "
@@ -177,8 +194,8 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
             "p_values": curve.p_values.tolist(),
         }
     return {
-        "configurations": len(study.scores.configurations),
-        "folds": study.scores.spec.k,
+        "configurations": len(study.tests.configurations),
+        "folds": study.tests.spec.k,
         "pairs": len(study.curves[study.metric].p_values),
         "metrics": metrics,
         "dominant": {name: dict(values) for name, values in study.dominant.items()},

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr
 
 from ecv_core.records.errors import InputError
-from ecv_core.store.recorded import Configuration
+from ecv_core.store.configurations import Configuration
 
 DRAWN = 25
 """Pairs of configurations that the paper draws."""

@@ -11,7 +11,7 @@ from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.parameters import ParamValue
-from ecv_core.store.recorded import Configuration
+from ecv_core.store.configurations import Configuration
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

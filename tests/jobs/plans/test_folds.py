@@ -8,7 +8,7 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.recorded import specs_of
+from ecv_core.store.configurations import specs_of
 from tests.fake_folds import fold_result
 from tests.jobs.plans.in_memory import InMemory, played
 

@@ -24,6 +24,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import interrupt
 from ecv_core.store.recorded import (
     record,
+    recorded_document,
     recorded_path,
     recorded_run,
     recorded_runs,
@@ -60,7 +61,7 @@ def runs_of(computed: Iterable[Cell]) -> list[RunRecord]:
 def test_each_cell_is_a_whole_run_in_a_file_of_its_own(store: Store, tmp_path: Path) -> None:
     done = compute(store, two_cells(tmp_path))
     assert [cell.run and cell.run.state for cell in done] == [RunState.FINISHED] * 2
-    document = json.loads((tmp_path / "synthetic--popular.json").read_text())
+    document = json.loads(recorded_document("synthetic--popular", tmp_path) or "")
     assert [fold["score"] for fold in document["folds"]] == pytest.approx(
         [0.30, 0.31, 0.32, 0.33, 0.34, 0.35, 0.36, 0.37, 0.38, 0.39]
     )
@@ -171,7 +172,8 @@ def test_a_kill_after_the_last_fold_costs_no_fold(store: Store, tmp_path: Path) 
 
     (whole,) = runs_of(compute(store, [cell], never))
     assert (whole.run_id, whole.state) == (run_id, RunState.FINISHED)
-    assert json.loads(cell.path.read_text())["state"] == "finished"  # type: ignore[union-attr]
+    (recorded,) = recorded_runs(tmp_path)
+    assert recorded.state is RunState.FINISHED
 
 
 def test_a_run_that_is_finished_already_is_recorded_and_computes_nothing(
@@ -179,7 +181,7 @@ def test_a_run_that_is_finished_already_is_recorded_and_computes_nothing(
 ) -> None:
     (first, second) = two_cells(tmp_path / "once")
     (run,) = runs_of(compute(store, [first]))
-    again = replace(first, path=tmp_path / "again" / "synthetic--popular.json")
+    again = replace(first, path=tmp_path / "again" / "synthetic--popular")
     asked: list[str] = []
 
     def noting(spec: RunSpec, index: int) -> FoldResult:
@@ -191,7 +193,7 @@ def test_a_run_that_is_finished_already_is_recorded_and_computes_nothing(
     assert [cell.run and cell.run.spec.algorithm for cell in done] == ["popular", "item-knn"]
     assert done == told
     assert set(asked) == {"item-knn"}
-    assert json.loads(again.path.read_text())["run_id"] == run.run_id  # type: ignore[union-attr]
+    assert [recorded.run_id for recorded in recorded_runs(tmp_path / "again")] == [run.run_id]
 
 
 def test_a_run_that_ended_at_its_stop_goes_on_where_the_study_is_of_all_folds(
@@ -216,7 +218,8 @@ def test_a_run_with_another_rule_is_not_recorded_in_its_place(store: Store, tmp_
     store.finish(other, RunState.FINISHED)
     (run,) = runs_of(compute(store, [cell]))
     assert run.run_id != other
-    assert json.loads(cell.path.read_text())["spec"]["rule_params"]["alpha"] == 1e-4  # type: ignore[union-attr]
+    (recorded,) = recorded_runs(tmp_path)
+    assert dict(recorded.spec.rule_params)["alpha"] == 1e-4
 
 
 def full_disk(store: Store) -> None:
@@ -273,7 +276,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
 def test_a_run_that_its_rule_ends_is_recorded_apart(store: Store, tmp_path: Path) -> None:
     # The widths of the first two intervals are 0.127 and 0.025: below alpha after the third fold.
     (cell,) = planned(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
-    assert cell.path == tmp_path / "stopped" / "synthetic--popular.json"
+    assert cell.path == tmp_path / "stopped" / "synthetic--popular"
     (run,) = runs_of(compute(store, [cell]))
     assert (run.stopped_at, len(run.folds)) == (3, 3)
     assert recorded_runs(tmp_path) == []
@@ -290,7 +293,7 @@ def test_a_run_that_is_recorded_whole_is_not_recorded_apart_too(
     (cell,) = planned(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
     assert cell.recorded
     (other,) = planned(["synthetic"], ["ease"], folder=tmp_path, rule="never")
-    assert other.path == tmp_path / "synthetic--ease.json"  # nothing ends it early
+    assert other.path == tmp_path / "synthetic--ease"  # nothing ends it early
 
 
 # -- in the database, for pages -----------------------------------------------------------------
@@ -379,7 +382,6 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path
     assert store.runs() == []
     (cell,) = study.look(store, study_id)
     assert (cell.run.run_id, cell.run.folds, cell.borrowed) == (run.run_id, run.folds, True)
-    path.unlink()
     record(replace(run, run_id="another"), path)  # recorded again, it fills the cell still
     (cell,) = study.look(store, study_id)
     assert (cell.run.run_id, cell.to_do) == ("another", False)

@@ -15,7 +15,7 @@ from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
-from ecv_core.store.recorded import specs_of
+from ecv_core.store.configurations import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 

@@ -1,10 +1,6 @@
 """How many folds? over recorded runs that each test puts there."""
 
-import json
-
 import pytest
-
-from ecv_core.store.document import run_document
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -15,13 +11,12 @@ def recorded(recorded):
 
 
 @pytest.fixture
-def record(recorded, a_run, store):
+def record(move_to_recorded, a_run):
     """A recorded run that no database knows."""
 
-    def put(dataset, algorithm, shift=0.0, **more):
+    def put(dataset, algorithm, shift=0.0, users=None, **more):
         run = a_run([s + shift for s in SCORES], dataset=dataset, algorithm=algorithm, **more)
-        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
-        store.delete(run.run_id)
+        move_to_recorded(run, users)
 
     return put
 

@@ -7,7 +7,6 @@ from html import unescape
 import numpy as np
 
 from ecv_core.records.run import UserScores
-from ecv_core.store.recorded import user_scores_path, write_user_scores
 from tests.pages.folds.conftest import SCORES, open_explore
 
 
@@ -31,8 +30,7 @@ def test_an_alpha_of_another_scale_gives_way_to_what_spends_as_the_paper_does(ap
     assert alphas[0] < app.select_slider(key="explore_alpha").value < alphas[-1]
 
 
-def test_the_precision_rule_is_there_where_users_scores_are(app, record, recorded):
-    record("synthetic", "item-knn")
+def test_the_precision_rule_is_there_where_users_scores_are(app, record):
     rng = np.random.default_rng(9)
     people = np.arange(50)
     scores = {
@@ -41,8 +39,7 @@ def test_the_precision_rule_is_there_where_users_scores_are(app, record, recorde
         )
         for fold, score in enumerate(SCORES)
     }
-    path = user_scores_path(recorded / "synthetic--item-knn.json")
-    write_user_scores(scores, ["ndcg@10"], path)
+    record("synthetic", "item-knn", users=scores)
     open_explore(app)
     assert "Precision" in app.dataframe[0].value["rule"].tolist()
 

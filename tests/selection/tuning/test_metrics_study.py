@@ -11,13 +11,14 @@ from scipy.stats import ttest_rel
 
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.selection.tuning.metrics_study import study_metrics
-from ecv_core.store.recorded import (
+from ecv_core.records.errors import UnknownName
+from ecv_core.selection.tuning.metrics_study import STUDIED, paired_tests, study_metrics
+from ecv_core.store.configurations import (
     TUNINGS,
     Configurations,
     configuration_names,
-    read_configurations,
+    recorded_grid,
+    recorded_tuning,
 )
 
 
@@ -45,7 +46,9 @@ def made(configurations: list[dict], *, noise: dict[str, float], slope: float) -
 
 def test_the_metric_with_less_noise_is_named_first() -> None:
     grid = [{"factors": f, "epochs": e} for f in (8, 16) for e in (1, 2, 3)]
-    found = study_metrics(made(grid, noise={"ndcg@10": 0.05, "recall@10": 2.0}, slope=0.02))
+    found = study_metrics(
+        paired_tests(made(grid, noise={"ndcg@10": 0.05, "recall@10": 2.0}, slope=0.02))
+    )
     assert found.ranked == ["ndcg@10", "recall@10"]
     assert found.sentence().startswith("nDCG@10 tells these settings apart best, in ")
     # places 0 1 2 for one value of factors, 3 4 5 for the other: with epochs set, factors differ by
@@ -53,23 +56,42 @@ def test_the_metric_with_less_noise_is_named_first() -> None:
     assert "With epochs set, nDCG@10 tells the other settings apart best" in found.sentence()
     assert set(found.dominant) == {"factors", "epochs"}
     with pytest.raises(UnknownName, match="no metric of this tuning is called 'mrr'"):
-        study_metrics(found.scores, metric="mrr")
+        study_metrics(found.tests, metric="mrr")
 
 
 @pytest.mark.parametrize("name", configuration_names(TUNINGS))
-def test_recorded_tunings_hold_all_folds_of_six_metrics(name: str) -> None:
-    found = read_configurations(TUNINGS / f"{name}.json")
-    document = json.loads((TUNINGS / f"{name}.json").read_text())
-    assert len(found.values) == 6
-    assert len(found.configurations) >= 10
-    scores = np.array([one["scores"] for one in document["configurations"]])
-    # 16 bits keep three digits of each user's score, and a fold has hundreds of users
-    assert np.nanmean(found.values["ndcg@10"], axis=2) == pytest.approx(scores, abs=2e-5)
+def test_recorded_tunings_hold_all_folds_and_pairs_of_six_metrics(name: str) -> None:
+    found = recorded_tuning(name)
+    assert set(found.p_values) == {f"{metric}@10" for metric in STUDIED}
+    count = len(found.configurations)
+    assert count >= 10
+    for metric, p_values in found.p_values.items():
+        assert p_values.shape == (10, count * (count - 1) // 2)
+        assert (p_values >= 0).all()
+        assert (p_values <= 1).all()
+        assert found.means[metric].shape == (10, count)
 
 
-def test_the_recorded_dp_is_the_mean_p_of_scipys_tests() -> None:
-    found = read_configurations(TUNINGS / "ml-100k--item-knn.json")
-    cube = found.values["recall@10"]
+def test_a_recorded_tuning_tells_apart_what_a_grid_of_the_same_settings_does() -> None:
+    tuning = recorded_tuning("ml-100k--item-knn")
+    grid = recorded_grid("ml-100k--item-knn--neighbours")
+    shared = []
+    for place, params in enumerate(grid.configurations):
+        if params in tuning.configurations:
+            shared.append((place, tuning.configurations.index(params)))
+    pairs = list(zip(*np.triu_indices(len(tuning.configurations), 1), strict=True))
+    assert len(shared) > 2
+    for (a, first), (b, second) in combinations(shared, 2):
+        at = pairs.index((first, second))
+        for fold in (0, 4):
+            both = grid.values["ndcg@10"][[a, b], fold]
+            expected = ttest_rel(*both, nan_policy="omit").pvalue
+            assert tuning.p_values["ndcg@10"][fold, at] == pytest.approx(expected, rel=1e-3)
+
+
+def test_dp_is_the_mean_p_of_scipys_tests() -> None:
+    found = recorded_grid("ml-100k--item-knn--neighbours")
+    cube = found.values["ndcg@10"]
     count = len(found.configurations)
     expected = np.mean(
         [
@@ -78,8 +100,8 @@ def test_the_recorded_dp_is_the_mean_p_of_scipys_tests() -> None:
             for a, b in combinations(range(count), 2)
         ]
     )
-    part = replace(found, values={"recall@10": cube[:, [0, 4]]})
-    dp = study_metrics(part, metric="recall@10").curves["recall@10"].dp
+    part = replace(found, values={"ndcg@10": cube[:, [0, 4]]})
+    dp = study_metrics(paired_tests(part)).curves["ndcg@10"].dp
     assert dp == pytest.approx(25 * expected, rel=1e-6)
 
 
@@ -89,7 +111,7 @@ def test_the_command_writes_the_promised_json(
     target = tmp_path / "power.json"
     assert main(["power", "ml-100k", "item-knn", "--json", str(target)]) == 0
     document = json.loads(target.read_text())
-    count = len(read_configurations(TUNINGS / "ml-100k--item-knn.json").configurations)
+    count = len(recorded_tuning("ml-100k--item-knn").configurations)
     assert (document["configurations"], document["folds"], document["pairs"]) == (count, 10, 25)
     for one in document["metrics"].values():
         assert set(one) == {"dp", "dp_plus_sd", "dp_corrected", "p_values"}
@@ -103,9 +125,3 @@ def test_the_command_writes_the_promised_json(
 def test_a_tuning_that_is_not_there_says_how_to_get_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["power", "synthetic", "ease"]) == 2
     assert "compute one with 'tune synthetic ease --all-folds'" in capsys.readouterr().err
-
-
-def test_a_damaged_tuning_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "a--b.json").write_text("{}")
-    with pytest.raises(InputError, match=r"the recorded configurations a--b.json cannot be read"):
-        read_configurations(tmp_path / "a--b.json")

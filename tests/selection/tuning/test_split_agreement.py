@@ -1,12 +1,10 @@
 """How far splits agree on configurations, as scripts/record_spaces.py works it out."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from ecv_core.store.recorded import SPACES
+from ecv_core.store.configurations import recorded_spaces
 from scripts.record_spaces import EPOCHS, agreements, fits
 
 NO = np.nan
@@ -37,7 +35,7 @@ def test_the_interval_is_as_wide_as_users_differ():
 
 @pytest.mark.parametrize("name", ["ml-100k", "ta-feng"])
 def test_recorded_taus_are_those_of_the_recorded_means(name):
-    found = json.loads((SPACES / f"{name}.json").read_text())
+    found = recorded_spaces()[name]
     for one in found["agreements"]:
         first, second = (np.array(found["scores"][split]) for split in one["splits"])
         # Means have six digits in the file: equal ones can be a tie there alone.
@@ -50,4 +48,4 @@ def test_recorded_taus_are_those_of_the_recorded_means(name):
 
 def test_there_are_as_many_configurations_as_in_the_paper():
     assert len(fits()) * len(EPOCHS) == 230
-    assert len(set(json.loads((SPACES / "ta-feng.json").read_text())["configurations"])) == 230
+    assert len(set(recorded_spaces()["ta-feng"]["configurations"])) == 230

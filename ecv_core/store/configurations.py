@@ -1,0 +1,267 @@
+"""Configurations of one algorithm with all their folds, as the project keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core import models
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.parameters import ParamValue
+from ecv_core.records.run import Scores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.recorded import FOLDER
+from ecv_core.store.recorded_users import LEVEL
+from ecv_core.untrusted.files import replacing, version_of
+
+GRIDS = FOLDER / "grids.parquet"
+"""Grids of one parameter, named `<dataset>--<algorithm>--<parameter>`: a row per configuration and
+fold, with the scores of its users."""
+TUNINGS = FOLDER / "tunings.parquet"
+"""Tunings with all folds, named `<dataset>--<algorithm>`: a row per metric and fold, with the p of
+every two configurations and the mean of each. They are in the project, not in its wheel."""
+SPACES = FOLDER / "spaces.json"
+"""Whole search spaces of a dataset under several splits: means, and how far splits agree."""
+
+Configuration = Mapping[str, ParamValue]
+"""The parameters that differ between them, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Configurations:
+    """One algorithm with several parameters, every fold of each scored by several metrics."""
+
+    spec: RunSpec
+    """Of all of them but for their parameters."""
+    configurations: tuple[Configuration, ...]
+    """The parameters that differ between them."""
+    values: Mapping[str, NDArray[np.float32]]
+    """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
+    folds: NDArray[np.float64]
+    """Scores by the metric of the spec; shape (configurations, folds)."""
+    joules: NDArray[np.float64]
+    """Likewise."""
+
+    @property
+    def space(self) -> dict[str, tuple[ParamValue, ...]]:
+        """Every parameter's values, in the order in which they first appear."""
+        space = {}
+        for name in self.configurations[0]:
+            values = [configuration[name] for configuration in self.configurations]
+            space[name] = tuple(dict.fromkeys(values))
+        return space
+
+    @property
+    def scores(self) -> list[Scores]:
+        """Those of each by the metric of the spec, named as the contenders of a selection."""
+        users = self.values[self.spec.metric_name]
+        scores = []
+        for place, configuration in enumerate(self.configurations):
+            params = ",".join(f"{name}={value}" for name, value in configuration.items())
+            scores.append(
+                Scores(
+                    name=f"{self.spec.algorithm}:{params}",
+                    folds=self.folds[place],
+                    joules=self.joules[place],
+                    users=users[place],
+                )
+            )
+        return scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedTests:
+    """Configurations of one algorithm, and how likely the differences of every two are chance."""
+
+    spec: RunSpec
+    """Of all of them but for their parameters."""
+    configurations: tuple[Configuration, ...]
+    """The parameters that differ between them."""
+    p_values: Mapping[str, NDArray[np.float64]]
+    """'ndcg@10' -> p of a paired t test over users; shape (folds, pairs), pairs in the order of
+    `numpy.triu_indices(configurations, 1)`."""
+    means: Mapping[str, NDArray[np.float64]]
+    """'ndcg@10' -> mean score over users; shape (folds, configurations)."""
+
+
+def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[RunSpec]:
+    """The spec of each configuration.
+
+    Raises:
+        InputError: for a bad parameter.
+    """
+    algorithm = models.algorithm(spec.algorithm)
+    specs = []
+    for configuration in configurations:
+        params = algorithm.resolve(dict(spec.params) | dict(configuration))
+        specs.append(replace(spec, params=params))
+    return specs
+
+
+def configuration_names(path: Path) -> list[str]:
+    """What is recorded in GRIDS or TUNINGS; nothing where there is no such file.
+
+    Raises:
+        InputError: if the file is damaged.
+    """
+    return list(_names_once(path, version_of(path)))
+
+
+@lru_cache(maxsize=8)
+def _names_once(path: Path, version: tuple[int, ...]) -> tuple[str, ...]:
+    """The names in a file, in their order, which is read again only when it has changed."""
+    if not version:
+        return ()
+    from pyarrow import parquet
+
+    with _reading(path):
+        with parquet.ParquetFile(path) as file:
+            names = file.read(columns=["name"])["name"].unique()
+        return tuple(sorted(names.to_pylist()))
+
+
+def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
+    """The configurations of a recorded grid.
+
+    Args:
+        name: of `configuration_names`.
+        path: of the file.
+
+    Raises:
+        InputError: if the file is missing or damaged, or has no such grid.
+    """
+    with _reading(path):
+        rows = _rows_of(path, name)
+        spec = RunSpec.from_json(rows["spec"][0])
+        texts = list(dict.fromkeys(rows["params"]))
+        shape = (len(texts), spec.k)
+        users = np.unique(np.concatenate(rows["user"]))
+        folds = np.full(shape, np.nan)
+        joules = np.full(shape, np.nan)
+        values = np.full((*shape, len(users)), np.nan, dtype=np.float32)
+        for row, fold in enumerate(rows["fold"]):
+            place = texts.index(rows["params"][row])
+            folds[place, fold] = rows["score"][row]
+            joules[place, fold] = rows["joules"][row]
+            columns = np.searchsorted(users, rows["user"][row])
+            values[place, fold, columns] = rows[spec.metric_name][row]
+        return Configurations(
+            spec=spec,
+            configurations=tuple(json.loads(text) for text in texts),
+            values={spec.metric_name: values},
+            folds=folds,
+            joules=joules,
+        )
+
+
+def recorded_tuning(name: str, path: Path = TUNINGS) -> PairedTests:
+    """The tests of a recorded tuning.
+
+    Args:
+        name: of `configuration_names`.
+        path: of the file.
+
+    Raises:
+        InputError: if the file is missing or damaged, or has no such tuning.
+    """
+    with _reading(path):
+        rows = _rows_of(path, name)
+        spec = RunSpec.from_json(rows["spec"][0])
+        configurations = json.loads(rows["configurations"][0])
+        p_values = {}
+        means = {}
+        for metric in dict.fromkeys(rows["metric"]):
+            is_of_metric = rows["metric"] == metric
+            p_values[metric] = np.stack(rows["p"][is_of_metric])
+            means[metric] = np.stack(rows["means"][is_of_metric])
+        return PairedTests(
+            spec=spec, configurations=tuple(configurations), p_values=p_values, means=means
+        )
+
+
+def record_tuning(name: str, tests: PairedTests, path: Path = TUNINGS) -> None:
+    """Add the tests of a tuning to the file, or put them in the place of those of this name.
+
+    Raises:
+        InputError: if the file is damaged.
+        OSError: if it cannot be written.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    metrics = []
+    folds = []
+    p_values = []
+    means = []
+    for metric, by_fold in tests.p_values.items():
+        for fold in range(len(by_fold)):
+            metrics.append(metric)
+            folds.append(fold)
+            p_values.append(by_fold[fold])
+            means.append(tests.means[metric][fold])
+    configurations = json.dumps([dict(params) for params in tests.configurations])
+    own = pa.table(
+        {
+            "name": [name] * len(folds),
+            "spec": [tests.spec.to_json()] * len(folds),
+            "configurations": [configurations] * len(folds),
+            "metric": metrics,
+            "fold": pa.array(folds, pa.int16()),
+            "p": pa.array(p_values, pa.list_(pa.float64())),
+            "means": pa.array(means, pa.list_(pa.float64())),
+        }
+    )
+    tables = [own]
+    if path.exists():
+        with _reading(path):
+            tables.append(parquet.read_table(path, filters=[("name", "!=", name)]))
+    with replacing(path, for_others=True) as part:
+        table = pa.concat_tables(tables).sort_by("name")
+        parquet.write_table(table, part, compression="zstd", compression_level=LEVEL)
+
+
+def recorded_spaces() -> dict[str, Any]:
+    """Dataset -> what is recorded of its search spaces; nothing where there is no file.
+
+    Of a dataset: `metric`, the `configurations`' names, their `scores` under each split, and the
+    `agreements` of every two splits.
+    """
+    if not SPACES.exists():
+        return {}
+    spaces: dict[str, Any] = json.loads(SPACES.read_text("utf-8"))
+    return spaces
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """While a file of configurations is read.
+
+    Raises: InputError if it cannot be, or is no such file.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
+        raise InputError(
+            f"the recorded configurations {path} cannot be read ({type(error).__name__}); restore "
+            "the file from the project"
+        ) from error
+
+
+def _rows_of(path: Path, name: str) -> dict[str, NDArray[Any]]:
+    """The rows of one name, by column."""
+    from pyarrow import parquet
+
+    table = parquet.read_table(path, filters=[("name", "=", name)])
+    if not len(table):
+        raise UnknownName("recorded tuning or grid", name, configuration_names(path))
+    return {column: table[column].to_numpy() for column in table.column_names}

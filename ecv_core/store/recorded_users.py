@@ -1,0 +1,219 @@
+"""Scores of users, of all recorded runs of a folder <-> one Parquet file.
+
+It has a row per run, fold and user, and a row group per run, so that one run's are read alone.
+Scores are kept in 16 bits, about three digits: enough for the spread between and within users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import UserScores
+from ecv_core.untrusted.files import version_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+LEVEL = 12
+"""Of compression: a higher one takes seconds where a folder has many runs, and saves little."""
+
+
+def names_with_users(path: Path) -> frozenset[str]:
+    """The runs of which a file has users' scores; none where there is no file.
+
+    Raises:
+        InputError: if the file is damaged.
+    """
+    return _names_once(path, version_of(path))
+
+
+@lru_cache(maxsize=64)
+def _names_once(path: Path, version: tuple[int, ...]) -> frozenset[str]:
+    """The names in a file, which is read again only when it has changed."""
+    if not version:
+        return frozenset()
+    with _opened(path) as file:
+        return frozenset(_row_groups(file))
+
+
+def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
+    """Fold -> per-user scores of a run.
+
+    Args:
+        path: of the file.
+        name: of the run.
+        metric: the run's own, which comes first of those that were kept.
+
+    Returns:
+        Empty where none were kept, or there is no file.
+
+    Raises:
+        InputError: if the file is damaged.
+    """
+    if not path.exists():
+        return {}
+    with _opened(path) as file:
+        group = _row_groups(file).get(name)
+        if group is None:
+            return {}
+        others = [column for column in file.schema_arrow.names if column != "name"]
+        table = file.read_row_group(group, columns=others)
+        columns = {}
+        for column in others:
+            if table[column].null_count < len(table):
+                columns[column] = table[column].to_numpy()
+        folds = columns.pop("fold")
+        users = columns.pop("user")
+        clusters = columns.pop("cluster", None)
+    if metric in columns:
+        columns = {metric: columns.pop(metric)} | columns
+    values = np.stack(list(columns.values()), axis=1).astype(np.float32)
+    scores = {}
+    for fold in np.unique(folds):
+        rows = folds == fold
+        clusters_of_rows = None
+        if clusters is not None:
+            clusters_of_rows = clusters[rows]
+        scores[int(fold)] = UserScores(
+            users=users[rows],
+            metrics=tuple(columns),
+            values=values[rows],
+            clusters=clusters_of_rows,
+        )
+    return scores
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[parquet.ParquetFile]:
+    """A file of users' scores.
+
+    Raises: InputError if it is damaged, also as far as that shows while it is open.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise InputError(
+            f"the per-user scores {path} cannot be read ({type(error).__name__}); restore the file "
+            "from the project, or record the runs again"
+        ) from error
+
+
+def _row_groups(file: parquet.ParquetFile) -> dict[str, int]:
+    """The row group of each run, by its name.
+
+    All rows of a group are of one run, so that the least of their names is the name of all.
+    """
+    groups = {}
+    for group in range(file.num_row_groups):
+        names = file.metadata.row_group(group).column(0).statistics
+        if names is None or not names.has_min_max:
+            raise ValueError("a row group does not say of which run it is")
+        groups[names.min] = group
+    return groups
+
+
+def users_table(
+    name: str, scores: Mapping[int, UserScores], metrics: Sequence[str]
+) -> pa.Table | None:
+    """The rows of a run, with those of these metrics that every fold has; None without any.
+
+    Args:
+        name: of the run.
+        scores: fold -> its per-user scores.
+        metrics: as in UserScores.metrics: 'ndcg@10'.
+    """
+    import pyarrow as pa
+
+    indices = sorted(scores)
+    folds = [scores[index] for index in indices]
+    kept = []
+    for metric in dict.fromkeys(metrics):
+        if all(metric in fold.metrics for fold in folds):
+            kept.append(metric)
+    sizes = [len(fold.users) for fold in folds]
+    if not (kept and sum(sizes)):
+        return None
+    columns = {
+        "name": np.full(sum(sizes), name),
+        "fold": np.repeat(np.array(indices, dtype=np.int16), sizes),
+        "user": np.concatenate([fold.users for fold in folds]).astype(np.int32),
+    }
+    clusters = [fold.clusters for fold in folds if fold.clusters is not None]
+    if len(clusters) == len(folds):
+        columns["cluster"] = np.concatenate(clusters).astype(np.int32)
+    for metric in kept:
+        columns[metric] = np.concatenate([fold.of(metric) for fold in folds]).astype(np.float16)
+    return pa.table(columns)
+
+
+def write_users(before: Path, name: str, scores: pa.Table | None, path: Path) -> None:
+    """Write the file anew: the other runs that have been in it, then this one.
+
+    A metric that a run has not kept is null in all of its rows.
+
+    Args:
+        before: the file that has been there; there may be none.
+        name: of the run.
+        scores: of the run, as of `users_table`.
+        path: of the file to write.
+
+    Raises:
+        InputError: if the file that has been there is damaged.
+        OSError: if the new one cannot be written.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([("name", pa.string()), ("fold", pa.int16()), ("user", pa.int32())])
+    if before.exists():
+        with _opened(before) as file:
+            schema = pa.unify_schemas([schema, file.schema_arrow])
+    if scores is not None:
+        schema = pa.unify_schemas([schema, scores.schema])
+    few_values = [column for column in schema.names if column not in ("user", "cluster")]
+    with parquet.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=LEVEL,
+        use_dictionary=few_values,
+        column_encoding={"user": "DELTA_BINARY_PACKED"},
+    ) as writer:
+        for table in _other_runs(before, name):
+            writer.write_table(_with_columns(table, schema), row_group_size=len(table))
+        if scores is not None:
+            writer.write_table(_with_columns(scores, schema), row_group_size=len(scores))
+
+
+def _other_runs(path: Path, name: str) -> Iterator[pa.Table]:
+    """The rows of each run in a file but for the one of this name; none where there is no file."""
+    if path.exists():
+        with _opened(path) as file:
+            for other, group in _row_groups(file).items():
+                if other != name:
+                    yield file.read_row_group(group)
+
+
+def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with all columns of a schema, null where it has none."""
+    import pyarrow as pa
+
+    columns = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(table[field.name])
+        else:
+            columns.append(pa.nulls(len(table), field.type))
+    return pa.table(columns, schema=schema)
