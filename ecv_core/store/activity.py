@@ -155,7 +155,9 @@ class Totals:
         by_state = sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state)
         newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > read.newest)
         with store.transaction("read") as connection:
-            states = {state: number for state, number in connection.execute(by_state)}
+            states = {}
+            for state, number in connection.execute(by_state):
+                states[state] = number
             for row in connection.execute(newer.order_by(folds.c.sequence)):
                 seconds = read.seconds + _seconds(row.result)
                 read = _ReadFolds(newest=row.sequence, number=read.number + 1, seconds=seconds)
