@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, runtime_checkable
 from typing import Protocol as Interface
@@ -131,8 +131,12 @@ def evaluate(
     if compiled is None:
         compiled = load_compiled(seen.shape[0] * seen.shape[1])
     scope = {"sampled": protocol.sampled, "log_odds": log_odds}
-    for name in (*(metrics or ()), *also):
+    chosen = [*(metrics or ()), *also]
+    for name in chosen:
         check_metric(name, **scope)
+    if metrics is None:
+        usual = [name for name in METRICS if is_computed_by_default(METRICS[name], **scope)]
+        chosen += usual
     fold = _fold(
         seen,
         held_out,
@@ -140,24 +144,26 @@ def evaluate(
         train,
         protocol,
         model=model,
-        metrics=tuple(
-            name
-            for name, known in METRICS.items()
-            if name in also
-            or (name in metrics if metrics is not None else is_computed_by_default(known, **scope))
-        ),
+        metrics=tuple(name for name in METRICS if name in chosen),
         progress=progress,
         compiled=compiled,
     )
-    columns = sampled_ranking(fold) if protocol.sampled else full_ranking(fold)
+    if protocol.sampled:
+        columns = sampled_ranking(fold)
+    else:
+        columns = full_ranking(fold)
     for name in fold.of_kind(Kind.PROBABILITIES):
-        if not np.isfinite(columns[name]).all():
-            raise RunError(
-                f"the {METRICS[name].title.lower()} is infinite, for the model says of a held-out "
-                "item that it cannot be (log-odds -inf); give finite log-odds, or choose another "
-                "metric"
-            )
+        _check_finite(METRICS[name], columns[name])
     return _evaluation(fold, columns)
+
+
+def _check_finite(metric: Metric, values: NDArray[np.float64]) -> None:
+    """Refuse a loss of probabilities that is infinite. Raises: RunError."""
+    if not np.isfinite(values).all():
+        raise RunError(
+            f"the {metric.title.lower()} is infinite, for the model says of a held-out item that "
+            "it cannot be (log-odds -inf); give finite log-odds, or choose another metric"
+        )
 
 
 def evaluate_lists(
@@ -180,7 +186,10 @@ def evaluate_lists(
         also: metrics of one's own.
     Raises: InputError for bad cut-offs, or nothing held out.
     """
-
+    metrics = []
+    for name, each in METRICS.items():
+        if each.kind in OF_LISTS and (name in also or not each.is_own):
+            metrics.append(name)
     fold = _fold(
         seen,
         held_out,
@@ -188,11 +197,7 @@ def evaluate_lists(
         train,
         protocol,
         model=None,
-        metrics=tuple(
-            name
-            for name, known in METRICS.items()
-            if known.kind in OF_LISTS and (name in also or not known.is_own)
-        ),
+        metrics=tuple(metrics),
         progress=no_progress,
     )
     return _evaluation(fold, of_lists(fold, lists[fold.users].astype(np.int32)))
@@ -213,7 +218,9 @@ def _fold(
     users = np.flatnonzero(np.diff(held_out.indptr))
     if not len(users):
         raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
-    popularity = Popularity.of(seen if train is None else train)
+    if train is None:
+        train = seen
+    popularity = Popularity.of(train)
     progress("evaluate", 0, len(users))
     return EvaluatedFold(
         model=model,
@@ -255,15 +262,20 @@ def evaluate_ratings(
             "regularization"
         )
     predicted = np.clip(predicted, *scale)
-    found = {} if own is None or own.compute is None else {own.id: own.of_ratings(predicted, given)}
-    losses = {name: values for name, values in found.items() if values.ndim}
-    whose, parts, pooled = errors_by_user(predicted, given, users, losses)
-    pooled |= {name: float(value) for name, value in found.items() if not value.ndim}
+    losses = {}
+    own_means = {}
+    if own is not None and own.compute is not None:
+        values = own.of_ratings(predicted, given)
+        if values.ndim:  # an error of each rating
+            losses[own.id] = values
+        else:
+            own_means[own.id] = float(values)
+    whose, parts, means = errors_by_user(predicted, given, users, losses)
     return Evaluation(
         users=whose,
         metrics=tuple(parts),
         values=np.stack(list(parts.values()), axis=1),
-        means=pooled,
+        means=means | own_means,
     )
 
 
@@ -317,15 +329,13 @@ def evaluate_samples(
     scoring.units = rows
     means: dict[str, float] = {}
     for name, scorer in scoring.scorer.items():
-        with suppress(RunError) if name != metric.id else nullcontext():
-            with _quiet(f"has no {METRICS[name].title} on these samples"):
-                score = float(scorer(estimator, table.features[rows], table.targets[rows]))
-            if not np.isfinite(score):
-                raise RunError(
-                    f"{metric.title} is not defined on a fold of {table.dataset}: it may hold out "
-                    "no sample of some class; choose fewer folds, or another metric"
-                )
-            means[name] = score if METRICS[name].higher_is_better else -score
+        try:
+            score = _score_of_samples(METRICS[name], scorer, estimator, table, rows)
+        except RunError:
+            if name == metric.id:
+                raise
+            continue  # the others are added where they are defined
+        means[name] = score
     samples = scoring.samples
     if samples is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")
@@ -338,6 +348,26 @@ def evaluate_samples(
         values=values[:, None],
         means=means,
     )
+
+
+def _score_of_samples(
+    metric: Metric,
+    scorer: Any,  # noqa: ANN401
+    estimator: Any,  # noqa: ANN401
+    table: Table,
+    rows: NDArray[np.intp],
+) -> float:
+    """A metric of held-out samples. Raises: RunError where it is not defined on them."""
+    with _quiet(f"has no {metric.title} on these samples"):
+        score = float(scorer(estimator, table.features[rows], table.targets[rows]))
+    if not np.isfinite(score):
+        raise RunError(
+            f"{metric.title} is not defined on a fold of {table.dataset}: it may hold out "
+            "no sample of some class; choose fewer folds, or another metric"
+        )
+    if not metric.higher_is_better:
+        return -score  # scikit-learn's scorers are better the higher they are
+    return score
 
 
 @contextmanager
@@ -353,8 +383,8 @@ def _quiet(what: str) -> Iterator[None]:
             "need; choose another metric, or another algorithm"
         ) from error
     except ValueError as error:
-        said = " ".join(str(error).split())[:200]
-        raise RunError(f"the estimator {what}: {said}") from error
+        reason = " ".join(str(error).split())[:200]
+        raise RunError(f"the estimator {what}: {reason}") from error
 
 
 def clipped_rmse(

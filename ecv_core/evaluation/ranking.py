@@ -159,13 +159,14 @@ def hits_of(
         relevant.sort_indices()
     row = np.arange(len(users))
     # One number per cell of the block, so that one sorted search looks all of them up.
-    known = np.repeat(row, np.diff(relevant.indptr)) * columns + relevant.indices
+    rows_held_out = np.repeat(row, np.diff(relevant.indptr))
+    cells_held_out = rows_held_out * columns + relevant.indices
     wanted = np.where(items < 0, -1, row[:, None] * columns + items)
     # Most are not there, and of most of these the last bits say so.
     there = np.zeros(_LAST_BITS + 1, dtype=np.bool_)
-    there[known & _LAST_BITS] = True
+    there[cells_held_out & _LAST_BITS] = True
     places = np.nonzero(there[wanted & _LAST_BITS])
     hits = np.zeros(wanted.shape, dtype=np.bool_)
-    at = np.searchsorted(known, wanted[places])
-    hits[places] = np.append(known, -2)[at] == wanted[places]
+    at = np.searchsorted(cells_held_out, wanted[places])
+    hits[places] = np.append(cells_held_out, -2)[at] == wanted[places]
     return hits
