@@ -58,7 +58,8 @@ class Scored:
     def score(self) -> float:
         """The one that decides, NaN where there is none.
 
-        Raises: InputError where the scorers give none of that name.
+        Raises:
+            InputError: where the scorers give none of that name.
         """
         if self.results is None:
             return self.error_score
@@ -89,7 +90,11 @@ class SplitSamples:
         groups: Any = None,
         params: Mapping[str, Any] | None = None,
     ) -> None:
-        """Args: as of scikit-learn's `cross_validate`. Raises: its errors."""
+        """Split the samples; arguments are as of scikit-learn's `cross_validate`.
+
+        Raises:
+            its errors.
+        """
         self.X, self.y = indexable(X, y)
         self.params = dict(params or {})
         self.classes: bool = is_classifier(estimator)
@@ -117,7 +122,8 @@ class SplitSamples:
     def _split_params(self) -> dict[str, Any]:
         """What the splitter is given beside the samples: name of its parameter -> value.
 
-        Raises: ValueError for groups that have to be routed, as scikit-learn does.
+        Raises:
+            ValueError: for groups that have to be routed, as scikit-learn does.
         """
         routed = get_config()["enable_metadata_routing"]
         if self._groups is not None:
@@ -169,7 +175,13 @@ class SplitSamples:
         return len(np.unique(everybody)) == len(everybody)
 
     def check_by_chance(self, why: str) -> None:
-        """Refuse folds in the order of time. Args: why: end of the sentence. Raises: InputError."""
+        """Refuse folds in the order of time.
+
+        Args:
+            why: end of the sentence.
+        Raises:
+            InputError.
+        """
         if self.in_time:
             raise InputError(
                 f"the folds of {self._cv!r} come in the order of time and their scores may drift, "
@@ -215,7 +227,8 @@ class SplitSamples:
             make: the scoring of an estimator.
             n_jobs, pre_dispatch: as of scikit-learn.
             settings: others of scikit-learn's `cross_validate`.
-        Raises: scikit-learn's errors; not that of a failed fit, unless error_score is 'raise'.
+        Raises:
+            scikit-learn's errors; not that of a failed fit, unless error_score is 'raise'.
         """
         if effective_n_jobs(n_jobs) == 1:
             for estimator, at in tasks:
@@ -242,7 +255,8 @@ def scored(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Scored:
         scoring: of the estimator, for this call only.
         error_score: what counts where a fit, or the scorer, fails; or 'raise'.
         arguments: the rest of what scikit-learn's function takes.
-    Raises: as `SplitSamples.computed`.
+    Raises:
+        as `SplitSamples.computed`.
     """
     began = time.perf_counter()
     # Dask has even one job run elsewhere, from where what samples tell would not come back.
@@ -305,7 +319,8 @@ def report_failed_fits(folds: Iterable[Scored], error_score: Any) -> None:
     Args:
         folds: all that were run.
         error_score: what counts as their score.
-    Raises: ValueError where every fit failed, as scikit-learn does.
+    Raises:
+        ValueError: where every fit failed, as scikit-learn does.
     """
     total = 0
     tracebacks: Counter[str] = Counter()

@@ -101,12 +101,18 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         self.energy = energy
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> EFoldSearchCV:
-        """Search, and fit the best on all samples. Args: as of `GridSearchCV.fit`.
+        """Search, and fit the best on all samples.
 
-        Raises: scikit-learn's own errors; InputError for folds in the order of time, or a value
-            that cannot be.
+        Args:
+            as of `GridSearchCV.fit`.
+
+        Raises:
+            scikit-learn's own errors; InputError for folds in the order of time, or a value
+                that cannot be.
         """
-        watch = self.refit if isinstance(self.refit, str) else None
+        watch = None
+        if isinstance(self.refit, str):
+            watch = self.refit
         scorer = Scoring(self.estimator, self.scoring, watch)
         if scorer.multimetric:
             self._check_refit(scorer.scorers)
@@ -127,8 +133,9 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         candidates = list(_candidates(self.param_grid, self.n_iter, self.random_state))
         if not candidates:
             raise InputError("there is no candidate to choose from; give values of a parameter")
-        meter = meter_for(RunSpec(dataset="", algorithm="")) if self.energy else None
-        if meter is not None:
+        meter = None
+        if self.energy:
+            meter = meter_for(RunSpec(dataset="", algorithm=""))
             meter.start()
         race = _Race(self, table, scorer, candidates, watch)
         race.run()
@@ -136,12 +143,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             self._refuse(race, fit_params)
         self._tell(race)
         if self.refit:
-            began = time.time()
-            best = self._fitted(self.best_params_, table, fit_params)
-            self.refit_time_ = time.time() - began
-            self.best_estimator_ = best
-            if hasattr(best, "feature_names_in_"):
-                self.feature_names_in_ = best.feature_names_in_
+            self._refit(table, fit_params)
         if meter is not None:
             self.joules_ = meter.stop().joules
         return self
@@ -155,6 +157,15 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
                 UserWarning,
                 stacklevel=3,
             )
+
+    def _refit(self, table: SplitSamples, fit_params: Mapping[str, Any]) -> None:
+        """Fit the best candidate on all samples."""
+        began = time.time()
+        best = self._fitted(self.best_params_, table, fit_params)
+        self.refit_time_ = time.time() - began
+        self.best_estimator_ = best
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
 
     def _fitted(
         self, params: Mapping[str, Any], table: SplitSamples, fit_params: Mapping[str, Any]
@@ -170,15 +181,20 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
     def _refuse(self, race: _Race, fit_params: Mapping[str, Any]) -> NoReturn:
         """Say that there is no winner.
 
-        Raises: the error of a fit on all samples, where there is one, for it says what is wrong
-            with the data, and `GridSearchCV` raises it likewise; else NoScore.
+        Raises:
+            the error of a fit on all samples, where there is one, for it says what is wrong
+                with the data, and `GridSearchCV` raises it likewise; else NoScore.
         """
         if self.refit:
             self._fitted(race.candidates[0], race.table, fit_params)
         raise NoScore(race.sentence_without_winner())
 
     def _check_refit(self, names: Iterable[str]) -> None:
-        """Refuse what does not say which of several scores decides. Raises: ValueError."""
+        """Refuse what does not say which of several scores decides.
+
+        Raises:
+            ValueError.
+        """
         if self.refit is not False and not callable(self.refit) and self.refit not in set(names):
             raise ValueError(
                 "For multi-metric scoring, the parameter refit must be set to a scorer key or a "
@@ -196,7 +212,9 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
         scores = [key.removeprefix("rank_test_") for key in ranks]
         self.multimetric_ = scores != ["score"]
-        watch = self.refit if self.refit in scores else scores[0]
+        watch = scores[0]
+        if self.refit in scores:
+            watch = self.refit
         best = int(self.cv_results_[f"rank_test_{watch}"].argmin())
         if callable(self.refit):
             best = _checked_index(self.refit(self.cv_results_), len(race.candidates))
@@ -209,7 +227,11 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
 
 
 def _checked_index(index: Any, candidates: int) -> int:
-    """What a `refit` of somebody's own gives. Raises: TypeError, IndexError as scikit-learn."""
+    """What a `refit` of somebody's own gives.
+
+    Raises:
+        TypeError, IndexError as scikit-learn.
+    """
     if not isinstance(index, Integral):
         raise TypeError("best_index_ returned is not an integer")
     place = int(index)
@@ -271,7 +293,8 @@ class _Race:
     def run(self) -> None:
         """Run folds until the best candidate is known, or nobody has a score.
 
-        Raises: scikit-learn's error where every fit failed; the settings' own errors.
+        Raises:
+            scikit-learn's error where every fit failed; the settings' own errors.
         """
         decided = False
         while not decided:
@@ -287,7 +310,8 @@ class _Race:
     def _run_all(self) -> bool:
         """Have all folds run by those that are in: a single candidate, or on a single fold.
 
-        Returns: False where a fold was left out, or a candidate is out now.
+        Returns:
+            False where a fold was left out, or a candidate is out now.
         """
         order = self.order
         self._compute([(place, fold) for place in self.inside for fold in order])
@@ -300,7 +324,8 @@ class _Race:
     def _select(self, terms: Terms) -> bool:
         """Have folds run until the selection of those that are in is decided.
 
-        Returns: False where a fold was left out, or a candidate is out now, so that another
+        Returns:
+            False where a fold was left out, or a candidate is out now, so that another
             selection has to be made of the others; its folds are there already.
         """
         inside = self.inside
@@ -339,8 +364,10 @@ class _Race:
     def _exclude(self, folds: Iterable[int]) -> bool:
         """Leave out folds without a score, and candidates without one where another has one.
 
-        Args: folds: that were run just now.
-        Returns: whether anything was left out.
+        Args:
+            folds: that were run just now.
+        Returns:
+            whether anything was left out.
         """
         excluded = False
         for fold in dict.fromkeys(folds):
@@ -378,7 +405,8 @@ class _Race:
     def _compute(self, wanted: Iterable[tuple[int, int]]) -> None:
         """Have candidates run those folds that they have not run yet.
 
-        Args: wanted: candidate and fold.
+        Args:
+            wanted: candidate and fold.
         """
         lacking = []
         tasks = []
@@ -402,7 +430,11 @@ class _Race:
                 self._check_scores(result.results)
 
     def _check_scores(self, results: Mapping[str, Any]) -> None:
-        """Refuse several scores of one scorer of which `refit` names none. Raises: ValueError."""
+        """Refuse several scores of one scorer of which `refit` names none.
+
+        Raises:
+            ValueError.
+        """
         names = [key.removeprefix("test_") for key in results if key.startswith("test_")]
         if names != ["score"]:
             self._search._check_refit(names)
@@ -500,7 +532,11 @@ class _Race:
         return ranks
 
     def sentence(self, best: int) -> str:
-        """The verdict with its numbers. Args: best: the candidate that is taken."""
+        """The verdict with its numbers.
+
+        Args:
+            best: the candidate that is taken.
+        """
         used = self.folds_used.sum()
         whole = len(self.candidates) * self.table.k
         counted = len(self.folds[best].keys() - set(self.left_out))
@@ -612,7 +648,11 @@ def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any
 
 @kinds_checked
 def search_terms(k: int, confidence: float, expected_loss: float | None, certain: bool) -> Terms:
-    """What a search is to find out. Raises: InputError for a value that cannot be."""
+    """What a search is to find out.
+
+    Raises:
+        InputError: for a value that cannot be.
+    """
     if certain:
         expected_loss = None
     return Terms(k=k, confidence=confidence, expected_loss=expected_loss)
@@ -660,7 +700,8 @@ class SampleDifferences(FoldDifferences):
 def _variance_of_units(folds: Sequence[SampleValues]) -> float:
     """The variance of a fold's mean where samples, or groups, may come in several folds.
 
-    Args: folds: differences of two candidates.
+    Args:
+        folds: differences of two candidates.
     """
     everybody = np.unique(np.concatenate([fold.units for fold in folds]))
     values = np.full((len(folds), len(everybody)), np.nan)
@@ -680,7 +721,8 @@ def _variance_apart(folds: Sequence[SampleValues], *, counted: bool) -> float:
     Args:
         folds: differences of two candidates.
         counted: whether each candidate's values are right and wrong alone.
-    Returns: NaN where each fold is a single sample.
+    Returns:
+        NaN where each fold is a single sample.
     """
     people = np.array([float(len(fold.values)) for fold in folds])
     if people.max() == 1:  # left out by itself: folds have to tell
@@ -697,7 +739,11 @@ def _variance_apart(folds: Sequence[SampleValues], *, counted: bool) -> float:
 def _candidates(
     param_grid: Any, n_iter: int | None, seed: int | None
 ) -> Iterable[Mapping[str, Any]]:
-    """Combinations of values, or draws. Raises: scikit-learn's errors for what is no space."""
+    """Combinations of values, or draws.
+
+    Raises:
+        scikit-learn's errors for what is no space.
+    """
     if n_iter is not None and n_iter < 1:
         raise InputError(f"n_iter candidates are drawn, at least 1, but it is {n_iter}")
     draws = n_iter or 10  # as scikit-learn's RandomizedSearchCV
@@ -707,14 +753,22 @@ def _candidates(
     values: list[Any] = []
     for space in spaces:
         values += space.values()
-    optuna = sys.modules.get("optuna")  # nobody who has not loaded it has its distributions
+    optuna = _optuna_of(values)
     if optuna is not None:
-        distribution = optuna.distributions.BaseDistribution
-        if any(isinstance(value, distribution) for value in values):
-            return _drawn_by_optuna(optuna, spaces, draws, seed)
+        return _drawn_by_optuna(optuna, spaces, draws, seed)
     if n_iter is not None or any(hasattr(value, "rvs") for value in values):
         return ParameterSampler(param_grid, draws, random_state=seed)
     return ParameterGrid(param_grid)
+
+
+def _optuna_of(values: Iterable[Any]) -> Any:
+    """Optuna, where one of a space's values is a distribution of Optuna's; else None."""
+    optuna = sys.modules.get("optuna")  # nobody who has not loaded it has its distributions
+    if optuna is None:
+        return None
+    if any(isinstance(value, optuna.distributions.BaseDistribution) for value in values):
+        return optuna
+    return None
 
 
 def _drawn_by_optuna(

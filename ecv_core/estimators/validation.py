@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
@@ -101,9 +101,11 @@ def cross_validate(
         name: what the estimator is called; by default its class.
         dataset: what the data are called; by default a hash of their content.
         on_fold: told of the run after every fold.
-    Returns: scikit-learn's dictionary of the folds that ran, ascending, with their indices as
+    Returns:
+        scikit-learn's dictionary of the folds that ran, ascending, with their indices as
         'fold'; its `run`, and its `sentence`.
-    Raises: scikit-learn's own errors; InputError for what cannot be stopped.
+    Raises:
+        scikit-learn's own errors; InputError for what cannot be stopped.
     """
     name_of_score = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)
@@ -120,11 +122,12 @@ def cross_validate(
     def scoring_of(estimator: Any) -> Scoring:
         return Scoring(estimator, scoring, blocks=looks_at_samples)
 
-    alone = joblib.effective_n_jobs(n_jobs) == 1
-    meter = meter_for(spec) if energy and alone else None
+    meter = None
+    if energy:
+        meter = _meter(spec, n_jobs)
     folds: dict[int, Scored] = {}
     counted = _Counted(spec, table, name_of_score, looks_at_samples=looks_at_samples)
-    with _kept(spec) if in_database else nullcontext(_InMemory(spec, stopping_rule)) as run:
+    with _opened_run(spec, stopping_rule, in_database=in_database) as run:
         computed = table.computed(
             [(estimator, at) for at in table.order],
             scoring_of,
@@ -148,9 +151,21 @@ def cross_validate(
     result = CrossValidated(columns, record, f"{name_of_score} on {spec.dataset}")
     result.sentence += _sentence_of_lacking(record, counted.lacking)
     if return_indices:
-        train, test = zip(*(table.folds[at] for at in result["fold"]), strict=True)
-        result["indices"] = {"train": train, "test": test}
+        result["indices"] = _indices(table, result["fold"])
     return result
+
+
+def _indices(table: SplitSamples, folds: Iterable[int]) -> dict[str, tuple[Any, ...]]:
+    """The training and the held-out samples of each of these folds, as scikit-learn names them."""
+    train, test = zip(*[table.folds[fold] for fold in folds], strict=True)
+    return {"train": train, "test": test}
+
+
+def _meter(spec: RunSpec, n_jobs: int | None) -> EnergyMeter | None:
+    """What meters a fold; None where several jobs would be counted as one."""
+    if joblib.effective_n_jobs(n_jobs) > 1:
+        return None
+    return meter_for(spec)
 
 
 def _next_fold(
@@ -168,7 +183,11 @@ def _next_fold(
 def _commit(
     run: _InMemory | _Kept, results: Iterable[FoldResult], on_fold: Callable[[Run], None]
 ) -> bool:
-    """Hand folds to the run, one by one. Returns: whether its rule says stop."""
+    """Hand folds to the run, one by one.
+
+    Returns:
+        whether its rule says stop.
+    """
     for result in results:
         stop = run.commit(result)
         on_fold(Run(run.record))
@@ -248,10 +267,16 @@ def _rule_settings(
     Args:
         rule: as of `cross_validate`.
         k: folds in all.
-    Returns: settings of `RunSpec`, and the rule itself where no spec can name it.
-    Raises: InputError for a rule that is not known, or parameters that cannot be.
+    Returns:
+        settings of `RunSpec`, and the rule itself where no spec can name it.
+    Raises:
+        InputError: for a rule that is not known, or parameters that cannot be.
     """
-    chosen: StoppingRule | str = stopping.within(TOLERANCE) if rule is None else rule
+    chosen: StoppingRule | str
+    if rule is None:
+        chosen = stopping.within(TOLERANCE)
+    else:
+        chosen = rule
     settings = settings_of_rule(chosen)
     foreign_rule = None
     if settings is None:
@@ -269,7 +294,11 @@ def _rule_settings(
 
 
 def _check_folds(rule_id: str, table: SplitSamples) -> None:
-    """Refuse folds that a rule must not stop among. Raises: InputError."""
+    """Refuse folds that a rule must not stop among.
+
+    Raises:
+        InputError.
+    """
     if rule_id == stopping.NEVER_STOPS:
         return
     if table.k == 1:
@@ -301,7 +330,10 @@ def _spec(
     only_folds: tuple[int, ...] = ()
     if list(table.order) != list(range(table.k)):
         only_folds = tuple(table.order)
-    metric = _metric(score, Kind.CLASSES if table.classes else Kind.NUMBERS)
+    kind = Kind.NUMBERS
+    if table.classes:
+        kind = Kind.CLASSES
+    metric = _metric(score, kind)
     return RunSpec(
         dataset=dataset,
         algorithm=name,
@@ -320,7 +352,10 @@ def _metric(score: str, kind: Kind) -> Metric:
     """A score of scikit-learn's as a metric, of which more is always better."""
     plain = ""
     for character in score.lower():
-        plain += character if character.isalnum() and character.isascii() else "-"
+        if character.isalnum() and character.isascii():
+            plain += character
+        else:
+            plain += "-"
     return Metric(f"sklearn-{plain[:32]}", title=score, kind=kind)
 
 
@@ -455,7 +490,11 @@ class _Kept:
         return self._store.run(self._id)
 
     def begin(self, fold: int) -> None:
-        """Say that a fold goes on. Raises: Cancelled where somebody has cancelled the run."""
+        """Say that a fold goes on.
+
+        Raises:
+            Cancelled: where somebody has cancelled the run.
+        """
         if self._store.cancel_requested(self._id):
             self.end(RunState.CANCELLED)
             raise Cancelled(f"run {self._id} was cancelled; finished folds are kept")
@@ -470,6 +509,15 @@ class _Kept:
         if self.record.state is RunState.RUNNING:
             self._store.finish(self._id, state, error=error, owner=this_process())
         return self.record
+
+
+def _opened_run(
+    spec: RunSpec, rule: StoppingRule, *, in_database: bool
+) -> AbstractContextManager[_InMemory | _Kept]:
+    """A run that has begun, and is closed in the end, whatever happens."""
+    if in_database:
+        return _kept(spec)
+    return nullcontext(_InMemory(spec, rule))
 
 
 @contextmanager

@@ -22,15 +22,16 @@ from ecv_core.store.results import Results
 def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
     """'item-knn:neighbours=50,shrink=10' as an algorithm's id and parameters by name.
 
-    Raises: InputError for a parameter without a value.
+    Raises:
+        InputError: for a parameter without a value.
     """
-    algorithm, _, rest = text.partition(":")
+    algorithm, _, settings = text.partition(":")
     params: dict[str, ParamValue] = {}
-    for part in filter(None, rest.split(",")):
-        name, equals, value = part.partition("=")
+    for setting in filter(None, settings.split(",")):
+        name, equals, value = setting.partition("=")
         if not equals:
             raise InputError(
-                f"the contender '{text}' has '{part}', which is no name=value; write it as "
+                f"the contender '{text}' has '{setting}', which is no name=value; write it as "
                 f"{algorithm}:name=value,name=value"
             )
         params[name] = value
@@ -61,12 +62,13 @@ def contender_title(name: str) -> str:
 def aligned(contenders: Sequence[Scores]) -> list[Scores]:
     """The same with users' scores over the users of all of them, so that columns can be paired.
 
-    Args: contenders: with `user_ids` where they have `users`.
+    Args:
+        contenders: with `user_ids` where they have `users`.
     """
-    ids = [contender.user_ids for contender in contenders if contender.user_ids is not None]
-    if all(np.array_equal(ids[0], others) for others in ids[1:]):
+    named = [contender.user_ids for contender in contenders if contender.user_ids is not None]
+    if all(np.array_equal(named[0], user_ids) for user_ids in named[1:]):
         return list(contenders)
-    everybody = np.unique(np.concatenate(ids))
+    everybody = np.unique(np.concatenate(named))
     return [_over_users(contender, everybody) for contender in contenders]
 
 
@@ -95,7 +97,8 @@ def contenders_of(runs: Sequence[RunRecord], results: Results) -> list[Scores]:
 def recorded_contenders() -> dict[str, list[Scores]]:
     """Dataset -> its recorded runs as contenders; only datasets with at least two of them.
 
-    Raises: InputError for a damaged file.
+    Raises:
+        InputError: for a damaged file.
     """
     by_dataset: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in recorded_runs():
@@ -111,7 +114,8 @@ def recorded_contenders() -> dict[str, list[Scores]]:
 def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
     """The parameters in which contenders differ, of each; None where they are no search space.
 
-    Args: names: of contenders, as `parse_contender` reads them; others are no search space.
+    Args:
+        names: of contenders, as `parse_contender` reads them; others are no search space.
     """
     algorithms: set[str] = set()
     configurations = []
@@ -131,7 +135,8 @@ def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
 def differing(configurations: Sequence[Configuration]) -> list[dict[str, ParamValue]]:
     """Of each configuration, the parameters in which they differ; none where they do not.
 
-    Args: configurations: with the same parameters, at least one.
+    Args:
+        configurations: with the same parameters, at least one.
     """
     names = []
     for name in configurations[0]:

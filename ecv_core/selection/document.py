@@ -276,9 +276,10 @@ def _tied_sentence(
         f"No difference found between {level}{where}: all {terms.k} folds are used; {winner} has "
         "the best mean."
     )
-    apart = tuple(contender for contender in verdict.order if contender not in verdict.tied)
-    if len(apart) > 1 and not brief:
-        sentence += _worse_sentence(names, replace(verdict, order=apart))
+    # Of those that are tied nothing more is said.
+    others = tuple(contender for contender in verdict.order if contender not in verdict.tied)
+    if len(others) > 1 and not brief:
+        sentence += _worse_sentence(names, replace(verdict, order=others))
     return sentence
 
 
@@ -488,7 +489,8 @@ def lanes(
         terms: of the selection.
         rounds: so far, in their order; step n is after the n-th, step 0 before the first.
         verdict: once it is decided.
-    Returns: step, contender (title), state (one of STATES), folds (that it has run), behind, low
+    Returns:
+        step, contender (title), state (one of STATES), folds (that it has run), behind, low
         and high (percent of the leader's mean: difference and interval; NaN where there is none
         and infinite where an end is not known), says (a few words). Whoever is out keeps its last
         interval. Lanes come in the order of the last step, best first.

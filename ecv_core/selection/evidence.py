@@ -121,7 +121,8 @@ class PairedScores(FoldDifferences):
     def __init__(self, contenders: Sequence[Scores], *, before: PairedScores | None = None) -> None:
         """Of these contenders.
 
-        Args: before: of the same with fewer folds, whose differences need not be worked out again.
+        Args:
+            before: of the same with fewer folds, whose differences need not be worked out again.
         """
         super().__init__()
         self._contenders = contenders
@@ -153,7 +154,8 @@ class PairedScores(FoldDifferences):
 def variance_over_all(values: Floats) -> float:
     """The variance of a fold's mean, as users tell it from all of these folds.
 
-    Args: values: differences of two contenders, shape (folds, users); NaN where there is none.
+    Args:
+        values: differences of two contenders, shape (folds, users); NaN where there is none.
     """
     all_folds = np.ones((1, len(values)), dtype=np.bool_)
     variances, _ = user_variance(values, all_folds)

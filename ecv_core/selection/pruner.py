@@ -57,7 +57,8 @@ class FoldPruner:
         trials: how many the study is going to have; each is compared with the best once per fold,
             and the error that is allowed is divided over the trials (Bonferroni).
         confidence: that no trial is pruned whose k-fold mean is better than the best's.
-    Raises: InputError for values that cannot be.
+    Raises:
+        InputError: for values that cannot be.
     """
 
     def __init__(self, *, k: int, trials: int, confidence: float = 0.95) -> None:
@@ -82,7 +83,8 @@ class FoldPruner:
             fold: its index, 0 .. k-1.
             scores: user -> score, or a score per user, the same users in every trial; NaN for a
                 user with nothing held out.
-        Raises: InputError for a fold that cannot be, an infinite score, or no score at all.
+        Raises:
+            InputError: for a fold that cannot be, an infinite score, or no score at all.
         """
         if not 0 <= fold < self._k:
             raise InputError(
@@ -189,7 +191,8 @@ class FoldPruner:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """The scores of the users of both trials; None where they are not there, or of others.
 
-        Returns: of each trial, shape (folds, users); NaN where a user has nothing held out.
+        Returns:
+            of each trial, shape (folds, users); NaN where a user has nothing held out.
         """
         pairs = []
         for fold in folds:

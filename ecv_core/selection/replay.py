@@ -63,7 +63,8 @@ class OverOrders:
 def check_contenders(contenders: Sequence[Scores]) -> None:
     """Refuse contenders that cannot be told apart or were not scored on the same users.
 
-    Raises: InputError with which, and the way out.
+    Raises:
+        InputError: with which, and the way out.
     """
     names = [contender.name for contender in contenders]
     if len(set(names)) < 2:
@@ -100,7 +101,8 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
         contenders: with all the folds that it needs.
         terms: what is asked.
         order: fold indices; all k of them, each once.
-    Raises: InputError for contenders that cannot be compared, or a fold that is missing.
+    Raises:
+        InputError: for contenders that cannot be compared, or a fold that is missing.
     """
     check_contenders(contenders)
     return _played(contenders, order, terms, PairedScores(contenders))
@@ -116,7 +118,8 @@ def play_orders(
         terms: what is asked.
         orders: how many to draw, at least one.
         seed: of the draw.
-    Raises: InputError as `play`, for k above MAX_FOLDS, or fewer than one order.
+    Raises:
+        InputError: as `play`, for k above MAX_FOLDS, or fewer than one order.
     """
     check_contenders(contenders)
     if terms.k > MAX_FOLDS:
@@ -186,7 +189,8 @@ def follow(
         order: of the folds.
         terms: what is asked.
         differences: of these contenders.
-    Raises: InputError for a budget in a unit in which the folds' costs are not known.
+    Raises:
+        InputError: for a budget in a unit in which the folds' costs are not known.
     """
     ran: list[list[int]] = [[] for _ in contenders]
     costs = _costs(contenders, terms)
@@ -327,7 +331,11 @@ def _costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
 def _played(
     contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
 ) -> Played:
-    """A selection to its end. Raises: InputError for a fold that it needs and that is missing."""
+    """A selection to its end.
+
+    Raises:
+        InputError: for a fold that it needs and that is missing.
+    """
     followed = follow(contenders, order, terms, differences)
     if followed.needed is not None:
         name = contenders[followed.needed.contender].name

@@ -75,7 +75,11 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """'50 Wh', '20min' or '30 folds' as a budget. Raises: InputError for anything else."""
+        """'50 Wh', '20min' or '30 folds' as a budget.
+
+        Raises:
+            InputError: for anything else.
+        """
         refusal = InputError(
             f"'{text}' is no budget; write a number and one of: {', '.join(_UNITS)}"
         )
@@ -319,7 +323,8 @@ class Selection:
     def next_folds(self, order: Sequence[int]) -> Iterator[Turn]:
         """All that is `wanted` before the next look.
 
-        Args: order: of the folds.
+        Args:
+            order: of the folds.
         """
         counts = self._counts
         for contender, count in self.wanted.items():
@@ -339,15 +344,16 @@ class Selection:
     def look(self, *, spent: bool = False) -> Round:
         """Where it stands, now that everybody who is `wanted` has run.
 
-        Args: spent: that the budget is, so that some may not have run, and this is the last look.
+        Args:
+            spent: that the budget is, so that some may not have run, and this is the last look.
         """
-        self._choose_leader(spent)
+        self._choose_leader(spent=spent)
         look = self._look()
         before = list(self.left)
         if self._terms.until == "order":
             out = self._settle_places(look)
         else:
-            out = self._pass_over(look, spent)
+            out = self._settle_rivals(look, spent=spent)
         ran = tuple(self._new)
         self._new = []
         newest_fold = ran[-1].fold
@@ -395,7 +401,7 @@ class Selection:
             optimism=_optimism(spread, self._terms.k),
         )
 
-    def _choose_leader(self, spent: bool) -> None:
+    def _choose_leader(self, *, spent: bool) -> None:
         """Whoever has the best mean of those with most folds leads from now on."""
         counts = self._counts
         most = max(counts)
@@ -444,10 +450,11 @@ class Selection:
             return math.inf
         return float(look.gains.sum()) / look.mean
 
-    def _pass_over(self, look: _Look, spent: bool) -> set[int]:
+    def _settle_rivals(self, look: _Look, *, spent: bool) -> set[int]:
         """Until 'winner': settle who is in, whether it is decided, and who is to run next.
 
-        Returns: whom nobody needs to run any more.
+        Returns:
+            whom nobody needs to run any more.
         """
         out = set(self._beaten(look)) - look.full
         rivals = [contender for contender in look.others if contender not in out]
@@ -457,7 +464,7 @@ class Selection:
         self.decided = spent or not waiting
         if self.decided:
             self.wanted = {}
-            self._ties = self._ties_with_leader(look, rivals, spent)
+            self._ties = self._ties_with_leader(look, rivals, spent=spent)
         else:
             self.wanted = self._next_counts(look, waiting)
         return out
@@ -482,7 +489,7 @@ class Selection:
         return waiting
 
     def _ties_with_leader(
-        self, look: _Look, rivals: Sequence[int], spent: bool
+        self, look: _Look, rivals: Sequence[int], *, spent: bool
     ) -> list[tuple[int, int]]:
         """The leader and each rival that is not shown to differ from it, once it is decided.
 
@@ -503,14 +510,15 @@ class Selection:
     def _settle_places(self, look: _Look) -> set[int]:
         """Until 'order': settle pairs, who is in, whether it is decided, and who is to run next.
 
-        Returns: whose place is known now.
+        Returns:
+            whose place is known now.
         """
         last = look.n == self._terms.k
         best_first = sorted(self.left, key=self._signed_mean, reverse=True)
         margin = self._terms.indifference * abs(self._mean(best_first[0]))
         unsettled: set[int] = set()
         for place, contender in enumerate(best_first):
-            open_rivals = self._settle_pairs(contender, best_first[place + 1 :], margin, last)
+            open_rivals = self._settle_pairs(contender, best_first[place + 1 :], margin, last=last)
             if open_rivals:
                 unsettled.update(open_rivals, [contender])
         self.left = [contender for contender in best_first if contender in unsettled]
@@ -519,7 +527,7 @@ class Selection:
         return set(best_first) - unsettled
 
     def _settle_pairs(
-        self, contender: int, after: Sequence[int], margin: float, last: bool
+        self, contender: int, after: Sequence[int], margin: float, *, last: bool
     ) -> list[int]:
         """Settle who is better of a contender and each of those whose means come after its own.
 
@@ -528,7 +536,8 @@ class Selection:
             after: places of the others.
             margin: a smaller difference is a tie, in units of the score.
             last: whether all folds are used, so that every pair has to be settled.
-        Returns: those with whom it has to run on.
+        Returns:
+            those with whom it has to run on.
         """
         spread = self._spread(contender, after, ANY_NOISE)
         half_widths = spread.half_widths(self._level, self._terms.k)
@@ -588,7 +597,8 @@ class Selection:
         Either one more fold of a contender that has fewer than the leader, or one more of the
         leader and of some of those that have as many.
 
-        Returns: contender -> how many folds it is to have.
+        Returns:
+            contender -> how many folds it is to have.
         """
         spread = self._spread(look.leader, waiting, USUAL_NOISE)
         with np.errstate(invalid="ignore"):
@@ -625,10 +635,14 @@ class Selection:
             gains: what is expected to be lost by passing over each of the others.
         """
         allowed = (self._terms.expected_loss or 0.0) * look.mean
-        least_first = np.argsort(gains, kind="stable")
-        sums = np.cumsum(gains[least_first])
-        count = int(np.searchsorted(sums, allowed, side="right"))
-        return [look.others[at] for at in least_first[:count].tolist()]
+        affordable = []
+        lost = 0.0
+        for at in np.argsort(gains, kind="stable").tolist():
+            lost += gains[at]
+            if lost > allowed:
+                break
+            affordable.append(look.others[at])
+        return affordable
 
     def _worse_on_new_data(self, winner: int, others: Sequence[int]) -> tuple[int, ...]:
         """Of whom it is shown that they are worse than the winner on new data.

@@ -145,7 +145,8 @@ def study_metrics(
             the same pairs for every metric.
         seed: of the draw.
         metric: that dominance is worked out by; the run's own by default.
-    Raises: UnknownName for the metric.
+    Raises:
+        UnknownName for the metric.
     """
     if metric is None:
         metric = tests.spec.metric_name
@@ -167,7 +168,8 @@ def study_metrics(
 def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> PairedTests:
     """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
 
-    Raises: InputError where there is none.
+    Raises:
+        InputError: where there is none.
     """
     name = f"{dataset}--{algorithm}"
     recorded = configuration_names(TUNINGS)
@@ -322,7 +324,8 @@ def _has_metrics(spec: RunSpec, fold: FoldResult) -> bool:
 def _configurations(runs: Mapping[RunSpec, Sequence[FoldResult]]) -> Configurations:
     """Runs that differ in their parameters, in the order of these, with the scores of all users.
 
-    Args: runs: at least two; all folds of each, with users' scores by all metrics that are studied.
+    Args:
+        runs: at least two; all folds of each, with users' scores by all metrics that are studied.
     """
     parameters = differing([models.of(spec).every(spec.params) for spec in runs])
     specs = list(runs)

@@ -51,11 +51,14 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
     The variances of all differences follow from one product of the scores with themselves. Two
     configurations that give every user the same score have p = 1.
 
-    Args: values: shape (configurations, folds, users); NaN where a user has no score in a fold, the
-        same for all configurations.
-    Returns: shape (folds, pairs), pairs in the order of `numpy.triu_indices(configurations, 1)`.
-    Raises: InputError for fewer than two configurations, or two users in a fold, or users that
-        some configurations have a score of and others not.
+    Args:
+        values: shape (configurations, folds, users); NaN where a user has no score in a fold, the
+            same for all configurations.
+    Returns:
+        shape (folds, pairs), pairs in the order of `numpy.triu_indices(configurations, 1)`.
+    Raises:
+        InputError: for fewer than two configurations, or two users in a fold, or users that
+            some configurations have a score of and others not.
     """
     count, folds, _ = values.shape
     if count < 2:
@@ -83,7 +86,8 @@ def paired_p_values(values: NDArray[np.floating]) -> Floats:
 def _p_values_of_fold(scores: Floats) -> Floats:
     """`paired_p_values` of one fold.
 
-    Args: scores: shape (configurations, users), finite; changed in place.
+    Args:
+        scores: shape (configurations, users), finite; changed in place.
     """
     first, second = np.triu_indices(len(scores), 1)
     scores -= scores.mean(axis=0)  # what is common to all falls out of every difference
@@ -162,7 +166,8 @@ def dominance(
     Args:
         p_values: shape (folds, pairs), as `paired_p_values` gives them.
         configurations: each with the same parameters.
-    Returns: of draws of DRAWN pairs, where a value has fewer that many times their mean p value;
+    Returns:
+        of draws of DRAWN pairs, where a value has fewer that many times their mean p value;
         nothing for a single parameter; values with no pair are left out.
     """
     names = list(configurations[0])
@@ -185,7 +190,8 @@ def dominance(
 def dominant(powers: Mapping[str, Mapping[str, float]]) -> str | None:
     """The parameter with the lowest DP at its best value; None without several.
 
-    Args: powers: as of `dominance`.
+    Args:
+        powers: as of `dominance`.
     """
     best = {name: min(values.values()) for name, values in powers.items() if values}
     if len(best) < 2:

@@ -32,8 +32,9 @@ def space_of(
         algorithm: whose parameters they are.
         name: a declared space; None is the default one, or none at all where `own` is given.
         own: values by parameter, as numbers or text; they take the place of declared ones.
-    Raises: InputError for a space or parameter that the algorithm does not have, a bad value, a
-        value that is there twice, or a space of fewer than two configurations.
+    Raises:
+        InputError: for a space or parameter that the algorithm does not have, a bad value, a
+            value that is there twice, or a space of fewer than two configurations.
     """
     space: dict[str, tuple[ParamValue, ...]] = {}
     if name is not None:
@@ -56,7 +57,8 @@ def _checked_values(
 ) -> tuple[ParamValue, ...]:
     """Values of a parameter, as numbers where it has numbers.
 
-    Raises: InputError for an unknown parameter, a value that it cannot have or has twice, or none.
+    Raises:
+        InputError: for an unknown parameter, a value that it cannot have or has twice, or none.
     """
     parameters = {parameter.name: parameter for parameter in algorithm.parameters}
     if name not in parameters:
@@ -82,7 +84,8 @@ class Allowed(NamedTuple):
 def within(space: Space, algorithm: Algorithm, data: Interactions) -> Allowed:
     """What of a space a dataset allows, such as no more neighbours than there are items.
 
-    Raises: InputError if fewer than two configurations are left.
+    Raises:
+        InputError: if fewer than two configurations are left.
     """
     limits = algorithm.limits(data)
     allowed = Allowed(space={}, left_out={})
@@ -121,7 +124,11 @@ def contender_word(algorithm: str, configuration: Configuration) -> str:
 
 
 def _declared(algorithm: Algorithm, name: str) -> Space:
-    """A space that an algorithm declares. Raises: InputError for one that it does not have."""
+    """A space that an algorithm declares.
+
+    Raises:
+        InputError: for one that it does not have.
+    """
     if name in algorithm.spaces:
         return algorithm.spaces[name]
     if not algorithm.parameters:
@@ -145,7 +152,11 @@ _PATIENCE = 50
 
 
 def budget_of(space: Space, sampler: Sampler, asked: int | None) -> int:
-    """How many configurations are tried. Raises: InputError for fewer than two."""
+    """How many configurations are tried.
+
+    Raises:
+        InputError: for fewer than two.
+    """
     if asked is not None and asked < 2:
         raise InputError(f"the budget is a number of configurations from 2 on, but is {asked}")
     size = size_of(space)
@@ -186,13 +197,16 @@ def sampled(
         for point in itertools.product(*space.values()):
             yield dict(zip(space, point, strict=True))
         return
-    yield from _drawn(space, sampler, budget, seed, score, higher_is_better)
+    yield from _drawn(
+        space, sampler, budget, seed=seed, score=score, higher_is_better=higher_is_better
+    )
 
 
 def _drawn(
     space: Space,
     sampler: Sampler,
     budget: int,
+    *,
     seed: int,
     score: Callable[[dict[str, ParamValue]], float] | None,
     higher_is_better: bool,
