@@ -119,8 +119,8 @@ class Shown:
 
     @property
     def leader(self) -> int:
-        """The place of the contender that leads after the last round."""
-        return self.played.rounds[-1].leader
+        """The place of the best so far, who may have been placed before the last round."""
+        return self.played.verdict.winner
 
 
 def show(

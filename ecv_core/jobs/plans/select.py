@@ -105,7 +105,8 @@ class Standing:
         """
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
-        leader = self.played.rounds[-1].leader
+        # Where the whole order is wanted, the best may be placed while others still run.
+        winner = self.played.verdict.winner
         energy_share = None
         if self.joules is not None and self.joules_expected:
             energy_share = self.joules / self.joules_expected
@@ -113,7 +114,7 @@ class Standing:
             titles,
             self.terms,
             self.played,
-            mean=winner_mean(self.scores[leader], self.played.rounds, leader),
+            mean=winner_mean(self.scores[winner], self.played.rounds, winner),
             on=on,
             energy=energy_share,
         )

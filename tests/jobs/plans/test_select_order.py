@@ -1,0 +1,38 @@
+"""Where the whole order is wanted, numbers are of the best, who may be placed before the others."""
+
+import numpy as np
+
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.plans.select import Contender, Standing
+from ecv_core.records.run import Scores
+from ecv_core.selection.document import verdict_sentence, winner_mean
+from ecv_core.selection.replay import play
+from ecv_core.selection.rounds import Terms
+
+
+def test_the_sentence_is_of_the_winners_mean_though_others_ran_on():
+    rng = np.random.default_rng(0)
+    users = 0.02 * rng.normal(size=(10, 200))
+    means = (0.9, 0.5, 0.499)
+    scores = []
+    for place, mean in enumerate(means):
+        own = mean + users + 0.02 * rng.normal(size=(10, 200))
+        scores.append(Scores(name="abc"[place], folds=own.mean(axis=1), users=own))
+    terms = Terms(k=10, until="order")
+    played = play(scores, terms, range(10))
+    assert played.rounds[-1].leader != played.verdict.winner == 0
+    names = ["a", "b", "c"]
+    spec = make_spec(dataset="synthetic", algorithm="popular", rule="never")
+    standing = Standing(
+        contenders=tuple(Contender(name, spec) for name in names),
+        terms=terms,
+        scores=tuple(scores),
+        played=played,
+        folds=played.folds_used,
+        left=(),
+        needed=None,
+        joules=None,
+        joules_expected=None,
+    )
+    mean = winner_mean(scores[0], played.rounds, 0)
+    assert standing.sentence(names) == verdict_sentence(names, terms, played, mean=mean)
