@@ -71,8 +71,9 @@ def print_recorded(draws: int, seed: int) -> None:
                     drawn = table[np.ix_(rows, rng.integers(table.shape[1], size=users))]
                     interval = ecv.new_data_interval(drawn)
                     count += interval.low <= truth <= interval.high
-                    ratio = interval.width / prototype_width(drawn)
-                    widths.setdefault((users, folds), []).append(ratio)
+                    plain = prototype_width(drawn)
+                    if plain > 0:  # some user has a hit
+                        widths.setdefault((users, folds), []).append(interval.width / plain)
                 held.setdefault((users, folds), {})[name] = 100 * count / draws
     print("| users drawn | folds | held on average | least of the runs | width, to a plain one |")
     print("|---|---|---|---|---|")
