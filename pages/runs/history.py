@@ -502,8 +502,8 @@ def _table_words(shown: int, every: int) -> None:
     if shown < every:
         runs = f"{shown:,} of {runs}"
     st.caption(
-        f"{runs}, newest first. A click on "
-        f"a column's head sorts; the arrow at the left of a row opens the {glossary_link('run')}."
+        f"{runs}, newest first. A click on a column's head sorts; the arrow at the left of a row "
+        "opens the run."
     )
 
 
