@@ -501,9 +501,9 @@ def _table_words(shown: int, every: int) -> None:
     runs = counted(every, "run")
     if shown < every:
         runs = f"{shown:,} of {runs}"
-    st.caption(
+    st.markdown(
         f"{runs}, newest first. A click on a column's head sorts; the arrow at the left of a row "
-        "opens the run."
+        f"opens the {glossary_link('run')}."
     )
 
 

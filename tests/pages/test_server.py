@@ -8,7 +8,8 @@ import pytest
 import streamlit as st
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -143,6 +144,18 @@ def test_a_browser_gets_a_name_with_its_first_page_that_no_script_can_read():
     assert "set-cookie" not in client.get("/").headers
     secret = TestClient(client.app, base_url="https://e-fold.example.org")
     assert "; Secure" in secret.get("/").headers["set-cookie"]
+
+
+def test_a_browser_that_kept_the_page_and_lost_its_cookie_gets_both_again(tmp_path):
+    (tmp_path / "index.html").write_text("<html></html>")
+    routes_of_it = [Mount("/", StaticFiles(directory=tmp_path, html=True))]
+    client = TestClient(Starlette(routes=routes_of_it, middleware=middleware()))
+    kept = client.get("/").headers["etag"]
+    conditions = {"if-none-match": kept, "if-modified-since": "Fri, 01 Jan 2100 00:00:00 GMT"}
+    client.cookies.clear()
+    again = client.get("/", headers=conditions)
+    assert (again.status_code, again.text) == (200, "<html></html>")
+    assert client.cookies[BROWSER]
 
 
 def test_a_browser_holds_one_file_of_the_largest_size_and_the_oldest_goes(

@@ -98,7 +98,7 @@ class Tabs:
             else:
                 if scope["method"] == "DELETE":
                     self._uploads.pop(scope["path"], None)
-                await app(scope, receive, naming_browser(scope, send))
+                await app(without_conditions(scope), receive, naming_browser(scope, send))
 
         return guarded
 
@@ -223,6 +223,20 @@ class Tabs:
 def browser_of(scope: Scope) -> str:
     """The browser that asks, by its cookie; empty where it has none yet."""
     return HTTPConnection(scope).cookies.get(BROWSER, "")
+
+
+def without_conditions(scope: Scope) -> Scope:
+    """The request of a browser that has no cookie yet, as one for the whole page.
+
+    A browser that has the page from an earlier visit asks whether it is newer, and the answer
+    "not modified" has no body to know a page by: the browser would get no cookie with it.
+    """
+    if browser_of(scope):
+        return scope
+    headers = MutableHeaders(raw=list(scope["headers"]))
+    del headers["if-none-match"]
+    del headers["if-modified-since"]
+    return {**scope, "headers": headers.raw}
 
 
 def naming_browser(scope: Scope, send: Send) -> Send:
