@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ class PairedTest:
     """What paired scores say about the difference of two means, first minus second."""
 
     over: str
-    """What is paired: 'users' or 'folds'."""
+    """What is paired: 'folds', or 'users', 'samples' or 'clusters of users'."""
     pairs: int
     difference: float
     low: float
@@ -38,23 +38,50 @@ class PairedTest:
     """Cohen's d of the differences: mean / standard deviation. None over folds, whose spread says
     little of single users, and where all differences are the same."""
 
+    @property
+    def speaks_of(self) -> str:
+        """Of what a difference is shown, as a sentence ends: the learners, or fitted models.
+
+        Folds vary by the rows that a model is trained on too. Users and samples do not: their test
+        takes the models as they were trained.
+        """
+        if self.over == "folds":
+            return "these learners, trained anew on data like these"
+        return f"these fitted models, on new {self.over}"
+
+    def reversed(self) -> PairedTest:
+        """The same test of the second minus the first."""
+        effect = self.effect
+        if effect is not None:
+            effect = -effect
+        return replace(
+            self, difference=-self.difference, low=-self.high, high=-self.low, effect=effect
+        )
+
 
 def over_users(
-    scores: ArrayLike, pairs: Sequence[tuple[int, int]], *, resamples: int = RESAMPLES
+    scores: ArrayLike,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    unit: str = "users",
+    resamples: int = RESAMPLES,
 ) -> list[PairedTest]:
     """Compare systems by the scores of the same users: a paired t test.
 
-    The interval of 95 % is the percentile bootstrap's over users. All pairs share the resamples, so
-    that swapping two systems changes nothing but signs.
+    It speaks of the models as they were trained. Read as of the learners, it finds differences that
+    are not there (`python -m benchmarks.comparison`). The interval of 95 % is the percentile
+    bootstrap's over users. All pairs share the resamples, so that swapping two systems changes
+    nothing but signs.
 
     Args:
         scores: one row per system, one column per user; shape (systems, users >= 2).
         pairs: rows to compare, first minus second.
+        unit: what has a score, in the plural: 'users', 'samples' or 'clusters of users'.
         resamples: bootstrap samples.
     Raises: InputError for fewer than two users, or scores that are not finite.
     Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval; Efron (1979).
     """
-    values = _finite_scores(scores, "users")
+    values = _finite_scores(scores, unit)
     means = bootstrap_means(values, resamples=resamples)
     tests = []
     for first, second in pairs:
@@ -62,7 +89,7 @@ def over_users(
         low, high = np.quantile(means[first] - means[second], [0.025, 0.975])
         test = _paired_test(
             differences,
-            over="users",
+            over=unit,
             error=_standard_deviation(differences) / math.sqrt(len(differences)),
             interval=(float(low), float(high)),
         )
@@ -77,7 +104,7 @@ def over_folds(
     k: int,
     confidence: float = 0.95,
 ) -> PairedTest:
-    """Compare two systems by the scores of the same folds: the corrected resampled t test.
+    """Compare two learners by the scores of the same folds: the corrected resampled t test.
 
     The folds of a cross-validation share training data, so a plain t test finds differences that
     are not there. The variance is multiplied by 1/J + test/train instead of 1/J.
@@ -161,7 +188,7 @@ def _paired_test(
     else:
         p = 1.0
     effect = None
-    if over == "users" and deviation > 0:
+    if over != "folds" and deviation > 0:
         effect = mean / deviation
     low, high = interval
     return PairedTest(

@@ -20,6 +20,7 @@ from ecv_core.analysis.comparison.paired_runs import (
     comparison_frame,
 )
 from ecv_core.analysis.comparison.settings import differences
+from ecv_core.analysis.significance import PairedTest
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
@@ -185,6 +186,9 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     st.header("How this is tested", anchor=False)
     tested, untested = _named_tests(runs)
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
+    over_folds = f"where scores of single {units} were not kept"
+    if "samples" in units:
+        over_folds = f"{over_folds}, and for learners on a table"
     corrected = ""
     if len(tested) > 1:
         link = glossary_link("multiple-comparisons", "correction for several comparisons")
@@ -192,7 +196,7 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     st.caption(
         f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
         f"after the stop too{corrected}: over {units}, "
-        f"each with the mean of these folds; where scores of single {units} were not kept, over "
+        f"each with the mean of these folds; {over_folds}, over "
         "folds, which share training data and so are not independent, by the corrected "
         f"resampled t test (Nadeau and Bengio, 2003). {glossary_link('p-value', 'p')} and effect "
         "d are in the table; no difference found is not the same as equal."
@@ -217,17 +221,29 @@ def verdict(pair: Comparison, *, on_dataset: bool = False, of_several: bool = Tr
     where = ""
     if on_dataset:
         where = f" on {escaped(dataset_title(pair.dataset))}"
-    p = p_words(pair.p_holm)
-    if of_several:
-        p = f"{p} after Holm"
-    numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
+    numbers = _numbers(test, pair.p_holm, of_several=of_several)
+    scope = f"This is of {test.speaks_of}."
+    if pair.fitted is not None and pair.fitted_p_holm is not None:
+        of_fitted = _numbers(pair.fitted, pair.fitted_p_holm, of_several=of_several)
+        scope = f"{scope} Of {pair.fitted.speaks_of}: {of_fitted}."
     if pair.shows_difference:
         by = f"by {test.difference:.4f} {escaped(pair.metric)}"
-        return f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}."
+        return (
+            f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}. "
+            f"{scope}"
+        )
     return (
         f":material/drag_handle: No difference found between {first} and {second}{where}: "
-        f"{test.difference:.4f} apart, {numbers}."
+        f"{test.difference:.4f} apart, {numbers}. {scope}"
     )
+
+
+def _numbers(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
+    """'95 % interval 0.0100 to 0.0140, p = 0.002 after Holm'."""
+    p = p_words(p_holm)
+    if of_several:
+        p = f"{p} after Holm"
+    return f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
 
 
 def p_words(p: float) -> str:
@@ -247,11 +263,13 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
 
 def _named_tests(runs: Sequence[NamedRun]) -> Tests:
     """Tested and untested pairs, under the names of the runs."""
-    with_folds = [run for _, run in runs if run.folds]
+    with_folds = []
     version = []
-    for run in with_folds:
-        folds = tuple(fold.fold for fold in run.folds)
-        version.append((run.run_id, folds, run.spec.to_json()))
+    for _, run in runs:
+        if run.folds:
+            with_folds.append(run)
+            folds = tuple(fold.fold for fold in run.folds)
+            version.append((run.run_id, folds, run.spec.to_json()))
     tested, untested = _compared(store().url, tuple(version), with_folds)
     names = {run.run_id: name for name, run in runs}
     labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
@@ -287,7 +305,7 @@ def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
     frame["p_holm"] = frame["p_holm"].map(p_words)
     frame["over"] = [f"{pair.test.pairs:,} {pair.test.over}" for pair in tested]
     order = ["found", "better", "worse", "metric", "difference", "low", "high"]
-    order += ["p_holm", "effect", "over"]
+    order += ["p_holm", "effect", "over", "speaks_of"]
     if datasets:
         order.insert(order.index("metric"), "dataset")
     columns = {
@@ -296,9 +314,10 @@ def _table(tested: Sequence[Comparison], *, datasets: bool) -> None:
         "low": number("from", "%.4f"),
         "high": number("to", "%.4f"),
         "p_holm": text("p (t, Holm)"),
-        "effect": number("effect d", "%.2f"),
-        "over": text("paired over"),
     }
+    columns["effect"] = number("effect d", "%.2f")
+    columns["over"] = text("paired over")
+    columns["speaks_of"] = text("speaks of")
     pairs = "1 pair"
     if len(frame) > 1:
         pairs = f"all {len(frame)} pairs"

@@ -86,6 +86,59 @@ def test_without_users_scores_folds_are_paired():
     assert one.test.difference == pytest.approx(0.2)
 
 
+TABLE = RunSpec(
+    dataset="wine", algorithm="decision-tree", split="stratified-k-fold", metric="accuracy", k=3
+)
+
+
+def table_runs(samples):
+    """Two runs of three folds with accuracies 0.2, 0.4, 0.6 and 0.1, 0.2, 0.3, and samples."""
+    kept = {}
+    for name, values in samples.items():
+        kept[name] = {fold: users(part, ids, "accuracy") for fold, (ids, part) in values.items()}
+    return [
+        with_users("high", {0: 0.2, 1: 0.4, 2: 0.6}, kept.get("high"), TABLE),
+        with_users("low", {0: 0.1, 1: 0.2, 2: 0.3}, kept.get("low"), TABLE),
+    ]
+
+
+def test_learners_on_a_table_are_paired_by_folds_and_their_fitted_models_by_samples():
+    high = {0: ([0, 1], [1.0, 0.0]), 1: ([2, 3], [1.0, 1.0]), 2: ([4, 5], [1.0, 0.0])}
+    low = {0: ([0, 1], [0.0, 0.0]), 1: ([2, 3], [1.0, 0.0]), 2: ([4, 5], [0.0, 1.0])}
+    ((pair,), _) = compare_runs(table_runs({"high": high, "low": low}))
+    # Differences 0.1, 0.2, 0.3: variance (1/3 + 1/2) * 0.01, so t = 0.2 / sqrt(1/120), and
+    # Student's distribution with 2 degrees of freedom has a closed form.
+    t = 0.2 / np.sqrt(1 / 120)
+    assert (pair.first, pair.test.over, pair.test.pairs) == ("high", "folds", 3)
+    assert pair.test.p == pytest.approx(1 - t / np.sqrt(t**2 + 2))
+    assert "learners" in pair.test.speaks_of
+    assert (pair.fitted.over, pair.fitted.pairs) == ("samples", 6)
+    expected = stats.ttest_rel([1, 0, 1, 1, 1, 0], [0, 0, 1, 0, 0, 1]).pvalue
+    assert pair.fitted.p == pytest.approx(expected)
+    assert "fitted models" in pair.fitted.speaks_of
+
+
+def test_where_samples_put_the_other_first_their_difference_is_turned_round():
+    high = {0: ([0], [0.0]), 1: ([1], [0.0]), 2: ([2], [0.5])}
+    low = {0: ([0], [1.0]), 1: ([1], [0.5]), 2: ([2], [1.0])}
+    ((pair,), _) = compare_runs(table_runs({"high": high, "low": low}))
+    assert pair.first == "high"
+    assert pair.fitted.difference == pytest.approx(-2 / 3)
+    assert pair.fitted.low <= pair.fitted.difference <= pair.fitted.high
+    assert pair.fitted.effect < 0
+
+
+def test_one_fold_of_a_table_tells_of_fitted_models_alone():
+    of_fold = {
+        name: {0: users([value, 0.0], metric="accuracy")}
+        for name, value in (("a", 1.0), ("b", 0.5))
+    }
+    runs = [with_users(name, {0: 0.5}, scores, TABLE) for name, scores in of_fold.items()]
+    ((pair,), _) = compare_runs(runs)
+    assert pair.test.speaks_of == "these fitted models, on new samples"
+    assert pair.fitted is None
+
+
 def test_all_pairs_of_a_call_are_corrected_together():
     rng = np.random.default_rng(3)
     kept = {

@@ -1,5 +1,7 @@
 """Runs compared: choosing, the address, what is compared and what is not, and the words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -216,9 +218,25 @@ def comparison(p):
 def test_the_verdict_is_a_sentence_with_the_corrected_p():
     assert verdict(comparison(0.002)).endswith(
         "**item-knn** is better than **popular** by 0.0120 nDCG@10: 95 % interval 0.0100 to "
-        "0.0140, p = 0.002 after Holm."
+        "0.0140, p = 0.002 after Holm. This is of these fitted models, on new users."
     )
     assert "No difference found between **item-knn** and **popular** on MovieLens 100K" in verdict(
         comparison(0.06), on_dataset=True
     )
-    assert verdict(comparison(0.002), of_several=False).endswith("0.0140, p = 0.002.")
+    assert "0.0140, p = 0.002. " in verdict(comparison(0.002), of_several=False)
+
+
+def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():
+    of_samples = PairedTest(
+        over="samples", pairs=178, difference=0.02, low=0.001, high=0.039, p=0.03, effect=0.2
+    )
+    of_folds = PairedTest(
+        over="folds", pairs=10, difference=0.02, low=-0.01, high=0.05, p=0.2, effect=None
+    )
+    pair = replace(comparison(0.2), test=of_folds, fitted=of_samples, fitted_p_holm=0.03)
+    words = verdict(pair, of_several=False)
+    assert "No difference found" in words
+    assert "p = 0.20. This is of these learners" in words
+    assert words.endswith(
+        "Of these fitted models, on new samples: 95 % interval 0.0010 to 0.0390, p = 0.030."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import NamedTuple
 
@@ -44,6 +44,11 @@ class Comparison:
     test: PairedTest
     p_holm: float
     """Corrected for all comparisons that were made together."""
+    fitted: PairedTest | None = None
+    """On a table, where `test` is of the learners: the test of the models as they were trained, by
+    the scores of single samples; None where these are not known."""
+    fitted_p_holm: float | None = None
+    """Of `fitted`, corrected for all such tests."""
 
     @property
     def shows_difference(self) -> bool:
@@ -133,6 +138,12 @@ class _Pair(NamedTuple):
     def has_users(self) -> bool:
         return self.first.has_users(self.folds) and self.second.has_users(self.folds)
 
+    @property
+    def compares_learners(self) -> bool:
+        """Whether the learners of a table can be compared: by several folds of k-fold."""
+        spec = self.first.spec
+        return spec.task.of_table and spec.split in K_FOLD and len(self.folds) > 1
+
     def reversed(self) -> _Pair:
         """The same with the second run first."""
         return _Pair(self.second, self.first, self.folds)
@@ -143,13 +154,17 @@ class _TestedPair(NamedTuple):
 
     runs: _Pair
     test: PairedTest
+    fitted: PairedTest | None = None
+    """As of Comparison."""
 
 
 def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Untested]]:
     """Test every pair that can be tested fairly, and say of the others why not.
 
     Where every user's score is known for both, users are paired: each one's mean over the folds
-    that both runs have. Otherwise folds are paired, with a correction for their dependence.
+    that both runs have. Otherwise folds are paired, with a correction for their dependence. On a
+    table folds are paired wherever they are those of k-fold, for the test is then of the learners;
+    the test over samples, which is of the fitted models, stands beside it.
 
     Args:
         runs: at least two, each with an id of its own; their folds carry users' scores, as far as
@@ -176,7 +191,11 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
         else:
             tested.append(_test_over_folds(pair))
     for pairs in with_users.values():
-        tested += _test_over_users(pairs)
+        for pair_over_users in _test_over_users(pairs):
+            if pair_over_users.runs.compares_learners:
+                tested.append(_with_learners(pair_over_users))
+            else:
+                tested.append(pair_over_users)
     places = {run.run_id: place for place, run in enumerate(runs)}
 
     def order(tested_pair: _TestedPair) -> list[int]:
@@ -219,6 +238,16 @@ def _test_over_folds(pair: _Pair) -> _TestedPair:
     return _TestedPair(pair, over_folds(scores, other_scores, k=pair.first.spec.k))
 
 
+def _with_learners(over_samples: _TestedPair) -> _TestedPair:
+    """Test the learners over folds, and keep the test of the fitted models beside it."""
+    over_folds = _test_over_folds(over_samples.runs)
+    fitted = over_samples.test
+    if over_folds.runs.first is not over_samples.runs.first:
+        # Folds of unequal sizes can have another better mean than samples.
+        fitted = fitted.reversed()
+    return over_folds._replace(fitted=fitted)
+
+
 def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     """Test pairs by the means of their users.
 
@@ -246,13 +275,11 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
             pair = pair.reversed()
         better_first.append(pair)
         rows_of_pairs.append((rows[pair.first], rows[pair.second]))
-    clustered = all(map(_has_clusters, rows))
-    tested = []
-    for pair, test in zip(better_first, over_users(scores, rows_of_pairs), strict=True):
-        if clustered:
-            test = replace(test, over="clusters of users")
-        tested.append(_TestedPair(pair, test))
-    return tested
+    unit = f"{pairs[0].first.spec.task.unit}s"
+    if all(map(_has_clusters, rows)):
+        unit = "clusters of users"
+    tests = over_users(scores, rows_of_pairs, unit=unit)
+    return list(map(_TestedPair, better_first, tests))
 
 
 def _has_clusters(run: _ScoredRun) -> bool:
@@ -262,10 +289,20 @@ def _has_clusters(run: _ScoredRun) -> bool:
 
 def _corrected(tested: Sequence[_TestedPair]) -> list[Comparison]:
     """Correct the tests for being several."""
-    p_values = holm([test.p for _, test in tested]).tolist()
+    raw_p_values = []
+    raw_fitted_p_values = []
+    for _, test, fitted in tested:
+        raw_p_values.append(test.p)
+        if fitted is not None:
+            raw_fitted_p_values.append(fitted.p)
+    p_values = holm(raw_p_values).tolist()
+    fitted_p_values = iter(holm(raw_fitted_p_values).tolist())
     comparisons = []
-    for (pair, test), p_holm in zip(tested, p_values, strict=True):
+    for (pair, test, fitted), p_holm in zip(tested, p_values, strict=True):
         dataset, metric = dataset_and_metric(pair.first.spec)
+        fitted_p_holm = None
+        if fitted is not None:
+            fitted_p_holm = next(fitted_p_values)
         comparison = Comparison(
             first=pair.first.run_id,
             second=pair.second.run_id,
@@ -274,6 +311,8 @@ def _corrected(tested: Sequence[_TestedPair]) -> list[Comparison]:
             folds=pair.folds,
             test=test,
             p_holm=p_holm,
+            fitted=fitted,
+            fitted_p_holm=fitted_p_holm,
         )
         comparisons.append(comparison)
     return comparisons
@@ -290,7 +329,8 @@ FRAME_COLUMNS = {
     "p": "two-sided p of the t test, not corrected",
     "p_holm": "corrected for all comparisons of the table",
     "effect": "Cohen's d of the differences: mean / standard deviation",
-    "over": "what is paired: users or folds",
+    "over": "what is paired: users, samples or folds",
+    "speaks_of": "of what a difference is shown: learners or fitted models",
     "pairs": "how many",
     "folds": "the folds that both have",
 }
@@ -308,6 +348,7 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
         row["better"] = comparison.first
         row["worse"] = comparison.second
         row["p_holm"] = comparison.p_holm
+        row["speaks_of"] = comparison.test.speaks_of
         row["folds"] = " ".join(map(str, comparison.folds))
         rows.append(row)
     frame = pd.DataFrame(rows, columns=list(FRAME_COLUMNS))
