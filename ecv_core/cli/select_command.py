@@ -51,7 +51,7 @@ def add_comparison(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # 
         type=float,
         default=0.0,
         metavar="0.01",
-        help="those closer than this share of the best mean are as good as each other",
+        help="done once nobody can be ahead of the leader by more than this share of its mean",
     )
     add_setting(parser, "confidence")
     add_setting(parser, "metric")

@@ -261,7 +261,8 @@ def select(
         contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
             models too, whose folds must be there.
         until: 'winner', or 'order' for the place of everybody.
-        indifference: contenders closer than this share of the leader's mean are equally good.
+        indifference: it ends once nobody can be ahead of the leader by more than this share of
+            its mean. As good as the winner are only the contenders in `as_good`.
         confidence: of the verdict, in (0, 1).
         expected_loss: which one to use: it ends once at most this share of the leader's mean is
             expected to be lost by taking it. None: it ends once it is certain who is best.

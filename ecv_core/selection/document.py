@@ -35,8 +35,10 @@ def selection_document(
     winner = verdict.winner
     mean = winner_mean(contenders[winner], played.rounds, winner)
     tied: list[Any] = _names_at(verdict.tied, names)
+    as_good: list[Any] = _names_at(verdict.as_good, names)
     if terms.until == "order":
         tied = [_names_at(pair, names) for pair in verdict.ties]
+        as_good = [_names_at(pair, names) for pair in verdict.equivalent]
     question = "certain"
     expected_loss = None
     if not terms.certain:
@@ -65,6 +67,7 @@ def selection_document(
         "winner_mean_corrected": mean - terms.sign * verdict.optimism,
         "shown_worse": {names[loser]: loser in verdict.worse for loser in verdict.losers},
         "tied": tied,
+        "as_good": as_good,
         "order": _names_at(verdict.order, names),
         "folds_used": dict(zip(names, played.folds_used, strict=True)),
         "rounds": rounds,
@@ -156,6 +159,11 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         f"until {_end_words(terms)}{within} ({sum(played.folds_used)} of {terms.k * len(names)} "
         f"folds). {names[verdict.winner]} was chosen."
     )
+    if verdict.as_good:
+        as_good = _names_at(verdict.as_good, names)
+        listing = listed(as_good)
+        margin = percent_text(terms.indifference)
+        sentence += f" {listing} {_verb(as_good)} as good: within {margin} of its mean, either way."
     claims = _claims(names, verdict)
     if claims.worse:
         sentence += f" On new data {listed(claims.worse)} {_verb(claims.worse)} worse."
@@ -195,11 +203,16 @@ def _end_words(terms: Terms) -> str:
         return "the expected loss was to be lowest"
     sure = f"with {percent_text(terms.confidence)} confidence for all looks together"
     if terms.until == "order":
-        return f"the place of every contender by the mean of all {terms.k} folds was known {sure}"
-    text = f"no other contender could have the best mean of all {terms.k} folds, {sure}"
+        text = f"the place of every contender by the mean of all {terms.k} folds was known {sure}"
+        if terms.indifference:
+            text += f", or it differed by at most {percent_text(terms.indifference)} of the mean"
+        return text
     if terms.indifference:
-        text += f", or differed by at most {percent_text(terms.indifference)} of it"
-    return text
+        return (
+            f"no other contender could be ahead of the chosen one by more than "
+            f"{percent_text(terms.indifference)} of its mean of all {terms.k} folds, {sure}"
+        )
+    return f"no other contender could have the best mean of all {terms.k} folds, {sure}"
 
 
 # A selection -> its verdict in a sentence or two.
@@ -235,7 +248,7 @@ def verdict_sentence(
     if not last.decided:
         return _undecided_sentence(names, terms, last, where)
     if verdict.tied and terms.certain:
-        if last.n < terms.k:
+        if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
             return _indifferent_sentence(names, terms, played, where)
         return _tied_sentence(names, terms, verdict, where, brief=brief)
     end = _cost_words(terms, played, energy) + _runner_up_words(names, played, mean)
@@ -256,14 +269,31 @@ def _undecided_sentence(names: Sequence[str], terms: Terms, last: Round, where: 
 
 
 def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, where: str) -> str:
-    """That the winner and others are within the indifference, before all folds are used."""
+    """What is shown of the winner and of those that may be ahead, before all folds are used.
+
+    Nobody is ahead of the winner by more than the indifference; some may also be shown not to be
+    behind it by more, and only these are called as good.
+    """
     verdict = played.verdict
-    others = listed(_names_at(verdict.tied, names))
-    return (
-        f"{names[verdict.winner]}, or as good as it {others}{where}: decided after "
-        f"{folds_text(played.rounds[-1].n)}; whichever is taken, at most "
-        f"{percent_text(terms.indifference)} of the mean is lost."
-    )
+    winner = names[verdict.winner]
+    margin = percent_text(terms.indifference)
+    as_good = _names_at(verdict.as_good, names)
+    undecided = []
+    for contender in verdict.tied:
+        if contender not in verdict.as_good:
+            undecided.append(names[contender])
+    folds = folds_text(played.rounds[-1].n)
+    loss = f"Taking {winner} loses at most {margin} of its mean"
+    doubt = f"that {listed(undecided)} {_verb(undecided)} as good is not shown."
+    if not as_good:
+        return f"{loss}{where}: decided after {folds}; {doubt}"
+    listing = listed(as_good)
+    sentence = f"{winner}, or as good as it {listing}{where}: decided after {folds}; "
+    sentence += f"{listing} {_verb(as_good)} within {margin} of the mean of {winner}, "
+    sentence += "above or below."
+    if undecided:
+        sentence += f" {loss}; {doubt}"
+    return sentence
 
 
 def _tied_sentence(
@@ -456,6 +486,17 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
     return sentence
 
 
+def is_best(terms: Terms, verdict: Verdict) -> bool:
+    """Whether the winner may be called best; not where others may be better by a little.
+
+    Args:
+        terms: of the selection.
+        verdict: once it is decided.
+    """
+    others_may_be_better = terms.indifference > 0 and len(verdict.tied) > 0
+    return terms.certain and not others_may_be_better
+
+
 STATES = ("waiting", "leader", "in", "tied", "behind", "out", "worse", "placed")
 """Not run yet; the best so far; can still win; no difference to the winner was found; all folds are
 used and it is behind; cannot win here, or not by enough; shown to be worse on new data too; its
@@ -561,7 +602,7 @@ class _Step:
 
     def _leader_lane(self) -> _Lane:
         says = "leads"
-        if self.verdict is not None and self.terms.certain:
+        if self.verdict is not None and is_best(self.terms, self.verdict):
             says = "is best"
         elif self.verdict is not None:
             says = "is the one to use"
@@ -578,7 +619,7 @@ class _Step:
         )
         after = folds_text(lane.folds)
         if self.verdict is not None and place in self.verdict.tied:
-            return replace(lane, state="tied", says=self._tie_words())
+            return replace(lane, state="tied", says=self._tie_words(place, lane.folds))
         if self.verdict is not None and lane.folds == self.terms.k:
             return replace(lane, state="behind", says=f"{side_of(lane.behind)}, all folds used")
         if self.terms.until == "order" and place in self.selection_round.dropped:
@@ -593,11 +634,14 @@ class _Step:
             says = f"{side_of(lane.behind)} so far; how sure, the next fold says"
         return replace(lane, state="in", says=says)
 
-    def _tie_words(self) -> str:
+    def _tie_words(self, place: int, folds: int) -> str:
         leader = self.titles[self.selection_round.leader]
-        if self.selection_round.n < self.terms.k:
-            return f"within the indifference of {leader}"
-        return f"no difference to {leader} found over all folds"
+        if folds == self.terms.k:
+            return f"no difference to {leader} found over all folds"
+        margin = percent_text(self.terms.indifference)
+        if self.verdict is not None and place in self.verdict.as_good:
+            return f"as good as {leader}: within {margin} of its mean"
+        return f"ahead of {leader} by {margin} at most; as good is not shown"
 
     def _percent_of_mean(self, difference: float) -> float:
         if not self.mean:

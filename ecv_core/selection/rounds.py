@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Literal, NamedTuple
@@ -116,7 +116,7 @@ class Terms:
     confidence: float = 0.95
     """Probability, at least, that what it says holds for the means over all k folds."""
     indifference: float = 0.0
-    """Contenders closer than this share of the leader's mean are as good as each other."""
+    """It is enough that nobody is ahead of the leader by more than this share of its mean."""
     until: Until = "winner"
     higher_is_better: bool = True
     expected_loss: float | None = None
@@ -174,11 +174,14 @@ class Terms:
 
     def level(self, contenders: int) -> float:
         """Probability of error that one end of one interval may have at one look."""
-        error = 1 - self.confidence
         if self.until == "order":
-            pairs = contenders * (contenders - 1) // 2
-            error = error / pairs
-        return level_of_looks(error, self.k)
+            return self.level_of_pairs(contenders)
+        return level_of_looks(1 - self.confidence, self.k)
+
+    def level_of_pairs(self, contenders: int) -> float:
+        """As `level`, where what is said of all pairs of contenders has to be right together."""
+        pairs = contenders * (contenders - 1) // 2
+        return level_of_looks((1 - self.confidence) / pairs, self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,8 +235,8 @@ class Verdict:
 
     winner: int
     ties: tuple[tuple[int, int], ...]
-    """Pairs of which no difference was found, or none beyond the indifference; better mean first.
-    Until 'winner' those with the winner."""
+    """Pairs of which no difference was found, or the second is ahead by the indifference at most;
+    better mean first. Until 'winner' those with the winner."""
     order: tuple[int, ...]
     """Everybody, best first; of contenders dropped early it is their place when they were."""
     worse: tuple[int, ...]
@@ -242,17 +245,29 @@ class Verdict:
     optimism: float
     """How much higher the winner's mean is expected to be than its k-fold mean, for having been
     picked as the highest, in units of the score (the winner's curse)."""
+    equivalent: tuple[tuple[int, int], ...] = ()
+    """Of the ties those that are shown to differ by the indifference at most, either way."""
 
     @property
     def tied(self) -> tuple[int, ...]:
-        """Those of which no difference to the winner was found, or none beyond the indifference."""
-        tied = []
-        for better, other in self.ties:
+        """Those of which no difference to the winner was found, or that are ahead of it by the
+        indifference at most."""
+        return self._with_winner(self.ties)
+
+    @property
+    def as_good(self) -> tuple[int, ...]:
+        """Of those tied with the winner the ones that are shown to be as good, either way."""
+        return self._with_winner(self.equivalent)
+
+    def _with_winner(self, pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+        """The partners of the winner in these pairs."""
+        partners = []
+        for better, other in pairs:
             if better == self.winner:
-                tied.append(other)
+                partners.append(other)
             elif other == self.winner:
-                tied.append(better)
-        return tuple(tied)
+                partners.append(better)
+        return tuple(partners)
 
     @property
     def losers(self) -> list[int]:
@@ -314,6 +329,7 @@ class Selection:
         self._better: dict[tuple[int, int], bool] = {}
         """Until 'order': settled pair of contenders -> whether its first is better."""
         self._ties: list[tuple[int, int]] = []
+        self._equivalent: list[tuple[int, int]] = []
 
     @property
     def _counts(self) -> list[int]:
@@ -399,7 +415,14 @@ class Selection:
             order=tuple(sorted(everybody, key=rank)),
             worse=self._worse_on_new_data(winner, others),
             optimism=_optimism(spread, self._terms.k),
+            equivalent=self._shown_equivalent(),
         )
+
+    def _shown_equivalent(self) -> tuple[tuple[int, int], ...]:
+        """See `Verdict.equivalent`; nobody is as good as another where no indifference is asked."""
+        if self._terms.indifference == 0:
+            return ()
+        return tuple(self._equivalent)
 
     def _choose_leader(self, *, spent: bool) -> None:
         """Whoever has the best mean of those with most folds leads from now on."""
@@ -465,6 +488,7 @@ class Selection:
         if self.decided:
             self.wanted = {}
             self._ties = self._ties_with_leader(look, rivals, spent=spent)
+            self._equivalent = self._equivalent_ties(look)
         else:
             self.wanted = self._next_counts(look, waiting)
         return out
@@ -494,7 +518,7 @@ class Selection:
         """The leader and each rival that is not shown to differ from it, once it is decided.
 
         With all folds run that is whoever is not shown to be worse. A rival with fewer folds is
-        within the indifference; but where the budget is spent, nothing is said of it.
+        ahead by the indifference at most; but where the budget is spent, nothing is said of it.
         """
         worse = self._worse_on_new_data(look.leader, look.others)
         ties = []
@@ -506,6 +530,24 @@ class Selection:
             if tied:
                 ties.append((look.leader, rival))
         return ties
+
+    def _equivalent_ties(self, look: _Look) -> list[tuple[int, int]]:
+        """The ties with the leader that are shown to differ by the indifference at most.
+
+        These are two one-sided tests (Schuirmann 1987): the whole interval lies within the margin.
+        Its error is divided by the number of pairs, as any may be the one that is spoken of.
+        """
+        margin = self._terms.indifference * look.mean
+        spread = self._spread(look.leader, look.others, ANY_NOISE)
+        level = self._terms.level_of_pairs(len(self._fold_bits))
+        reaches = np.abs(spread.means) + spread.half_widths(level, self._terms.k)
+        reach_of = dict(zip(look.others, reaches.tolist(), strict=True))
+        equivalent = []
+        for tie in self._ties:
+            _, rival = tie
+            if reach_of[rival] <= margin:
+                equivalent.append(tie)
+        return equivalent
 
     def _settle_places(self, look: _Look) -> set[int]:
         """Until 'order': settle pairs, who is in, whether it is decided, and who is to run next.
@@ -548,17 +590,22 @@ class Selection:
         for other, mean, width in zip(after, spread.means, half_widths, strict=True):
             if (contender, other) in self._better:
                 continue
-            tied = abs(mean) + width <= margin
-            if last and other not in worse:
-                tied = True
+            within = abs(mean) + width <= margin  # two one-sided tests, see `_equivalent_ties`
+            tied = within or (last and other not in worse)
             if not (tied or last or mean - width > 0):
                 unsettled.append(other)
                 continue
-            if tied:
-                self._ties.append((contender, other))
-            self._better[contender, other] = not tied
-            self._better[other, contender] = False
+            self._settle_pair(contender, other, tied=tied)
+            if within:
+                self._equivalent.append((contender, other))
         return unsettled
+
+    def _settle_pair(self, better: int, other: int, *, tied: bool) -> None:
+        """Take down that of a pair the first is better, or that neither is."""
+        self._better[better, other] = not tied
+        self._better[other, better] = False
+        if tied:
+            self._ties.append((better, other))
 
     def _next_counts(self, look: _Look, waiting: Sequence[int]) -> dict[int, int]:
         """Who of those waited for runs before the next look, and how many folds it is to have then.

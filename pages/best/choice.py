@@ -211,7 +211,7 @@ def _pick_certainty() -> Question:
         format="%g",
         key="indifference",
         **KEPT,
-        help="Contenders closer than this are as good as each other.",
+        help="It is decided once nobody can be ahead of the leader by more than this.",
     )
     confidence = right.select_slider(
         "Confidence of the selection",
@@ -225,7 +225,8 @@ def _pick_certainty() -> Question:
     )
     if indifference:
         st.caption(
-            f"Whoever is within {indifference:g} % of the leader's mean counts as equally good."
+            f"Taking the winner may lose {indifference:g} % of its mean. As good as it are only "
+            "those shown to be within that, above or below."
         )
     else:
         st.caption(

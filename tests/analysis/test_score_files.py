@@ -217,7 +217,7 @@ def test_select_plays_a_file_and_writes_the_contract(
         "contenders", "k", "metric", "confidence", "indifference", "until", "winner", "tied",
         "order", "folds_used", "rounds", "joules", "joules_of_all_folds", "asked", "expected_loss",
         "expected_loss_asked", "budget", "spent", "winner_mean", "winner_mean_corrected",
-        "shown_worse", "methods", "higher_is_better", "direction", "left_out",
+        "shown_worse", "methods", "as_good", "higher_is_better", "direction", "left_out",
     }  # fmt: skip
     assert document["winner"] == "a"
     assert document["order"] == ["a", "b"]

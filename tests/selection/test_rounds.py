@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import level_of_looks
 from ecv_core.selection.replay import play, play_orders
-from ecv_core.selection.rounds import Budget, Terms
+from ecv_core.selection.rounds import Budget, Terms, Until
 from tests.selection.conftest import made
 
 
@@ -52,6 +53,36 @@ def test_contenders_within_the_indifference_are_not_told_apart() -> None:
     assert strict.verdict.winner == 0
     assert loose.verdict.tied == (1,) or loose.verdict.tied == (0,)
     assert len(loose.rounds) < len(strict.rounds) or len(strict.rounds) == 1
+
+
+@pytest.mark.parametrize("until", ["winner", "order"])
+def test_as_good_is_who_is_within_the_indifference_above_and_below(until: Until) -> None:
+    # Differences 0.00 and 0.01: as in the test of Student's t below the interval is 0.005 plus and
+    # minus 0.164, from -0.159 to 0.169; the leader's mean is 100.005.
+    better = by_fold("better", [100.00 + 0.01 * n for n in range(10)])
+    other = by_fold("other", [100.0] * 10)
+    as_good = play([better, other], Terms(k=10, indifference=0.0018, until=until), range(10))
+    assert as_good.folds_used == (2, 2)
+    assert as_good.verdict.as_good == as_good.verdict.tied == (1,)
+
+
+def test_who_may_be_behind_by_more_than_the_indifference_is_not_as_good() -> None:
+    # The interval of the test above reaches 0.169 behind, and 0.165 is the indifference.
+    better = by_fold("better", [100.00 + 0.01 * n for n in range(10)])
+    other = by_fold("other", [100.0] * 10)
+    played = play([better, other], Terms(k=10, indifference=0.00165), range(10))
+    assert played.folds_used == (2, 2)
+    assert played.verdict.tied == (1,)
+    assert played.verdict.as_good == ()
+
+
+def test_equal_means_of_all_folds_without_an_indifference_are_not_called_as_good() -> None:
+    scores = [0.5 + 0.01 * n for n in range(10)]
+    for until in get_args(Until):
+        terms = Terms(k=10, until=until)
+        played = play([by_fold("a", scores), by_fold("b", scores)], terms, range(10))
+        assert len(played.verdict.ties) == 1
+        assert played.verdict.equivalent == ()
 
 
 def test_two_without_a_hit_in_the_first_fold_are_not_tied_by_it() -> None:
@@ -115,7 +146,9 @@ def test_without_scores_per_user_the_folds_decide_by_students_t() -> None:
 
 def test_the_error_is_spread_over_looks_and_for_an_order_over_all_pairs() -> None:
     assert Terms(k=10).level(4) == pytest.approx(level_of_looks(0.05, 10))
-    assert Terms(k=10, until="order").level(4) == pytest.approx(level_of_looks(0.05 / 6, 10))
+    of_pairs = pytest.approx(level_of_looks(0.05 / 6, 10))
+    assert Terms(k=10, until="order").level(4) == of_pairs
+    assert Terms(k=10).level_of_pairs(4) == of_pairs
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,53 @@ def test_all_folds_used_leaves_ties_and_places():
     assert verdict_sentence(["A", "D"], TERMS, two, mean=0.5) == found
 
 
+@pytest.mark.parametrize(
+    ("equivalent", "sentence", "words"),
+    [
+        (
+            (),
+            "Taking A loses at most 10 % of its mean: decided after 2 folds; that B and C are as "
+            "good is not shown.",
+            "ahead of A by 10 % at most; as good is not shown",
+        ),
+        (
+            ((0, 1), (0, 2)),
+            "A, or as good as it B and C: decided after 2 folds; B and C are within 10 % of the "
+            "mean of A, above or below.",
+            "as good as A: within 10 % of its mean",
+        ),
+        (
+            ((0, 1),),
+            "A, or as good as it B: decided after 2 folds; B is within 10 % of the mean of A, "
+            "above or below. Taking A loses at most 10 % of its mean; that C is as good is not "
+            "shown.",
+            "as good as A: within 10 % of its mean",
+        ),
+    ],
+)
+def test_only_who_is_shown_to_be_as_good_is_called_so(
+    equivalent: tuple[tuple[int, int], ...], sentence: str, words: str
+) -> None:
+    last = replace(ROUNDS[1], left=(0, 1, 2, 3), dropped=())
+    terms = replace(TERMS, indifference=0.1)
+    verdict = Verdict(
+        winner=0,
+        ties=((0, 1), (0, 2)),
+        order=(0, 1, 2, 3),
+        worse=(),
+        optimism=0.0,
+        equivalent=equivalent,
+    )
+    ended = played([ROUNDS[0], last], verdict)
+    titles = ["A", "B", "C", "D"]
+    assert verdict_sentence(titles, terms, ended, mean=0.5) == sentence
+    assert ("as good" in methods_sentence(titles, terms, ended)) == bool(equivalent)
+    frame = lanes(CONTENDERS, titles, terms, [ROUNDS[0], last], verdict)
+    final = frame[frame["step"] == 2].set_index("contender")
+    assert final.loc["B", "says"] == words
+    assert final.loc["A", "says"] == "is the one to use"
+
+
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1]), mean=0.5, on="ML", energy=0.25)
     assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known

@@ -56,7 +56,7 @@ from ecv_core.records.parameters import Params, listed
 from ecv_core.records.run import Moment, RunRecord, Scores
 from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
-from ecv_core.selection.document import methods_sentence, winner_mean
+from ecv_core.selection.document import is_best, methods_sentence, winner_mean
 from ecv_core.selection.replay import Played
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
@@ -670,7 +670,7 @@ def _selection_energy_sentence(played: Played, *, metered: bool) -> str:
 def _verdict_on(place: int, terms: Terms, verdict: Verdict) -> str:
     """What is shown of the contender in this place."""
     if place == verdict.winner:
-        if terms.certain:
+        if is_best(terms, verdict):
             return "best"
         return "chosen"
     if place in verdict.worse:

@@ -137,13 +137,14 @@ class Selected:
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Those that cannot be told from the winner; with until='order' pairs, 'a = b'."""
-        names = []
-        for tied in self._document["tied"]:
-            if not isinstance(tied, str):
-                tied = " = ".join(tied)
-            names.append(tied)
-        return tuple(names)
+        """Those that cannot be told from the winner, or are ahead of it by the indifference at
+        most; with until='order' pairs, 'a = b'."""
+        return _names_of_ties(self._document["tied"])
+
+    @property
+    def as_good(self) -> tuple[str, ...]:
+        """Of `tied` those shown to differ by the indifference at most, above or below."""
+        return _names_of_ties(self._document["as_good"])
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -194,6 +195,17 @@ class Selected:
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.sentence)}</p>{self.frame().to_html()}"
+
+
+def _names_of_ties(ties: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
+    """The names as they are; a pair of them as 'a = b'."""
+    names = []
+    for tie in ties:
+        if isinstance(tie, str):
+            names.append(tie)
+        else:
+            names.append(" = ".join(tie))
+    return tuple(names)
 
 
 class SelectPlan:
