@@ -4,12 +4,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from ecv_core import stopping
-from ecv_core.figures.words import arithmetic, interval_lines, verdict
+from ecv_core.figures.words import (
+    arithmetic,
+    interval_lines,
+    interval_words,
+    new_data_cell,
+    verdict,
+)
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.run import Decision, Interval, IntervalKind, Moment, RunRecord, RunState
+from ecv_core.records.run import (
+    Decision,
+    Interval,
+    IntervalKind,
+    Moment,
+    RunRecord,
+    RunState,
+    UserScores,
+)
 from tests.fake_folds import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
@@ -33,77 +48,83 @@ def ended(scores, *, k=10, stopped_at=None, moments=(), **settings) -> RunRecord
     )
 
 
-def judged(scores, **settings) -> tuple[str, str]:
-    """Verdict and arithmetic, where the rule itself says when to stop."""
+def judged(scores, **settings) -> RunRecord:
+    """A run of these scores, of which the rule itself says when to stop."""
     run = ended(scores, **settings)
     moments = stopping.moments(stopping.rule_for(run.spec), run.folds, run.spec.confidence)
-    run = replace(run, moments=moments, stopped_at=stopping.stop_of(moments, run.spec.k))
-    return verdict(run), arithmetic(run)
+    return replace(run, moments=moments, stopped_at=stopping.stop_of(moments, run.spec.k))
 
 
 @pytest.mark.parametrize(
-    ("settings", "scores", "sentence", "below"),
+    ("settings", "scores", "sentence", "of_folds", "below"),
     [
         (
             {"rule": "e-fold", "alpha": 1.0},
             THREE,
             "Stopped after 3 of 10 folds: the mean, 0.3000, satisfies the rule e-fold, yet is "
-            "uncertain (interval ± 0.0522, wherever the rule stops).",
+            "uncertain.",
+            "these folds ± 0.0522, wherever the rule stops",
             "is at most alpha = 1, so it is steady enough: stop.",
         ),
         (
             {"rule": "e-fold", "alpha": 1.0},
             (0.299, 0.300, 0.301),  # a tenth as far apart, so the interval is a tenth as wide
-            "Stopped after 3 of 10 folds: the mean, 0.3000, has settled (interval ± 0.0052, "
-            "wherever the rule stops).",
+            "Stopped after 3 of 10 folds: the mean, 0.3000, has settled.",
+            "these folds ± 0.0052, wherever the rule stops",
             "is at most alpha = 1, so it is steady enough: stop.",
         ),
         (
             {"rule": "std-stagnation"},
             FALLING,
             "Stopped after 4 of 10 folds: the mean, 0.3100, has settled, as the spread of the "
-            "scores no longer grows (interval ± 0.0208, wherever the rule stops).",
+            "scores no longer grows.",
+            "these folds ± 0.0208, wherever the rule stops",
             "twice in a row it grew by no more than 5%: stop.",
         ),
         (
             {"rule": "fixed", "min_folds": 3},
             THREE,
             "Stopped after 3 of 10 folds: the mean, 0.3000, is that of the number of folds asked "
-            "for (interval ± 0.0248).",
+            "for.",
+            "these folds ± 0.0248",
             "After 3 of the 3 folds asked for: stop.",
         ),
         (
             {"rule": "never", "k": 3},
             THREE,
-            "All 3 folds have run: their mean is 0.3000 (interval ± 0.0248).",
+            "All 3 folds have run: their mean is 0.3000.",
+            "these folds ± 0.0248",
             "",
         ),
         (
             {"rule": "e-fold", "alpha": 1e-9, "k": 3},
             THREE,
-            "All 3 folds have run: their mean is 0.3000 (interval ± 0.0248). The rule said stop "
-            "after none of them.",
+            "All 3 folds have run: their mean is 0.3000. The rule said stop after none of them.",
+            "these folds ± 0.0248",
             "so it is still moving.",
         ),
         (
             {"rule": "fixed", "min_folds": 3, "k": 3},
             THREE,
-            "All 3 folds have run: their mean is 0.3000 (interval ± 0.0248). The rule said stop "
+            "All 3 folds have run: their mean is 0.3000. The rule said stop "
             "only after the last fold.",
+            "these folds ± 0.0248",
             "After 3 of the 3 folds asked for: stop.",
         ),
         (  # 0.2950 and 0.3000 differ by 0.005 / 0.2975 = 1.68 %; t(1) * 0.00707 / sqrt(2) = 0.0635
             {"rule": "fixed", "min_folds": 2, "k": 3, "full": True},
             THREE,
             "Stopped after 2 of 3 folds: the mean, 0.2950, is that of the number of folds asked "
-            "for (interval ± 0.0635). Checked: the mean of all 3 folds is 0.3000, a difference of "
-            "1.68 % from the 0.2950 at the stop.",
+            "for. Checked: the mean of all 3 folds is 0.3000, a difference of 1.68 % from the "
+            "0.2950 at the stop.",
+            "these folds ± 0.0635",
             "After 2 of the 2 folds asked for: stop.",
         ),
         (
             {"rule": "e-fold", "alpha": 1e-4},
             THREE[:1],
             "After 1 of 10 folds, the mean is 0.2900.",
+            "",
             "and the earliest stop is after 3.",
         ),
         (
@@ -111,12 +132,17 @@ def judged(scores, **settings) -> tuple[str, str]:
             THREE[:1],
             "The one fold that was asked for has run: its score is 0.2900.",
             "",
+            "",
         ),
     ],
 )
-def test_the_meaning_comes_first_and_the_rules_arithmetic_below(settings, scores, sentence, below):
-    said, small = judged(scores, **settings)
-    assert said == sentence
+def test_the_meaning_comes_first_and_the_rules_arithmetic_below(
+    settings, scores, sentence, of_folds, below
+):
+    run = judged(scores, **settings)
+    assert verdict(run) == sentence
+    assert interval_words(run).partition("; ")[2] == of_folds
+    small = arithmetic(run)
     assert small.endswith(below)
     assert bool(small) == bool(below)
 
@@ -142,9 +168,9 @@ def stop_after_two(rule: str, reason: str) -> RunRecord:
 def test_precision_says_that_what_was_asked_for_is_reached():
     run = stop_after_two("precision", "After 2 folds: known within 2.0%, asked for 3.0%: stop.")
     assert verdict(run) == (
-        "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for "
-        "(at most 0.0059 from the 10-fold mean)."
+        "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for."
     )
+    assert interval_words(run).endswith("; these folds at most 0.0059 from the 10-fold mean")
     assert arithmetic(run) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
 
 
@@ -174,9 +200,10 @@ def test_every_interval_of_a_stop_has_its_name():
     moments = at_the_end(scores, interval)
     run = ended(scores, rule="precision", tolerance=0.03, stopped_at=2, moments=moments)
     assert interval_lines(run) == [
-        "95 % interval of the mean: 0.1729 to 0.4271 (± 0.1271, Student's t over 2 folds)",
-        "95 % interval that allows for the stop: -0.3456 to 0.9456 (± 0.6456, holds wherever the "
-        "rule stops)",
+        "no interval for new users: the score of each user is not known for every fold",
+        "95 % interval of these folds: 0.1729 to 0.4271 (± 0.1271, Student's t over 2 folds)",
+        "95 % interval of these folds that allows for the stop: -0.3456 to 0.9456 (± 0.6456, holds "
+        "wherever the rule stops)",
         "distance to the 10-fold mean: at most 0.0059 (95 % confidence)",
     ]
 
@@ -186,24 +213,51 @@ def test_all_folds_have_the_interval_of_their_mean_whatever_the_rule_goes_by():
     moments = at_the_end(THREE, nothing)
     settings = {"rule": "precision", "tolerance": 0.03, "k": 3}
     run = ended(THREE, stopped_at=3, moments=moments, **settings)
-    assert "(interval ± 0.0248)" in verdict(run)
-    assert interval_lines(run) == [
-        "95 % interval of the mean: 0.2752 to 0.3248 (± 0.0248, Student's t over 3 folds)"
+    assert interval_words(run) == "95 %: not known for new users; these folds ± 0.0248"
+    assert interval_lines(run)[1:] == [
+        "95 % interval of these folds: 0.2752 to 0.3248 (± 0.0248, Student's t over 3 folds)"
     ]
 
 
 def test_a_rule_that_looks_at_no_score_needs_no_allowance():
     run = ended(THREE, rule="fixed", min_folds=3, stopped_at=3)
-    assert [line.split(":")[0] for line in interval_lines(run)] == ["95 % interval of the mean"]
+    (of_folds,) = interval_lines(run)[1:]
+    assert of_folds.startswith("95 % interval of these folds: ")
 
 
 def test_folds_that_score_alike_are_not_certain():
     nothing = (0.0, 0.0, 0.0)  # three folds without a hit
     run = ended(nothing, stopped_at=3, moments=at_the_end(nothing, Interval(low=0.0, high=0.0)))
     assert verdict(run) == "Stopped after 3 of 10 folds: the mean, 0.0000, has settled."
-    assert interval_lines(run) == [
-        "no interval of the mean: folds that score alike do not tell how far it is off"
+    assert interval_lines(run)[1:] == [
+        "no interval of these folds: folds that score alike do not tell how far it is off"
     ]
+
+
+def of_three_users(fold: int, values: tuple[float, ...]) -> UserScores:
+    scores = np.array(values, dtype=np.float32)[:, None]
+    return UserScores(users=np.arange(3, dtype=np.int32), metrics=("ndcg@10",), values=scores)
+
+
+def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_its_name():
+    # The means 2 and 3 of three users; users explain 1/3, the folds 1/2 in 2, training (1/3)/9: the
+    # square root of 0.62037 times t(2) = 4.3027 is 3.3889 around 2.5. Of the folds: t(1) = 12.7062
+    # times 0.5.
+    users = {0: of_three_users(0, (1, 2, 3)), 1: of_three_users(1, (2, 3, 4))}
+    run = ended((2.0, 3.0), rule="fixed", min_folds=2, stopped_at=2)
+    run = replace(run, moments=at_the_end((2.0, 3.0), Interval(low=0.0, high=1.0)))
+    run = run.with_user_scores(users)
+    assert interval_lines(run) == [
+        "95 % interval for new users: -0.8889 to 5.8889 (± 3.3889, drawn alike)",
+        "95 % interval of these folds: -3.8531 to 8.8531 (± 6.3531, Student's t over 2 folds)",
+    ]
+    words = "95 %: -0.8889 to 5.8889 for new users; these folds ± 6.3531"
+    assert interval_words(run) == words
+    assert new_data_cell(run) == "-0.8889 to 5.8889"
+    del users[1]  # a fold whose users are not known: nothing is guessed from the other
+    assert new_data_cell(run.with_user_scores(users)) == "-"
+    assert interval_words(ended(())) == ""
+    assert interval_lines(ended(())) == []
 
 
 class Enough:
@@ -222,11 +276,11 @@ def enough() -> Iterator[str]:
 
 
 def test_a_rule_from_outside_is_named_and_gives_its_reason(enough):
-    said, small = judged((0.298, 0.298), rule=enough)
-    assert said == (
+    run = judged((0.298, 0.298), rule=enough)
+    assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, satisfies the rule Two are enough."
     )
-    assert small == "Two it is: stop."
+    assert arithmetic(run) == "Two it is: stop."
 
 
 def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):

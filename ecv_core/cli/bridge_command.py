@@ -51,9 +51,8 @@ def bridge_command(options: argparse.Namespace) -> None:
     except InputError:
         cv.forget_if_empty()
         raise
-    run = cv.run.record
-    users = Results(open_store()).user_scores(run)
-    answer(options, run_document(run, users), summary(run, users))
+    run = Results(open_store()).with_user_scores(cv.run.record)
+    answer(options, run_document(run, run.user_scores), summary(run))
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ecv_core import models, stopping
@@ -26,7 +25,6 @@ from ecv_core.cli.options import (
 from ecv_core.figures.words import (
     interval_lines,
     metric_label,
-    new_data_line,
     node_words,
     processor_words,
     range_words,
@@ -41,7 +39,7 @@ from ecv_core.figures.words import (
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import RunRecord, UserScores
+from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
@@ -158,12 +156,11 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
         with place_of(options, no_energy=spec.no_energy) as executor:
             plan, plan_runs = plan_of(store, run, callbacks, speculate=options.speculate)
             drive(plan, plan_runs, executor)
-    run = store.run(run_id)
-    users = store.user_scores(run_id)
-    write_json(run_document(run, users), options.json)
+    run = plan_runs.results.with_user_scores(store.run(run_id))
+    write_json(run_document(run, run.user_scores), options.json)
     plan_runs.check_finished()
     if options.json != "-":
-        print(summary(run, users))
+        print(summary(run))
         for name, folds in aid_folds(plan_runs.results, spec).items():
             joules = sum(result.energy.joules for result in folds.values())
             cost = f"{len(folds)} folds, {watt_hours(joules)}"
@@ -229,15 +226,18 @@ def _energy(run: RunRecord) -> str:
     return text.rstrip(". ")
 
 
-def summary(run: RunRecord, users: Mapping[int, UserScores]) -> str:
-    """What a run found, line by line; `users`: fold -> its users' scores, where they are known."""
+def summary(run: RunRecord) -> str:
+    """What a run found, line by line; it carries its users' scores, where there are some."""
     lines = [
         f"{run_name(run)}, {metric_label(run.spec)}",
         verdict(run),
-        new_data_line(run, users),
         *interval_lines(run),
         reused_words(run),
         _energy(run),
         f"run {run.run_id}",
     ]
-    return "\n".join(line for line in lines if line)
+    text = lines[0]
+    for line in lines[1:]:
+        if line:
+            text += f"\n{line}"
+    return text

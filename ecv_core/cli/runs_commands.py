@@ -85,12 +85,12 @@ def resume_command(options: argparse.Namespace) -> None:
 
 def show_command(options: argparse.Namespace) -> None:
     run = recorded_run(options.run_id) or run_named(open_store(), options.run_id)
-    users = Results(open_store()).user_scores(run)
-    lines = [summary(run, users)]
+    run = Results(open_store()).with_user_scores(run)
+    lines = [summary(run)]
     for moment in run.moments:
         score = f"{run.spec.metric_name} {moment.score:.4f}"
         lines.append(f"fold {moment.fold}: {score}. {moment.decision.reason}")
-    answer(options, run_document(run, users), "\n".join(lines))
+    answer(options, run_document(run, run.user_scores), "\n".join(lines))
 
 
 def delete_command(options: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ from ecv_core.energy.real_meters import meter_for
 from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_fits
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, whole_fold
-from ecv_core.figures.words import verdict
+from ecv_core.figures.words import interval_words, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
@@ -49,7 +49,8 @@ class CrossValidated(dict[str, Any]):
         super().__init__(columns)
         self.run = Run(record)
         """The run: `mean`, `interval`, `stopped_at`, `frame()`, `figure()`, ..."""
-        self.sentence = f"{record.spec.algorithm}, {about}: {verdict(record)}"
+        name = f"{record.spec.algorithm}, {about}"
+        self.sentence = f"{name}: {verdict(record)} {interval_words(record)}."
         """What was found, with its numbers."""
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import floor, log10
 from typing import Literal, NamedTuple, Protocol, get_args
 
@@ -20,7 +20,6 @@ from ecv_core.records.run import (
     IntervalKind,
     Moment,
     RunRecord,
-    UserScores,
 )
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
@@ -31,7 +30,7 @@ from ecv_core.stopping import (
     interval_after_stop,
     uncertainty_of,
 )
-from ecv_core.stopping.new_data import new_data_of
+from ecv_core.stopping.new_data import NewDataInterval, new_data_of
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
@@ -161,8 +160,8 @@ def rule_words(spec: RunSpec) -> str:
 def verdict(run: RunRecord) -> str:
     """What the folds of a run say, before any arithmetic; it has at least one.
 
-    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0116, wherever
-    the rule stops).'
+    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled.' How uncertain that mean is
+    stands in `interval_lines` and, in short, in `interval_words`.
     """
     at_stop = run.at_stop
     if at_stop is None:
@@ -181,7 +180,7 @@ def _stopped_verdict(run: RunRecord, at_stop: Moment) -> str:
         stopped += f" is {at_stop.mean:.4f}."
     else:
         meaning = _meaning_of_stop(run, at_stop.mean)
-        stopped += f", {at_stop.mean:.4f}, {meaning}{_interval_in_brackets(run)}."
+        stopped += f", {at_stop.mean:.4f}, {meaning}."
     if run.k_fold_mean is None:
         return stopped
     percent = difference_percent(at_stop.mean, run.k_fold_mean)
@@ -212,8 +211,6 @@ def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     mean = f"{at_stop.mean:.4f}"
     if run.k == 1:
         return f"The one fold that was asked for has run: its score is {mean}."
-    if not run.doubt:
-        mean += _interval_in_brackets(run)
     if not run.complete:
         return f"After {at_stop.n} of {counted(run.k, 'fold')}, the mean is {mean}."
     text = f"All {run.k} folds have run: their mean is {mean}."
@@ -264,28 +261,50 @@ def shown_interval(run: RunRecord) -> ShownInterval:
     return ShownInterval(uncertainty(run))
 
 
-def half_width_words(
-    interval: Interval | None, k: int, wherever: str = "", *, of: str = "interval of the mean"
-) -> str:
-    """Half an interval's width with what it is of; empty where there is none.
+def half_width_words(interval: Interval | None, k: int, wherever: str = "") -> str:
+    """Half the width of an interval of these folds, by that name; empty where there is none.
 
-    'interval of the mean ± 0.0517', or with the precision rule 'at most 0.0046 from the 10-fold
+    'these folds ± 0.0517', or with the precision rule 'these folds at most 0.0046 from the 10-fold
     mean'; `wherever` is that of `shown_interval`.
     """
     if interval is None:
         return ""
     half = f"{interval.width / 2:.4f}"
     if interval.kind is IntervalKind.K_FOLD_MEAN:
-        return f"at most {half} from the {k}-fold mean"
-    return f"{of} ± {half}{wherever}"
+        return f"these folds at most {half} from the {k}-fold mean"
+    return f"these folds ± {half}{wherever}"
 
 
-def _interval_in_brackets(run: RunRecord) -> str:
-    """' (interval ± 0.0116)': how uncertain the mean is; empty where that is not known."""
-    interval, wherever = shown_interval(run)
-    if interval is None:
+def interval_words(run: RunRecord) -> str:
+    """How uncertain the mean is, in short: for new users, and behind a word for these folds.
+
+    '95 %: 0.2803 to 0.3081 for new users; these folds ± 0.0116, wherever the rule stops'. The run
+    carries its users' scores (`Results.with_user_scores`); empty before its first fold.
+    """
+    if run.at_stop is None:
         return ""
-    return f" ({half_width_words(interval, run.k, wherever, of='interval')})"
+    words = f"{100 * run.spec.confidence:g} %: {_new_data_words(run)}"
+    interval, wherever = shown_interval(run)
+    of_folds = half_width_words(interval, run.k, wherever)
+    if of_folds:
+        words += f"; {of_folds}"
+    return words
+
+
+def _new_data_words(run: RunRecord) -> str:
+    """'0.2803 to 0.3081 for new users', or that this is not known."""
+    new_data = new_data_of(run, run.user_scores)
+    if new_data is None:
+        return f"not known for new {run.spec.task.unit}s"
+    return f"{ends_words(new_data.interval)} for new {new_data.of}"
+
+
+def new_data_cell(run: RunRecord) -> str:
+    """The interval for new users, rows or clusters, as a table has it: its ends, or a dash."""
+    new_data = new_data_of(run, run.user_scores)
+    if new_data is None:
+        return "-"
+    return ends_words(new_data.interval)
 
 
 def _scores_used(run: RunRecord) -> list[float]:
@@ -313,39 +332,47 @@ def uncertainty_after_stop(run: RunRecord) -> Interval | None:
     return interval
 
 
-def new_data_line(run: RunRecord, users: Mapping[int, UserScores]) -> str:
-    """Where the mean of new users is; empty where their scores are not known.
+def new_data_line(run: RunRecord) -> str:
+    """Where the mean of new users is, or why that is not known; empty before the first fold.
 
     '95 % interval for new users: 0.2803 to 0.3081 (± 0.0139, drawn alike)'
+
+    Args:
+        run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
     """
-    new_data = new_data_of(run, users)
-    if new_data is None:
+    if not run.folds:
         return ""
-    interval = new_data.interval
+    new_data = new_data_of(run, run.user_scores)
+    if new_data is None:
+        unit = run.spec.task.unit
+        return f"no interval for new {unit}s: the score of each {unit} is not known for every fold"
     level = f"{100 * run.spec.confidence:g} %"
-    ends = f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}, drawn alike)"
+    ends = _ends_and_half_words(new_data.interval, "drawn alike")
     return f"{level} interval for new {new_data.of}: {ends}"
 
 
 def interval_lines(run: RunRecord) -> list[str]:
-    """How far the mean at the stop is from what: a line for each interval, with its name.
+    """How uncertain the mean at the stop is: a line for each interval, with its name.
 
-    '95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
+    First that of `new_data_line`, then those of these folds:
+    '95 % interval of these folds: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
     """
+    if not run.folds:
+        return []
     level = f"{100 * run.spec.confidence:g} %"
-    lines = []
+    lines = [new_data_line(run)]
     plain = uncertainty(run)
     if plain:
         how = f"Student's t over {counted(run.folds_used, 'fold')}"
-        lines.append(f"{level} interval of the mean: {_ends_words(plain, how)}")
+        lines.append(f"{level} interval of these folds: {_ends_and_half_words(plain, how)}")
     elif run.folds_used > 1:
         lines.append(
-            "no interval of the mean: folds that score alike do not tell how far it is off"
+            "no interval of these folds: folds that score alike do not tell how far it is off"
         )
     after_stop = uncertainty_after_stop(run)
     if after_stop:
-        ends = _ends_words(after_stop, "holds wherever the rule stops")
-        lines.append(f"{level} interval that allows for the stop: {ends}")
+        ends = _ends_and_half_words(after_stop, "holds wherever the rule stops")
+        lines.append(f"{level} interval of these folds that allows for the stop: {ends}")
     at_stop = run.at_stop
     if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
         return lines
@@ -355,9 +382,14 @@ def interval_lines(run: RunRecord) -> list[str]:
     return lines
 
 
-def _ends_words(interval: Interval, how: str) -> str:
-    half = interval.width / 2
-    return f"{interval.low:.4f} to {interval.high:.4f} (± {half:.4f}, {how})"
+def ends_words(interval: Interval | NewDataInterval) -> str:
+    """'0.2803 to 0.3081': from the lower to the upper end of an interval."""
+    return f"{interval.low:.4f} to {interval.high:.4f}"
+
+
+def _ends_and_half_words(interval: Interval | NewDataInterval, how: str) -> str:
+    """'0.2803 to 0.3081 (± 0.0139, drawn alike)': its ends, half its width, what makes it so."""
+    return f"{ends_words(interval)} (± {interval.width / 2:.4f}, {how})"
 
 
 # What computed a run, and what that means for its energy.

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ecv_core.figures.words import (
     FigureKind,
+    interval_words,
     metric_label,
+    new_data_cell,
     run_name,
     uncertainty,
     uncertainty_after_stop,
@@ -68,10 +70,14 @@ class Run:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        users = self.users
-        if users is None:
-            users = Results(open_store()).user_scores(self.record)
-        return run_document(self.record, users)
+        run = self._with_user_scores()
+        return run_document(run, run.user_scores)
+
+    def _with_user_scores(self) -> RunRecord:
+        """The record, its folds with their users' scores where there are some."""
+        if self.users is None:
+            return Results(open_store()).with_user_scores(self.record)
+        return self.record.with_user_scores(self.users)
 
     @property
     def mean(self) -> float | None:
@@ -103,7 +109,7 @@ class Run:
 
     @property
     def mean_interval(self) -> tuple[float, float] | None:
-        """The interval of that mean, Student's t: what belongs into a paper; None for one fold."""
+        """The interval of that mean, of these folds and users, Student's t; None for one fold."""
         return self._ends("mean_interval")
 
     @property
@@ -164,8 +170,10 @@ class Run:
         return dict(self._document)
 
     def __repr__(self) -> str:
-        facts = ", ".join(f"{name} {value}" for name, value in self._facts()[1:])
-        return f"<Run {self.run_id}: {run_name(self.record)}, {facts}>"
+        text = f"<Run {self.run_id}: {run_name(self.record)}"
+        for name, value in self._facts()[1:]:
+            text += f", {name} {value}"
+        return f"{text}>"
 
     def _repr_html_(self) -> str:
         html = "<table>"
@@ -174,21 +182,12 @@ class Run:
             html += f'<td style="text-align:left">{escape(value)}</td></tr>'
         return f"{html}</table>"
 
-    def _uncertainty(self) -> str:
-        interval = uncertainty_after_stop(self.record)
-        how = "wherever the rule stops"
-        if interval is None:
-            interval = uncertainty(self.record)
-            how = "t"
-        if interval is None:
-            return ""
-        return f" ± {interval.width / 2:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
-
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""
         facts = [("run", f"{run_name(self.record)} ({self.run_id})")]
         if self.mean is not None:
-            facts.append((metric_label(self.spec), f"{self.mean:.4f}{self._uncertainty()}"))
+            score = f"{self.mean:.4f} ({interval_words(self._with_user_scores())})"
+            facts.append((metric_label(self.spec), score))
         used = self.record.folds_used
         facts.append(("folds", f"{used} of {self.k}, {self.record.state.value}"))
         if self.difference_percent is not None and self.record.stopped_early:
@@ -252,8 +251,11 @@ class Runs(Sequence[Run]):
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def latex(self, *, caption: str = "Scores of the runs.", label: str = "runs") -> str:
-        """A table for a paper, in the style of booktabs: a row per run, with the half width of the
-        interval of its mean, and how many of its folds were used."""
+        """A table for a paper, in the style of booktabs: a row per run.
+
+        Beside its score stand the interval for new data (users, or rows of a table; a dash where
+        their scores are not known), half the interval of these folds, and how many were used.
+        """
         from ecv_core.figures.report.latex import latex_table
 
         labels = {metric_label(run.spec) for run in self}
@@ -262,17 +264,20 @@ class Runs(Sequence[Run]):
             score = "-"
             if run.mean is not None:
                 score = f"{run.mean:.4f}"
-            interval = uncertainty_after_stop(run.record) or uncertainty(run.record)
-            if interval is not None:
-                score += f" ± {interval.width / 2:.4f}"
             if len(labels) > 1:
                 score += f" {metric_label(run.spec)}"
+            half_width = "-"
+            interval = uncertainty_after_stop(run.record) or uncertainty(run.record)
+            if interval is not None:
+                half_width = f"± {interval.width / 2:.4f}"
+            new_data = new_data_cell(run._with_user_scores())
             folds = f"{run.record.folds_used} of {run.k}"
-            rows.append([run.spec.dataset, run.spec.algorithm, score, folds])
+            row = [run.spec.dataset, run.spec.algorithm, score, new_data, half_width, folds]
+            rows.append(row)
         score_header = "Score"
         if len(labels) == 1:
             (score_header,) = labels
-        headers = ["Dataset", "Algorithm", score_header, "Folds"]
+        headers = ["Dataset", "Algorithm", score_header, "New data", "These folds", "Folds"]
         return latex_table(headers, rows, caption=caption, label=label)
 
     def __repr__(self) -> str:
@@ -329,9 +334,8 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
 
     store = open_store()
     if isinstance(run, str):
-        record = recorded_run(run) or store.run(run)
-    else:
-        record = run.record
+        run = Run(recorded_run(run) or store.run(run))
+    record = run._with_user_scores()
     made_with = None
     origin = origins(store).get(record.run_id)
     if origin is not None:

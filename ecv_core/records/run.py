@@ -348,8 +348,7 @@ class IntervalKind(StrEnum):
     """What an interval holds with its confidence; two kinds are not to be compared."""
 
     MEAN = "mean"
-    """The mean that endlessly many such folds would have (Student's t): how uncertain the mean is,
-    and what belongs into a paper."""
+    """The mean that endlessly many such folds of these users would have (Student's t)."""
     K_FOLD_MEAN = "k-fold mean"
     """The mean of all k folds: how far the mean of those seen is from it, nothing once all are."""
 
@@ -526,7 +525,8 @@ class RunRecord:
     spec: RunSpec
     state: RunState
     folds: tuple[FoldResult, ...]
-    """In the order in which the rule sees them, without per-user scores."""
+    """In the order in which the rule sees them. They carry users' scores only where a function
+    asks for these: see `user_scores`."""
     ahead: tuple[FoldResult, ...] = ()
     """Finished before their turn: a fold that the rule has to see first is missing still."""
     damaged: Mapping[int, str] = field(default_factory=dict)
@@ -624,6 +624,22 @@ class RunRecord:
     def folds_in_order(self) -> tuple[FoldResult, ...]:
         """By fold index, whatever the order in which they finished."""
         return tuple(sorted(self.folds, key=lambda result: result.fold))
+
+    @property
+    def user_scores(self) -> dict[int, UserScores]:
+        """Fold -> its users' scores, of the folds that carry them (`Results.with_user_scores`)."""
+        scores = {}
+        for result in self.folds:
+            if result.user_scores is not None:
+                scores[result.fold] = result.user_scores
+        return scores
+
+    def with_user_scores(self, scores: Mapping[int, UserScores]) -> RunRecord:
+        """The same run, its folds with these scores of their users; fold -> scores."""
+        folds = []
+        for result in self.folds:
+            folds.append(replace(result, user_scores=scores.get(result.fold)))
+        return replace(self, folds=tuple(folds))
 
     @property
     def joules(self) -> float:

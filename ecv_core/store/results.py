@@ -196,9 +196,7 @@ class Results:
 
     def with_user_scores(self, run: RunRecord) -> RunRecord:
         """The run, its folds with every user's scores where they were kept."""
-        users = self._user_scores(run)
-        folds = [replace(result, user_scores=users.get(result.fold)) for result in run.folds]
-        return replace(run, folds=tuple(folds))
+        return run.with_user_scores(self._user_scores(run))
 
     def scores(self, of: RunSpec | RunRecord, *, users: bool = True) -> Scores:
         """All that is known of some folds, as arrays.

@@ -24,7 +24,7 @@ from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
 from pages.shared.live.runs import imported_sentence
-from pages.shared.live.state import sentence, store
+from pages.shared.live.state import results, sentence, store
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def _report(run: RunRecord) -> str:
     made_with = None
     if origin:
         made_with = origin.made_with
-    return run_report(run, made_with, origin=imported_sentence(run.run_id))
+    with_scores = results().with_user_scores(run)
+    return run_report(with_scores, made_with, origin=imported_sentence(run.run_id))
 
 
 def _csv(run: RunRecord) -> str:
@@ -148,7 +149,8 @@ def _document(run: RunRecord) -> str:
     made_with: Mapping[str, Any] = environment()
     if origin:
         made_with = origin.made_with
-    return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
+    document = run_document(run, results().user_scores(run))
+    return json.dumps(document | {"made_with": made_with}, indent=2)
 
 
 def repeat_command(run: RunRecord) -> None:

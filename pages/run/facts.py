@@ -20,6 +20,7 @@ from ecv_core.figures.words import (
     grams,
     half_width_words,
     metric_label,
+    new_data_line,
     node_words,
     range_words,
     reused_words,
@@ -135,7 +136,11 @@ def _help(label: str, markdown: str) -> str:
 
 
 def facts(run: RunRecord) -> str:
-    """A pure function of the completed folds; the clock is in the bar."""
+    """A pure function of the completed folds; the clock is in the bar.
+
+    Args:
+        run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
+    """
     return f'<div class="ecv-facts">{_score(run)}{_energy(run, energy_of(run))}</div>'
 
 
@@ -145,33 +150,19 @@ def energy_may_come(run: RunRecord) -> bool:
 
 
 def _score(run: RunRecord) -> str:
-    """The mean with its interval, the folds and the time that it took."""
+    """The mean with its intervals, the folds and the time that it took."""
     stop = run.at_stop
-    level = f"{100 * run.spec.confidence:g} %"
     mean = "-"
-    named = ""
-    wherever = ""
     if stop:
         mean = f"{stop.mean:.4f}"
-        interval, wherever = shown_interval(run)
-        if interval:
-            mean = f"{mean} ± {interval.width / 2:.4f}"
-        named = half_width_words(interval, run.k, wherever)
-    sentence = "Its interval comes with the second fold."
-    if named:
-        sentence = f"{named[0].upper()}{named[1:]}, {level} confidence."
-    elif stop and stop.n > 1:
-        sentence = "Folds that score alike do not tell how uncertain it is."
-    if stop and stop.interval and wherever:
-        band = f"the figure's band, ± {stop.interval.width / 2:.4f}, ignores the stop"
-        sentence = f"{level} interval{wherever}; {band}."
+    for_new_data = "Its interval for new data comes with the first fold."
+    line = new_data_line(run)
+    if line:
+        for_new_data = f"{line[0].upper()}{line[1:]}."
     terms = ["confidence-interval"]
     if not run.spec.own_metric:
         terms.insert(0, metric_term(run.spec.metric))
-    help = explained(
-        f"Mean of the folds used. At {level} confidence: {named or 'there is no interval yet'}.",
-        *terms,
-    )
+    help = explained("Mean of the folds used, with the interval for new data and theirs.", *terms)
     folds = _metric(
         "Folds used",
         f"{run.folds_used} of {run.k}",
@@ -185,7 +176,22 @@ def _score(run: RunRecord) -> str:
         explains="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
     score = _row(_metric(f"Mean {metric_label(run.spec)}", mean, explains=help))
-    return f"{score}{_captions(sentence)}{_row(folds, time)}"
+    return f"{score}{_captions(for_new_data, _of_these_folds(run))}{_row(folds, time)}"
+
+
+def _of_these_folds(run: RunRecord) -> str:
+    """The interval of these folds in a sentence, and the figure's band where it differs."""
+    stop = run.at_stop
+    if stop is None or run.folds_used < 2:
+        return "That of these folds comes with the second fold."
+    interval, wherever = shown_interval(run)
+    named = half_width_words(interval, run.k, wherever)
+    if not named:
+        return "Folds that score alike do not tell how uncertain it is."
+    sentence = f"{named[0].upper()}{named[1:]}, {100 * run.spec.confidence:g} % confidence"
+    if stop.interval and wherever:
+        sentence += f"; the figure's band, ± {stop.interval.width / 2:.4f}, ignores the stop"
+    return f"{sentence}."
 
 
 def _processor(run: RunRecord, facts: EnergyFacts) -> str:

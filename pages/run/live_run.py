@@ -44,7 +44,7 @@ from pages.shared.live.runs import (
     imported_sentence,
     opened_runs,
 )
-from pages.shared.live.state import escaped, sentence, store
+from pages.shared.live.state import escaped, results, sentence, store
 from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
@@ -297,7 +297,7 @@ def _verdict_data(run: RunRecord) -> dict[str, object]:
 
 
 def _facts_data(run: RunRecord) -> dict[str, object]:
-    return {"html": facts(run)}
+    return {"html": facts(results().with_user_scores(run))}
 
 
 def _origin(run: RunRecord) -> None:
@@ -373,7 +373,7 @@ def _details(run: RunRecord, runs: list[RunRecord]) -> None:
         downloads(run)
 
     def describe() -> Description:
-        return describe_runs([run], made_with([run]))
+        return describe_runs([results().with_user_scores(run)], made_with([run]))
 
     if run.folds and not run.state.active:
         for_paper(

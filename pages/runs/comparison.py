@@ -11,7 +11,7 @@ from ecv_core.figures.words import counted, dataset_title
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, ids_of, whole
-from pages.shared.live.state import escaped, run_list, sentences
+from pages.shared.live.state import escaped, results, run_list, sentences
 from pages.shared.widgets.choices import ordered
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
@@ -46,7 +46,10 @@ def comparison() -> None:
     )
 
     def describe() -> Description:
-        return describe_runs(runs, made_with(runs))
+        with_scores = []
+        for run in runs:
+            with_scores.append(results().with_user_scores(run))
+        return describe_runs(with_scores, made_with(runs))
 
     named = named_runs(runs)
     if len(named) > 1:

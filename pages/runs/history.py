@@ -445,7 +445,10 @@ def _number_columns() -> dict[str, ColumnConfig]:
     columns = {}
     columns["score"] = number(None, "%.4f", "Mean of the folds up to the stop, or of all so far.")
     columns["half"] = number(
-        "±", "%.4f", "Half the interval of the score, allowing for the stop; empty for one fold."
+        "these folds ±",
+        "%.4f",
+        "Half the interval of these folds, allowing for the stop; empty for one fold. The interval "
+        "for new users is on the page of the run and in Compare.",
     )
     columns["folds"] = number(
         None, help="Folds that have run, those after the stop included.", width=56

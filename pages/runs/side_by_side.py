@@ -25,7 +25,13 @@ from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.pictures import printed
-from ecv_core.figures.words import algorithm_title, dataset_title, metric_label, titled
+from ecv_core.figures.words import (
+    algorithm_title,
+    dataset_title,
+    metric_label,
+    new_data_cell,
+    titled,
+)
 from ecv_core.records.run import RunRecord
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
@@ -96,13 +102,17 @@ def table(runs: Sequence[NamedRun]) -> None:
     """Score, folds, energy: one row per run."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
-        f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
+        f"Mean at the {glossary_link('stop')} with its {glossary_link('confidence-interval')} for "
+        "new data and that of these folds, "
         f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
         f"{glossary_link('energy-saved', 'saved')}."
     )
     frame = compare_frame(runs)
     named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
-    runs_table(frame, algorithms=not named, key="compare-runs")
+    cells = []
+    for _, run in runs:
+        cells.append(_new_data_cell(run.run_id, run.folds_used, run))
+    runs_table(frame, new_data=cells, algorithms=not named, key="compare-runs")
     records = [run for _, run in runs]
     metered = with_own_joules(records)
     energy_bar((fold for run in metered for fold in run.folds), left_out_words(records))
@@ -111,6 +121,12 @@ def table(runs: Sequence[NamedRun]) -> None:
             "Scores on different datasets or metrics do not compare; folds, savings in percent and "
             "the difference to the k-fold mean do."
         )
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def _new_data_cell(run_id: str, folds_used: int, _run: RunRecord) -> str:
+    """The ends of a run's interval for new data, kept until it has used more folds."""
+    return new_data_cell(results().with_user_scores(_run))
 
 
 def settings(runs: Sequence[NamedRun]) -> None:

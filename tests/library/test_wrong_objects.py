@@ -69,13 +69,16 @@ def test_a_rule_is_a_name_or_an_instance_in_a_study_too(range_of_two):
         ecv.study(["synthetic"], ["popular"], rule=range_of_two)
 
 
-def test_a_table_of_runs_for_a_paper_has_four_columns():
+def test_a_table_of_runs_for_a_paper_has_the_interval_for_new_data_first():
     run = ecv.evaluate("synthetic", "popular", k=3, rule="never")
     half = run.mean_interval[1] - run.mean
+    low, high = run.new_data_interval
+    ends = f"{low:.4f} to {high:.4f}"
     text = ecv.runs().latex(caption="50 % of them", label="all")
-    assert r"\begin{tabular}{llrr}" in text
-    assert r"Dataset & Algorithm & nDCG@10 & Folds \\" in text
-    assert rf"synthetic & popular & {run.mean:.4f} $\pm$ {half:.4f} & 3 of 3 \\" in text
+    assert r"Dataset & Algorithm & nDCG@10 & New data & These folds & Folds \\" in text
+    row = rf"synthetic & popular & {run.mean:.4f} & {ends} & $\pm$ {half:.4f} & 3 of 3 \\"
+    assert row in text
+    assert f"{ends} for new users; these folds ± {half:.4f}" in repr(run)
     assert r"50 \% of them" in text
 
 

@@ -43,6 +43,7 @@ from ecv_core.figures.words import (
     interval_lines,
     joined,
     metric_label,
+    new_data_cell,
     rule_words,
     run_title,
     titled,
@@ -472,7 +473,8 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
     """One run, or several that are compared.
 
     Args:
-        runs: at least one, in the order of the table.
+        runs: at least one, in the order of the table; their folds carry their users' scores where
+            there are some (`Results.with_user_scores`).
         made_with: versions, as `store.environment.environment` gives them.
     """
     specs = [run.spec for run in runs]
@@ -771,10 +773,11 @@ def _runs_table(runs: Sequence[RunRecord]) -> str:
     """A row per run, with its mean at the stop and what its folds cost."""
     label = _common_label([run.spec for run in runs]) or "Score"
     return latex_table(
-        ["Dataset", "Algorithm", "Rule", "Folds", label, "Interval", "Energy"],
+        ["Dataset", "Algorithm", "Rule", "Folds", label, "New data", "These folds", "Energy"],
         [_table_row(run) for run in runs],
-        caption="Mean score at the stop with its confidence interval (Student's t, allowing for "
-        "the stop), folds used, and energy of the folds that ran.",
+        caption="Mean score at the stop with the confidence interval for new data (users, or rows "
+        "of a table, drawn alike) and that of these folds (Student's t, allowing for the stop), "
+        "folds used, and energy of the folds that ran.",
         label="runs",
     )
 
@@ -796,6 +799,7 @@ def _table_row(run: RunRecord) -> list[str]:
         f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
         f"{run.folds_used} of {run.k}",
         mean,
+        new_data_cell(run),
         half_width,
         energy,
     ]

@@ -25,7 +25,7 @@ from ecv_core.figures.words import (
     duration,
     estimate,
     grams,
-    half_width_words,
+    interval_words,
     joined,
     metric_label,
     node_words,
@@ -34,7 +34,6 @@ from ecv_core.figures.words import (
     run_title,
     saved_words,
     shared_words,
-    shown_interval,
     used_words,
     verdict,
 )
@@ -57,7 +56,8 @@ def run_report(
     """One HTML page about a run, finished or not.
 
     Args:
-        run: with at least the folds that are in.
+        run: with at least the folds that are in, which carry their users' scores where there are
+            some (`Results.with_user_scores`).
         made_with: as `store.environment.environment` gives it, of a run that was computed
             elsewhere; by default this machine's.
         origin: a sentence for a run that was imported from elsewhere.
@@ -114,21 +114,12 @@ def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:
     if run.at_stop:
         mean = f"{run.at_stop.mean:.4f}"
     return [
-        _KeyNumber(f"Mean {metric_label(run.spec)}", mean, _interval_note(run)),
+        _KeyNumber(f"Mean {metric_label(run.spec)}", mean, interval_words(run)),
         _KeyNumber("Folds used", f"{run.folds_used} of {run.k}", rule_words(run.spec)),
         _KeyNumber("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
         *_processor_numbers(energy, run.k),
         *_energy_numbers(run, energy),
     ]
-
-
-def _interval_note(run: RunRecord) -> str:
-    """How far the mean is from what; empty where that is not known."""
-    interval, wherever = shown_interval(run)
-    if interval is None:
-        return ""
-    half_width = half_width_words(interval, run.k, wherever)
-    return f"{half_width} ({100 * run.spec.confidence:g} %)"
 
 
 def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[_KeyNumber]:

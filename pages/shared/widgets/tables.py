@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -172,15 +172,19 @@ def file_name(words: str) -> str:
     return f"e-fold-{plain[:120]}"
 
 
-_INTERVAL = "of its interval: of the mean, or with the precision rule of where the k-fold mean is."
+_INTERVAL = "of the interval of these folds, or with the precision rule of the k-fold mean."
+_NEW_DATA = (
+    "Interval for new data, drawn alike: users, or rows of a table. A dash where the score of each "
+    "is not known."
+)
 _USED = "Of the folds used."
 _SAVED = (
     "Of the folds that were not needed; a forecast, the middle of a range, where they did not run."
 )
 _NUMBERS = {
     "mean": (None, "%.4f", "At the stop, or so far."),
-    "low": ("from", "%.4f", f"Lower end {_INTERVAL}"),
-    "high": ("to", "%.4f", f"Upper end {_INTERVAL}"),
+    "low": ("these folds from", "%.4f", f"Lower end {_INTERVAL}"),
+    "high": ("these folds to", "%.4f", f"Upper end {_INTERVAL}"),
     "k-fold mean": (None, "%.4f", "Mean of all folds, where all have run."),
     "difference %": (
         "difference to k-fold, %",
@@ -196,18 +200,22 @@ _NUMBERS = {
 """Column -> its head, format and meaning."""
 
 
-def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
+def runs_table(frame: pd.DataFrame, *, new_data: Sequence[str], algorithms: bool, key: str) -> None:
     """Runs, one row each, in the units and words of pages.
 
     Args:
         frame: from `figures.compare.compare_frame`.
+        new_data: for each row the interval for new data, as `figures.words.new_data_cell` has it.
         algorithms: whether they need a column of their own.
         key: of the table on the page.
     """
     shown = pd.DataFrame({"dataset": frame["dataset"].map(dataset_title)})
     if algorithms:
         shown["algorithm"] = frame["algorithm"].map(algorithm_title)
-    for name in ("name", "metric", "mean", "low", "high"):
+    for name in ("name", "metric", "mean"):
+        shown[name] = frame[name]
+    shown["new data"] = new_data
+    for name in ("low", "high"):
         shown[name] = frame[name]
     shown["folds"] = frame["folds_used"].astype(str) + " of " + frame["k"].astype(str)
     shown["stop"] = frame["stop"].map(_stop_words)
@@ -221,6 +229,7 @@ def runs_table(frame: pd.DataFrame, *, algorithms: bool, key: str) -> None:
     shown["state"] = frame["state"]
     columns = {name: number(*shape) for name, shape in _NUMBERS.items()}
     columns["name"] = text("run", pinned=True)
+    columns["new data"] = text(None, _NEW_DATA)
     columns["folds"] = text("folds used")
     columns["stop"] = text(None, "The fold after which it stopped.")
     table(

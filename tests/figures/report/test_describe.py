@@ -41,8 +41,8 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         "(Student's t with n - 1 degrees of freedom); this is e-fold cross-validation "
         "(Baumgart et al., 2024)",
         "Stopped after 3 of 10 folds: the mean, 0.3200, ",
-        "95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)",
-        "95 % interval that allows for the stop: 0.2157 to 0.4243",
+        "95 % interval of these folds: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)",
+        "95 % interval of these folds that allows for the stop: 0.2157 to 0.4243",
         # 3 folds of 36 J are 30 mWh; 7 saved ones 70 mWh of 100, 31 of them
         # the processor's, less 15 % or more.
         "used 30 mWh (estimated from processor load",
@@ -115,7 +115,7 @@ def test_a_comparison_is_a_table_of_runs(a_run):
     found = describe_runs([a_run(), a_run(algorithm="popular", rule="never")], MADE_WITH)
     assert found.table.count(r"\\") == 3
     assert (
-        r"Synthetic & Popularity & Never stop, never & 3 of 10 & 0.3200 & $\pm$ 0.0497"
+        r"Synthetic & Popularity & Never stop, never & 3 of 10 & 0.3200 & - & $\pm$ 0.0497"
         in found.table
     )
     assert "All algorithms were evaluated on the same folds" in found.methods
