@@ -9,32 +9,92 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.energy.meter import CodeCarbonMeter, WatchedMeter
 from ecv_core.energy.parts import energy_parts
 from ecv_core.energy.real_meters import SampledMeter, Sampler
-from ecv_core.energy.savings import later_mean, later_range
+from ecv_core.energy.savings import later_mean, margin_after
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 
+MARGINS = np.arange(0.05, 1.0, 0.05)
+"""From which the margin is chosen without one dataset."""
 
-def forecasts(runs: Sequence[RunRecord]) -> tuple[float, float, float]:
-    """Of stops after 3 to 9 folds: share of ranges that held, with and without the first fold.
 
-    Returns: share held; median of promised over real with the first fold in the mean; without.
-    """
-    held, plain, later = [], [], []
+@dataclass
+class Stop:
+    """Of the recorded runs, stopped after so many folds: what the other folds cost on average."""
+
+    datasets: NDArray[np.str_]
+    over_lowest: NDArray[np.float64]
+    """As a multiple of the lowest cost of those that ran, without the first; shape (runs,)."""
+    over_highest: NDArray[np.float64]
+    """Likewise of the highest."""
+
+    def within(self, margin: float) -> NDArray[np.bool_]:
+        """The runs whose other folds are within this margin."""
+        return (self.over_lowest >= 1 - margin) & (self.over_highest <= 1 + margin)
+
+    def held_left_out(self, wanted: float = 0.95) -> float:
+        """The share of runs within the least margin that holds so many of the other datasets."""
+        held = np.zeros(len(self.datasets), bool)
+        for dataset in np.unique(self.datasets):
+            left_out = self.datasets == dataset
+            for margin in MARGINS:
+                within = self.within(float(margin))
+                if within[~left_out].mean() >= wanted:
+                    break
+            held[left_out] = within[left_out]
+        return float(held.mean())
+
+
+def stop_after(folds: int, runs: Sequence[RunRecord], cost: str) -> Stop:
+    """What the other folds of the runs cost, in joules or seconds."""
+    over_lowest = []
+    over_highest = []
     for run in runs:
         costs = [fold.energy.joules for fold in run.folds]
-        for stop in range(3, len(costs)):
-            missing, real = len(costs) - stop, sum(costs[stop:])
-            low, high = later_range(costs[:stop])
-            held.append(missing * low <= real <= missing * high)
-            if stop == 3:
-                plain.append(missing * fmean(costs[:stop]) / real)
-                later.append(missing * later_mean(costs[:stop]) / real)
-    return fmean(held), median(plain), median(later)
+        if cost == "seconds":
+            costs = [fold.seconds_alone for fold in run.folds]
+        later = costs[1:folds] or costs[:1]
+        others = fmean(costs[folds:])
+        over_lowest.append(others / min(later))
+        over_highest.append(others / max(later))
+    datasets = np.array([run.spec.dataset for run in runs])
+    return Stop(datasets, np.array(over_lowest), np.array(over_highest))
+
+
+def print_forecasts(runs: Sequence[RunRecord]) -> None:
+    """How often forecasts hold after 1 to 9 folds; also with a margin chosen without a dataset."""
+    sys.stdout.write(
+        "| folds | margin | joules | seconds | joules, chosen without the dataset |\n"
+        "|---|---|---|---|---|\n"
+    )
+    for folds in range(1, 10):
+        margin = margin_after(folds).share
+        joules = stop_after(folds, runs, "joules")
+        seconds = stop_after(folds, runs, "seconds")
+        sys.stdout.write(
+            f"| {folds} | {100 * margin:.0f} % | {100 * joules.within(margin).mean():.1f} % "
+            f"| {100 * seconds.within(margin).mean():.1f} % "
+            f"| {100 * joules.held_left_out():.1f} % |\n"
+        )
+
+
+def promised_over_real(runs: Sequence[RunRecord]) -> tuple[float, float]:
+    """After three folds, median: with the first fold in the mean, and without it."""
+    plain = []
+    later = []
+    for run in runs:
+        costs = [fold.energy.joules for fold in run.folds]
+        plain.append(fmean(costs[:3]) / fmean(costs[3:]))
+        later.append(later_mean(costs[:3]) / fmean(costs[3:]))
+    return median(plain), median(later)
 
 
 class Plug:
@@ -68,13 +128,14 @@ def main() -> None:
         run.folds[0].energy.joules / later_mean([fold.energy.joules for fold in run.folds])
         for run in runs
     ]
-    held, plain, later = forecasts(runs)
+    print_forecasts(runs)
+    plain, later = promised_over_real(runs)
     sys.stdout.write(
         f"memory: {median(shares):.1f} % of the joules at the median, from {min(shares):.1f} to "
         f"{max(shares):.1f} %\n"
         f"fold 0 over the others: {fmean(first):.2f} on average, up to {max(first):.2f}\n"
-        f"ranges that held, stops after 3 to 9 folds: {100 * held:.1f} %; promised over real at "
-        f"fold 3, median: {plain:.3f} with the first fold, {later:.3f} without\n"
+        f"promised over real at fold 3, median: {plain:.3f} with the first fold, {later:.3f} "
+        "without\n"
         f"metering: {1000 * cost_of_metering():.1f} ms of processor a fold of one second\n"
     )
 

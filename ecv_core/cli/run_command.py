@@ -23,6 +23,7 @@ from ecv_core.cli.options import (
     showing_phase,
 )
 from ecv_core.figures.words import (
+    forecast_words,
     interval_lines,
     metric_label,
     node_words,
@@ -220,7 +221,14 @@ def _energy(run: RunRecord) -> str:
             verb = "forgone to check"
         text += f", {saved_words(facts)} ({share}) {verb}"
     text += f"; {SOURCES[facts.source]}."
-    for sentence in (range_words(facts), left_in_words([run]), shared_words(run), node_words(run)):
+    if facts.forecast:
+        counted_as = forecast_words([facts.folds_ran])
+        text += f" A fold that did not run is counted {counted_as}."
+    estimate = range_words(facts)
+    left_in = left_in_words([run])
+    shared = shared_words(run)
+    nodes = node_words(run)
+    for sentence in (estimate, left_in, shared, nodes):
         if sentence:
             text += f" {sentence}"
     return text.rstrip(". ")

@@ -13,12 +13,41 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, RunRecord, one_source
 from ecv_core.records.spec import RunSpec
 
-MARGIN = 0.15
-"""A fold that never ran is taken to cost from so much less than the lowest of those that ran to so
-much more than the highest. In the recorded runs, stopped after 3 to 9 of 10 folds, the other folds
-together cost something in this range in 96 % (`python -m benchmarks.energy`)."""
-_ONE_FOLD = (0.5, 1.35)
-"""The same, as factors, where one fold alone has run; all recorded runs are in this range."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Margin:
+    """How far from those that ran a fold that never ran may be taken to cost.
+
+    It goes from so much below the lowest of the folds that ran to so much above the highest. It is
+    wider the fewer folds have run, and at least 90 % of the recorded runs are within it, also where
+    it is chosen without their dataset (`python -m benchmarks.energy`).
+    """
+
+    share: float
+    """Of the cost of a fold."""
+    held_percent: int
+    """At least so many of the recorded runs, stopped there, were within it: in the joules and in
+    the seconds of their other folds."""
+    after: str
+    """How many folds have run, in words."""
+
+
+_MARGINS = {
+    1: Margin(share=0.5, held_percent=91, after="1 fold"),
+    2: Margin(share=0.5, held_percent=97, after="2 folds"),
+    3: Margin(share=0.3, held_percent=95, after="3 folds"),
+}
+"""By the number of folds that ran."""
+_USUAL_MARGIN = Margin(share=0.15, held_percent=95, after="4 or more folds")
+
+
+def margin_after(folds: int) -> Margin:
+    """How far off the costs of other folds may be, once so many have run.
+
+    Args:
+        folds: that ran; at least one.
+    """
+    return _MARGINS.get(folds, _USUAL_MARGIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +68,8 @@ class EnergyFacts:
     """From the least to the most that this may be: of an estimate, and of folds that never ran."""
     forecast: bool
     """Whether some of what is saved is not known, because the folds never ran."""
+    folds_ran: int
+    """How many folds a forecast is made from."""
     saved_percent: float | None
     processor_seconds: float | None
     """Of all cores and all folds that ran, see `processor_costs`; None where no fold says."""
@@ -67,10 +98,9 @@ def later_range(costs: Sequence[float]) -> tuple[float, float]:
     Args:
         costs: as for `later_mean`.
     """
-    if len(costs) == 1:
-        low, high = _ONE_FOLD
-        return costs[0] * low, costs[0] * high
-    return min(costs[1:]) * (1 - MARGIN), max(costs[1:]) * (1 + MARGIN)
+    later = costs[1:] or costs
+    share = margin_after(len(costs)).share
+    return min(later) * (1 - share), max(later) * (1 + share)
 
 
 def energy_of(run: RunRecord) -> EnergyFacts:
@@ -118,6 +148,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         saved_joules=saved.amount,
         saved_range=saved_range,
         forecast=forecast,
+        folds_ran=len(folds),
         saved_percent=saved.percent,
         processor_seconds=processor_seconds,
         processor_assumed=processor_assumed,

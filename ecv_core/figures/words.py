@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import Literal, NamedTuple, Protocol, get_args
 
 from ecv_core import dataset as datasets
-from ecv_core.energy.savings import EnergyFacts
+from ecv_core.energy.savings import EnergyFacts, margin_after
 from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
@@ -566,11 +566,25 @@ ESTIMATED_DIGITS = 2
 """Significant digits of energy and emissions: part of every figure is an estimate."""
 
 
-FORECAST = (
-    "from 15 % below the lowest to 15 % above the highest of the folds that ran, without the "
-    "first, which also pays for start-up"
-)
-"""Of energy saved, while folds have not run; the numbers are those of `energy.savings`."""
+def forecast_words(folds: Iterable[int]) -> str:
+    """As what a fold that did not run is counted, and how often that held.
+
+    Args:
+        folds: numbers of folds that ran, of one run or several; each at least one.
+    """
+    parts = []
+    for count in sorted(set(folds)):
+        margin = margin_after(count)
+        percent = f"{100 * margin.share:.0f} %"
+        costs = f"from {percent} below the lowest to {percent} above the highest of the folds"
+        costs += " that ran, without the first, which also pays for start-up"
+        if count == 1:
+            costs = f"from {percent} below to {percent} above the fold that ran"
+        held = f"after {margin.after} that held in {margin.held_percent} % of the recorded runs"
+        part = f"{costs} ({held})"
+        if part not in parts:
+            parts.append(part)
+    return "; ".join(parts)
 
 
 def estimate(value: float) -> str:

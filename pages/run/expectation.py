@@ -182,7 +182,8 @@ def _alone(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
     if not processor_seconds:
         return costs
     each = processor_seconds / len(costs.seconds)
-    return replace(costs, seconds=(each, each / 2, each))
+    others = max(1, len(costs.seconds) - 2)
+    return replace(costs, seconds=(each, each / 2) + (each,) * others)
 
 
 def _slower(costs: KnownCosts, pace: float) -> KnownCosts:

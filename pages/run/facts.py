@@ -13,10 +13,10 @@ from ecv_core.energy.meter import intensity_words
 from ecv_core.energy.parts import left_in_words, why
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
-    FORECAST,
     algorithm_title,
     counted,
     duration,
+    forecast_words,
     grams,
     half_width_words,
     metric_label,
@@ -310,7 +310,10 @@ def _saved(facts: EnergyFacts, run: RunRecord) -> str:
         note = f"{percent} of all {run.k}, {HOW[facts.source]}"
     elif run.state.active and run.spec.rule != NEVER_STOPS:
         note = "known at the stop"  # and room for it: what is below does not move then
-    explanation = f"A forecast until the other folds have run: {FORECAST}."
+    explanation = "A forecast until the other folds have run."
+    if facts.folds_ran:
+        counted_as = forecast_words([facts.folds_ran])
+        explanation = f"A forecast until the other folds have run: {counted_as}."
     if run.checked and not facts.forecast:
         explanation = "What the folds after the stop cost: they ran to check it."
     return _metric(

@@ -1,13 +1,15 @@
 """The race between stopping and going on, worked by hand; its invariants on any folds."""
 
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.energy.savings import energy_facts, tallies
+from ecv_core.energy.savings import energy_facts, later_range, margin_after, tallies
 from ecv_core.records.run import Energy, FoldResult
+from ecv_core.store.recorded import recorded_runs
 
 
 def fold(index, seconds, joules, grams):
@@ -99,5 +101,34 @@ def test_what_is_saved_by_an_estimate_is_a_range_also_once_all_folds_ran():
     # 20 + 40 J after the stop, or half of it where the machine would have run idle
     assert (facts.saved_joules, facts.saved_range, facts.forecast) == (60, (30, 60), False)
     forecast = energy_facts([estimated(joules) for joules in (10, 20, 40)], 4, 3)
-    assert forecast.saved_range == pytest.approx((10 * 0.85, 40 * 1.15))
+    # After three folds: 30 % below 20 J, of which half may be idle, and 30 % above 40 J.
+    assert forecast.saved_range == pytest.approx((10 * 0.7, 40 * 1.3))
     assert forecast.forecast
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected_range"),
+    [
+        ((10.0,), (5.0, 15.0)),
+        ((90.0, 10.0), (5.0, 15.0)),
+        ((90.0, 10.0, 20.0), (7.0, 26.0)),
+        ((90.0, 10.0, 20.0, 15.0), (8.5, 23.0)),
+    ],
+)
+def test_a_forecast_is_wider_the_fewer_folds_ran(costs, expected_range):
+    # 50 % after one or two folds, 30 % after three, 15 % after more; the first is left out.
+    assert later_range(costs) == pytest.approx(expected_range)
+
+
+@pytest.mark.parametrize("ran", range(1, 10))
+@pytest.mark.parametrize("cost", ["joules", "seconds"])
+def test_recorded_runs_cost_what_is_said_as_often_as_is_said(ran, cost):
+    held = []
+    for run in recorded_runs():
+        if cost == "joules":
+            costs = [of_fold.energy.joules for of_fold in run.folds]
+        else:
+            costs = [of_fold.seconds_alone for of_fold in run.folds]
+        low, high = later_range(costs[:ran])
+        held.append(low <= fmean(costs[ran:]) <= high)
+    assert 100 * fmean(held) >= margin_after(ran).held_percent >= 90

@@ -34,11 +34,11 @@ from ecv_core.figures.report.latex import (
     software,
 )
 from ecv_core.figures.words import (
-    FORECAST,
     algorithm_title,
     alpha_text,
     counted,
     dataset_title,
+    forecast_words,
     grams,
     interval_lines,
     joined,
@@ -397,9 +397,10 @@ def _energy_saved_sentence(runs: Sequence[RunRecord], facts: Sequence[EnergyFact
         return ""
     about = ""
     how = "the energy that the folds after the stop used when they were run to check"
-    if any(of_run.forecast for of_run in facts):
+    forecasts = [of_run.folds_ran for of_run in facts if of_run.forecast]
+    if forecasts:
         about = "about "
-        how = f"a forecast: a fold that did not run is counted {FORECAST}"
+        how = f"a forecast: a fold that did not run is counted {forecast_words(forecasts)}"
     share = ""
     if all_folds:
         share = f" ({about}{100 * saved / all_folds:.0f} % of all folds)"
