@@ -38,6 +38,7 @@ COMMANDS = {
     "export": ("run_files_commands", "a run as JSON, for `import`"),
     "delete": ("runs_commands", "delete runs"),
     "study": ("plan_commands", "datasets x algorithms x splits, recorded; resumable"),
+    "compare": ("compare_command", "which of several runs is better, by paired tests"),
     "orders": ("orders_command", "what a rule does over every order of the folds"),
     "select": (
         "select_command",

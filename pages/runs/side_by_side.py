@@ -20,11 +20,11 @@ from ecv_core.analysis.comparison.paired_runs import (
     comparison_frame,
 )
 from ecv_core.analysis.comparison.settings import differences
-from ecv_core.analysis.significance import PairedTest
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.report.pictures import printed
+from ecv_core.figures.verdicts import comparison_sentence, p_words
 from ecv_core.figures.words import (
     algorithm_title,
     dataset_title,
@@ -33,6 +33,7 @@ from ecv_core.figures.words import (
     titled,
 )
 from ecv_core.records.run import RunRecord
+from pages.runs.further_tests import details
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.runs import ids_of
@@ -219,6 +220,7 @@ def paired_tests(runs: Sequence[NamedRun]) -> None:
     )
     if tested:
         _table(tested, datasets=_on_several_datasets(runs))
+        details(runs, _tests_by_id(runs)[0])
     _say_untested(untested, runs)
 
 
@@ -227,48 +229,21 @@ def _on_several_datasets(runs: Sequence[NamedRun]) -> bool:
 
 
 def verdict(pair: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
-    """'item-knn is better than popular by 0.0120 nDCG@10: ...', as Markdown.
-
-    Only of several comparisons is p corrected, and is Holm named.
-    """
-    test = pair.test
-    first = f"**{escaped(pair.first)}**"
-    second = f"**{escaped(pair.second)}**"
-    where = ""
-    if on_dataset:
-        where = f" on {escaped(dataset_title(pair.dataset))}"
-    numbers = _numbers(test, pair.p_holm, of_several=of_several)
-    scope = f"This is of {test.speaks_of}."
-    if pair.fitted is not None and pair.fitted_p_holm is not None:
-        of_fitted = _numbers(pair.fitted, pair.fitted_p_holm, of_several=of_several)
-        scope = f"{scope} Of {pair.fitted.speaks_of}: {of_fitted}."
+    """What a comparison found, as Markdown; `of_several` is whether p is corrected."""
+    icon = ":material/drag_handle:"
     if pair.shows_difference:
-        by = f"by {test.difference:.4f} {escaped(pair.metric)}"
-        return (
-            f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}. "
-            f"{scope}"
-        )
-    return (
-        f":material/drag_handle: No difference found between {first} and {second}{where}: "
-        f"{test.difference:.4f} apart, {numbers}. {scope}"
+        icon = ":material/check_circle:"
+    dataset = ""
+    if on_dataset:
+        dataset = escaped(dataset_title(pair.dataset))
+    marked = replace(
+        pair,
+        first=f"**{escaped(pair.first)}**",
+        second=f"**{escaped(pair.second)}**",
+        metric=escaped(pair.metric),
     )
-
-
-def _numbers(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
-    """'95 % interval 0.0100 to 0.0140, p = 0.002 after Holm'."""
-    p = p_words(p_holm)
-    if of_several:
-        p = f"{p} after Holm"
-    return f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
-
-
-def p_words(p: float) -> str:
-    """'p = 0.012', 'p < 0.001'."""
-    if p < 0.001:
-        return "p < 0.001"
-    if p < 0.1:
-        return f"p = {p:.3f}"
-    return f"p = {p:.2f}"
+    sentence = comparison_sentence(marked, on_dataset=dataset, of_several=of_several)
+    return f"{icon} {sentence}"
 
 
 def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
@@ -277,8 +252,8 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     return [pair for pair in tested if (pair.dataset, pair.metric, pair.first) not in worse]
 
 
-def _named_tests(runs: Sequence[NamedRun]) -> Tests:
-    """Tested and untested pairs, under the names of the runs."""
+def _tests_by_id(runs: Sequence[NamedRun]) -> Tests:
+    """Tested and untested pairs, under the ids of the runs."""
     with_folds = []
     version = []
     for _, run in runs:
@@ -286,7 +261,12 @@ def _named_tests(runs: Sequence[NamedRun]) -> Tests:
             with_folds.append(run)
             folds = tuple(fold.fold for fold in run.folds)
             version.append((run.run_id, folds, run.spec.to_json()))
-    tested, untested = _compared(store().url, tuple(version), with_folds)
+    return _compared(store().url, tuple(version), with_folds)
+
+
+def _named_tests(runs: Sequence[NamedRun]) -> Tests:
+    """Tested and untested pairs, under the names of the runs."""
+    tested, untested = _tests_by_id(runs)
     names = {run.run_id: name for name, run in runs}
     labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
 

@@ -1,4 +1,4 @@
-"""Our tests and intervals beside those of scipy, statsmodels and baycomp, on the same inputs.
+"""Our tests and intervals beside those of other libraries, on the same inputs.
 
 The file says which versions computed its figures, and how.
 """
@@ -6,8 +6,10 @@ The file says which versions computed its figures, and how.
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ecv_core.analysis.further_tests import correlated_bayes, friedman
 from ecv_core.analysis.significance import holm, over_folds, over_users
 from ecv_core.stopping.interval import mean_interval
 
@@ -37,3 +39,18 @@ def test_the_test_over_folds_is_twice_the_smaller_chance_of_baycomp(problem):
 @pytest.mark.parametrize("problem", FIGURES["holm"], ids=lambda problem: problem["seed"])
 def test_holms_correction_is_that_of_statsmodels(problem):
     assert holm(problem["p"]) == pytest.approx(problem["statsmodels"], **DIGITS)
+
+
+@pytest.mark.parametrize("problem", FIGURES["paired"], ids=lambda problem: problem["seed"])
+def test_the_chances_with_a_region_of_equivalence_are_those_of_baycomp(problem):
+    differences = np.subtract(problem["first"], problem["second"])
+    chances = correlated_bayes(differences, k=len(differences), margin=0.01)
+    expected = problem["figures"]["baycomp two_on_single rope 0.01"]
+    actual = [chances.first, chances.equivalent, chances.second]
+    assert actual == pytest.approx(expected, **DIGITS)
+
+
+@pytest.mark.parametrize("problem", FIGURES["ranks"], ids=lambda problem: problem["seed"])
+def test_nemenyis_p_values_are_those_of_scikit_posthocs(problem):
+    nemenyi_p = friedman(problem["scores"]).nemenyi_p
+    assert nemenyi_p == pytest.approx(np.array(problem["scikit-posthocs nemenyi"]), rel=1e-5)

@@ -7,8 +7,9 @@ import pytest
 
 from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
+from ecv_core.figures.verdicts import p_words
 from ecv_core.records.run import FoldResult, RunState, UserScores
-from pages.runs.side_by_side import p_words, verdict
+from pages.runs.side_by_side import verdict
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -112,6 +113,27 @@ def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, stor
     assert "after Holm" not in texts(app)  # one test alone is not corrected
     headers = [one.value for one in app.header]
     assert headers.index("How this is tested") < headers.index("Score, folds, energy")
+
+
+def test_other_tests_are_a_click_away(app, a_run, a_fold, store):
+    # One user in three is better by 0.3, so no sign differs; folds differ by exactly 0.1.
+    runs = []
+    for algorithm, better in (("popular", 0.0), ("item-knn", 0.3)):
+        run = a_run(algorithm=algorithm)
+        for fold in range(2):
+            result = with_users(a_fold, fold, np.array([0.2 + better, 0.3, 0.4]))
+            store.add_fold(run.run_id, result, stopped_at=None)
+        runs.append(run.run_id)
+    open_compare(app, *runs)
+    assert not [one for one in app.dataframe if "equivalent" in one.value]
+    app.toggle(key="compare-details").set_value(True).run()
+    assert not app.exception
+    (row,) = next(one.value for one in app.dataframe if "equivalent" in one.value).to_dict(
+        "records"
+    )
+    assert (row["first"], row["second"]) == ("ItemKNN", "Popularity")
+    assert (row["first better"], row["equivalent"], row["second better"]) == (1, 0, 0)
+    assert row["signed rank"] == row["randomization"] == "p = 1.00"
 
 
 def test_runs_without_users_scores_are_tested_fold_by_fold_and_the_page_says_so(app, record):

@@ -87,7 +87,7 @@ def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: s
     return UserMeans(users[seen], sums[seen] / counts[seen])
 
 
-class _ScoredRun:
+class ScoredRun:
     """A run's scores, turned round where lower is better, so that higher is always better."""
 
     def __init__(self, run: RunRecord) -> None:
@@ -130,8 +130,8 @@ class _ScoredRun:
 class _Pair(NamedTuple):
     """Two runs and the folds that both have, ascending."""
 
-    first: _ScoredRun
-    second: _ScoredRun
+    first: ScoredRun
+    second: ScoredRun
     folds: tuple[int, ...]
 
     @property
@@ -174,7 +174,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
     untested: list[Untested] = []
     tested: list[_TestedPair] = []
     with_users: defaultdict[Hashable, list[_Pair]] = defaultdict(list)
-    for first, second in combinations([_ScoredRun(run) for run in runs], 2):
+    for first, second in combinations([ScoredRun(run) for run in runs], 2):
         pair = _Pair(first, second, tuple(sorted(first.folds & second.folds)))
         reason = why_unfair(first.spec, second.spec) or _why_too_little(pair)
         if reason:
@@ -256,7 +256,7 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
             serves all. Users count who have a mean in every run.
     """
     folds = pairs[0].folds
-    rows: dict[_ScoredRun, int] = {}
+    rows: dict[ScoredRun, int] = {}
     for pair in pairs:
         rows.setdefault(pair.first, len(rows))
         rows.setdefault(pair.second, len(rows))
@@ -282,7 +282,7 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     return list(map(_TestedPair, better_first, tests))
 
 
-def _has_clusters(run: _ScoredRun) -> bool:
+def _has_clusters(run: ScoredRun) -> bool:
     """Whether the data name clusters of users in every fold: these take the place of users."""
     return all(scores.clusters is not None for scores in run.users_by_fold.values())
 

@@ -1,0 +1,168 @@
+"""Paired scores -> what reviewers ask for beside the t test: equivalence, signs, signed ranks.
+
+And scores of several learners on several datasets -> whether their ranks differ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # its parts load when they are used
+from numpy.typing import ArrayLike, NDArray
+
+from ecv_core.analysis.significance import BLOCK_CELLS, Floats
+from ecv_core.records.errors import InputError
+
+FLIPS = 9_999
+"""Draws of the randomization test: a p value near 0.05 is then known to within 0.004."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chances:
+    """How likely it is which of two learners is better by more than a margin; they sum to 1."""
+
+    first: float
+    """The first is better by more than the margin."""
+    equivalent: float
+    """They differ by at most the margin, the region of practical equivalence."""
+    second: float
+
+
+def correlated_bayes(differences: ArrayLike, *, k: int, margin: float) -> Chances:
+    """The Bayesian correlated t test of two learners by the scores of the same folds.
+
+    Args:
+        differences: first minus second, of each fold; shape (folds,), at least two.
+        k: folds of the whole cross-validation, so that the correlation is 1/k.
+        margin: differences up to it do not matter in practice; at least 0, in the unit of the
+            score.
+
+    Raises:
+        InputError: for fewer than two folds, or a margin below 0.
+
+    Source: Corani, Benavoli (2015); Benavoli, Corani, Demsar, Zaffalon (2017).
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    count = len(values)
+    if count < 2:
+        raise InputError(f"a test over folds needs at least two in common, but there are {count}")
+    if not margin >= 0:
+        raise InputError(f"a margin of practical equivalence is at least 0, but is {margin}")
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) * math.sqrt(1 / count + 1 / (k - 1))
+    if error == 0:
+        first = float(mean > margin)
+        second = float(mean < -margin)
+    else:
+        first = float(scipy.special.stdtr(count - 1, (mean - margin) / error))
+        second = float(scipy.special.stdtr(count - 1, (-mean - margin) / error))
+    return Chances(first=first, equivalent=max(0.0, 1 - first - second), second=second)
+
+
+def signed_rank_p(differences: ArrayLike) -> float:
+    """The two-sided p of Wilcoxon's signed-rank test; 1 where no two scores differ.
+
+    Args:
+        differences: of the pairs; those that are 0 do not count.
+
+    Source: Wilcoxon (1945), by scipy: exact for up to 50 pairs without ties.
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    values = values[values != 0]
+    if not len(values):
+        return 1.0
+    return float(scipy.stats.wilcoxon(values).pvalue)
+
+
+def randomization_p(differences: ArrayLike, *, flips: int = FLIPS, seed: int = 0) -> float:
+    """The two-sided p of a randomization test: signs of the differences drawn by chance.
+
+    If both systems were the same, each difference might as well have the other sign. scipy's
+    `permutation_test` gives the same, but takes a minute for 50,000 users.
+
+    Args:
+        differences: of the pairs; shape (pairs,).
+        flips: how often all signs are drawn.
+        seed: of the draws.
+
+    Returns:
+        At least 1 / (flips + 1), for the signs as they are count as a draw.
+
+    Source: Smucker, Allan, Carterette (2007); Phipson, Smyth (2010) for the draw that is added.
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    values = values[values != 0]
+    if not len(values):
+        return 1.0
+    observed = abs(float(values.sum()))
+    # Sums that only rounding keeps from the one observed count as far out as it is.
+    least = observed - 1e-12 * float(np.abs(values).sum())
+    rng = np.random.default_rng(seed)
+    flips_per_block = max(1, BLOCK_CELLS // len(values))
+    as_far = 1
+    for start in range(0, flips, flips_per_block):
+        drawn = min(flips_per_block, flips - start)
+        signs = rng.integers(2, size=(drawn, len(values)), dtype=np.int8)
+        # Signs are 2 * drawn - 1, so this is the sum of the values with their signs.
+        sums = 2 * (signs @ values) - values.sum()
+        as_far += int((np.abs(sums) >= least).sum())
+    return as_far / (flips + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankTest:
+    """Friedman's test of several learners on several datasets, and Nemenyi's of each two."""
+
+    mean_ranks: Floats
+    """1 is the best; shape (learners,)."""
+    statistic: float
+    """Friedman's chi-squared, with learners - 1 degrees of freedom."""
+    p: float
+    nemenyi_p: Floats
+    """Of each two learners, corrected for all pairs; shape (learners, learners)."""
+    critical_difference: float
+    """Mean ranks farther apart than this differ at 5 %."""
+
+
+def friedman(scores: ArrayLike, *, level: float = 0.05) -> RankTest:
+    """Whether the ranks of learners differ over datasets, and which two do.
+
+    Args:
+        scores: higher is better; shape (datasets, learners), at least (2, 3).
+        level: of the critical difference.
+
+    Raises:
+        InputError: for fewer datasets or learners, or a score that is not finite.
+
+    Source: Friedman (1937) and Nemenyi (1963), as Demsar (2006) describes them.
+    """
+    values: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
+    datasets, learners = values.shape
+    if datasets < 2 or learners < 3:
+        raise InputError(
+            "Friedman's test needs at least two datasets and three learners on all of them, but "
+            f"there are {datasets} and {learners}"
+        )
+    if not np.isfinite(values).all():
+        raise InputError("Friedman's test needs a finite score of each learner on each dataset")
+    ranks = scipy.stats.rankdata(-values, axis=1)
+    mean_ranks = ranks.mean(axis=0)
+    statistic = 0.0
+    p = 1.0
+    if np.ptp(mean_ranks) > 0:
+        outcome = scipy.stats.friedmanchisquare(*ranks.T)
+        statistic = float(outcome.statistic)
+        p = float(outcome.pvalue)
+    error = math.sqrt(learners * (learners + 1) / (6 * datasets))
+    apart = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
+    studentized = scipy.stats.studentized_range
+    quantile = float(studentized.ppf(1 - level, learners, np.inf)) / math.sqrt(2)
+    return RankTest(
+        mean_ranks=mean_ranks,
+        statistic=statistic,
+        p=p,
+        nemenyi_p=studentized.sf(apart / error * math.sqrt(2), learners, np.inf),
+        critical_difference=quantile * error,
+    )

@@ -1,0 +1,159 @@
+"""Which of several runs is better, by paired tests on the folds that they share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from ecv_core.analysis.comparison.further import (
+    MARGIN,
+    DatasetRanks,
+    FurtherTests,
+    further_tests,
+    rank_over_datasets,
+)
+from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.paired_runs import Comparison, Untested, compare_runs
+from ecv_core.cli import answer
+from ecv_core.cli.runs_commands import run_named
+from ecv_core.figures.verdicts import comparison_sentence, further_sentence, ranks_sentence
+from ecv_core.figures.words import counted
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunRecord
+from ecv_core.store.recorded import recorded_run
+from ecv_core.store.results import Results
+from ecv_core.store.store import open_store
+
+
+def compare_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run_ids",
+        metavar="RUN",
+        nargs="+",
+        help="at least two: ids, the beginnings of them, or recorded ones such as ml-100k--popular",
+    )
+    parser.add_argument(
+        "--rope",
+        type=float,
+        metavar="0.01",
+        help="differences up to this do not matter in practice, in the unit of the score; "
+        f"by default {MARGIN:.0%} of the better mean",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write all as JSON; - for stdout")
+
+
+def compare_command(options: argparse.Namespace) -> None:
+    """Test every pair that can be tested fairly, and say why others are not."""
+    runs = _runs(options.run_ids)
+    name_of_run = {}
+    for run, name in zip(runs, names(runs), strict=True):
+        name_of_run[run.run_id] = name
+    tested, untested = compare_runs(runs)
+    further = further_tests(tested, runs, options.rope)
+    ranks = rank_over_datasets(runs)
+    lines = []
+    pairs = []
+    for comparison, other_tests in zip(tested, further, strict=True):
+        sentence, more = _sentences(comparison, other_tests, name_of_run, of=tested)
+        lines += [sentence, f"  {more}"]
+        pairs.append(_pair_document(comparison, other_tests, sentence))
+    lines += _untested_lines(untested, name_of_run)
+    for of_metric in ranks:
+        lines.append(ranks_sentence(of_metric))
+        for reason in of_metric.left_out:
+            lines.append(f"  not ranked: {reason}")
+    document = {
+        "runs": name_of_run,
+        "pairs": pairs,
+        "untested": list(map(asdict, untested)),
+        "datasets": list(map(_ranks_document, ranks)),
+    }
+    answer(options, document, "\n".join(lines))
+
+
+def _sentences(
+    comparison: Comparison,
+    further: FurtherTests,
+    name_of_run: Mapping[str, str],
+    *,
+    of: Sequence[Comparison],
+) -> tuple[str, str]:
+    """What decides of a pair, and what other tests say.
+
+    Args:
+        comparison: of the pair.
+        further: its other tests.
+        name_of_run: short names by id.
+        of: all comparisons that were made.
+    """
+    first = name_of_run[comparison.first]
+    second = name_of_run[comparison.second]
+    on_dataset = ""
+    if len({pair.dataset for pair in of}) > 1:
+        on_dataset = comparison.dataset
+    sentence = comparison_sentence(
+        replace(comparison, first=first, second=second),
+        on_dataset=on_dataset,
+        of_several=len(of) > 1,
+    )
+    return sentence, further_sentence(replace(further, first=first, second=second))
+
+
+def _untested_lines(untested: Sequence[Untested], name_of_run: Mapping[str, str]) -> list[str]:
+    """Why pairs were not tested; those on different data are counted."""
+    lines = []
+    apart = 0
+    for pair in untested:
+        if pair.apart:
+            apart += 1
+        else:
+            first = name_of_run[pair.first]
+            second = name_of_run[pair.second]
+            lines.append(f"Not tested: {first} and {second} ({pair.reason}).")
+    if apart:
+        lines.append(f"Not tested: {counted(apart, 'pair')} on different datasets or metrics.")
+    return lines
+
+
+def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
+    """The runs of these names, each once, with the scores of their users.
+
+    Raises:
+        InputError: for fewer than two runs with a finished fold, or a name that is no run's.
+    """
+    store = open_store()
+    results = Results(store)
+    runs = {}
+    for run_id in run_ids:
+        run = recorded_run(run_id) or run_named(store, run_id)
+        if not run.folds:
+            raise InputError(f"run {run.run_id} has no finished fold to compare; leave it out")
+        runs[run.run_id] = results.with_user_scores(run)
+    if len(runs) < 2:
+        raise InputError(f"a comparison needs at least two runs, but here is {len(runs)}")
+    return list(runs.values())
+
+
+def _pair_document(comparison: Comparison, further: FurtherTests, sentence: str) -> dict[str, Any]:
+    """A pair: its test, its further tests, and its sentence."""
+    document = asdict(comparison)
+    document["shows_difference"] = comparison.shows_difference
+    document["speaks_of"] = comparison.test.speaks_of
+    document["further"] = asdict(further)
+    document["sentence"] = sentence
+    return document
+
+
+def _ranks_document(ranks: DatasetRanks) -> dict[str, Any]:
+    document: dict[str, Any] = {"metric": ranks.metric}
+    document["datasets"] = list(ranks.datasets)
+    document["learners"] = list(ranks.learners)
+    document["mean_ranks"] = ranks.test.mean_ranks.tolist()
+    document["friedman_statistic"] = ranks.test.statistic
+    document["friedman_p"] = ranks.test.p
+    document["nemenyi_p"] = ranks.test.nemenyi_p.tolist()
+    document["critical_difference"] = ranks.test.critical_difference
+    document["left_out"] = list(ranks.left_out)
+    return document

@@ -1,0 +1,80 @@
+"""A comparison of two runs -> the sentences that say what it found, and of what it speaks."""
+
+from __future__ import annotations
+
+from ecv_core.analysis.comparison.further import DatasetRanks, FurtherTests
+from ecv_core.analysis.comparison.paired_runs import Comparison
+from ecv_core.analysis.significance import PairedTest
+
+
+def p_words(p: float) -> str:
+    """'p = 0.012', 'p < 0.001'."""
+    if p < 0.001:
+        return "p < 0.001"
+    if p < 0.1:
+        return f"p = {p:.3f}"
+    return f"p = {p:.2f}"
+
+
+def comparison_sentence(pair: Comparison, *, on_dataset: str = "", of_several: bool = True) -> str:
+    """'item-knn is better than popular by 0.0120 nDCG@10: ...'.
+
+    Args:
+        pair: names and metric stand in the sentence as they are here.
+        on_dataset: title of the dataset, where there are several.
+        of_several: only of several comparisons is p corrected, and is Holm named.
+    """
+    test = pair.test
+    where = ""
+    if on_dataset:
+        where = f" on {on_dataset}"
+    numbers = _numbers(test, pair.p_holm, of_several=of_several)
+    scope = f"This is of {test.speaks_of}."
+    if pair.fitted is not None and pair.fitted_p_holm is not None:
+        of_fitted = _numbers(pair.fitted, pair.fitted_p_holm, of_several=of_several)
+        scope = f"{scope} Of {pair.fitted.speaks_of}: {of_fitted}."
+    if pair.shows_difference:
+        by = f"by {test.difference:.4f} {pair.metric}"
+        return f"{pair.first} is better than {pair.second}{where} {by}: {numbers}. {scope}"
+    return (
+        f"No difference found between {pair.first} and {pair.second}{where}: "
+        f"{test.difference:.4f} apart, {numbers}. {scope}"
+    )
+
+
+def _numbers(test: PairedTest, p_holm: float, *, of_several: bool) -> str:
+    """'95 % interval 0.0100 to 0.0140, p = 0.002 after Holm'."""
+    p = p_words(p_holm)
+    if of_several:
+        p = f"{p} after Holm"
+    return f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
+
+
+def further_sentence(tests: FurtherTests) -> str:
+    """What other tests say of a pair; not corrected for several comparisons."""
+    parts = []
+    if tests.chances is not None:
+        parts.append(
+            f"{tests.first} is better by more than {tests.margin:.2g} with a probability of "
+            f"{tests.chances.first:.1%}, {tests.second} with {tests.chances.second:.1%}, and they "
+            f"are practically equivalent with {tests.chances.equivalent:.1%} (correlated Bayesian "
+            "t test over folds)"
+        )
+    if tests.signed_rank_p is not None and tests.randomization_p is not None:
+        parts.append(
+            f"Wilcoxon's signed-rank test of {tests.first} and {tests.second} gives "
+            f"{p_words(tests.signed_rank_p)}, a randomization test {p_words(tests.randomization_p)}"
+        )
+    return f"{'; '.join(parts)}."
+
+
+def ranks_sentence(ranks: DatasetRanks) -> str:
+    """What Friedman's test and Nemenyi's say of learners on several datasets."""
+    placed = []
+    for learner, rank in zip(ranks.learners, ranks.test.mean_ranks, strict=True):
+        placed.append(f"{learner} {rank:.2f}")
+    return (
+        f"Mean ranks on {len(ranks.datasets)} datasets by {ranks.metric}: {', '.join(placed)}. "
+        f"Friedman's test gives {p_words(ranks.test.p)}; mean ranks more than "
+        f"{ranks.test.critical_difference:.2f} apart differ at 5 % (Nemenyi)."
+    )

@@ -1,0 +1,76 @@
+"""Compared runs: other tests than the one that decides, where a reader asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis.comparison.further import MARGIN, further_tests, rank_over_datasets
+from ecv_core.analysis.comparison.paired_runs import Comparison
+from ecv_core.figures.compare import NamedRun
+from ecv_core.figures.verdicts import p_words, ranks_sentence
+from ecv_core.figures.words import algorithm_title
+from ecv_core.records.run import RunRecord
+from pages.shared.live.state import escaped, results, store
+from pages.shared.widgets.tables import number, table, text
+
+
+def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
+    """A switch, and behind it what other tests say: they take a while for many users.
+
+    Args:
+        runs: all that are compared, under their names.
+        tested: their pairs, under the ids of the runs.
+    """
+    if not st.toggle("Details: other tests", key="compare-details"):
+        return
+    st.caption(
+        "The correlated Bayesian t test over folds (Benavoli et al., 2017): how likely each "
+        f"learner is better by more than {MARGIN:.0%} of the better mean, or neither is. "
+        "Wilcoxon's signed-rank test and a randomization test over users or samples. None of them "
+        "is corrected for several comparisons."
+    )
+    records = [run for _, run in runs]
+    version = tuple((run.run_id, len(run.folds)) for run in records)
+    frame = _details(store().url, version, records, tested)
+    name_of_run = {run.run_id: name for name, run in runs}
+    frame["first"] = frame["first"].map(name_of_run)
+    frame["second"] = frame["second"].map(name_of_run)
+    table(
+        frame,
+        {
+            "first better": number(None, "percent"),
+            "equivalent": number(None, "percent"),
+            "second better": number(None, "percent"),
+            "signed rank": text("p (Wilcoxon)"),
+            "randomization": text("p (randomization)"),
+        },
+        key="compare-further-tests",
+        alt=f"Other tests of {len(tested)} pairs",
+    )
+    for ranks in rank_over_datasets(records, algorithm_title):
+        st.markdown(escaped(ranks_sentence(ranks)))
+        for reason in ranks.left_out:
+            st.caption(escaped(f"Not ranked: {reason}."))
+
+
+@st.cache_data(show_spinner="Testing one by one ...", max_entries=8)
+def _details(
+    url: str, version: object, _runs: Sequence[RunRecord], _tested: Sequence[Comparison]
+) -> pd.DataFrame:
+    """A row for each pair."""
+    with_users = list(map(results().with_user_scores, _runs))
+    rows = []
+    for pair in further_tests(_tested, with_users):
+        row: dict[str, object] = {"first": pair.first, "second": pair.second}
+        if pair.chances is not None:
+            row["first better"] = pair.chances.first
+            row["equivalent"] = pair.chances.equivalent
+            row["second better"] = pair.chances.second
+        if pair.signed_rank_p is not None and pair.randomization_p is not None:
+            row["signed rank"] = p_words(pair.signed_rank_p)
+            row["randomization"] = p_words(pair.randomization_p)
+        rows.append(row)
+    return pd.DataFrame(rows)
