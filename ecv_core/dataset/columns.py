@@ -11,6 +11,22 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.dates import unix_seconds
 from ecv_core.dataset.layout import TimeUnit, Unreadable
 
+_MISSING = pa.array(
+    [
+        "",
+        *("NULL", "Null", "null", "NA", "<NA>", "N/A", "n/a", "#N/A"),
+        *("None", "none", "NaN", "nan", "NaT", r"\N"),
+    ]
+)
+"""What programs write where an id is missing."""
+_UNITS_A_SECOND = {
+    TimeUnit.SECONDS: 1,
+    TimeUnit.MILLISECONDS: 10**3,
+    TimeUnit.MICROSECONDS: 10**6,
+    TimeUnit.NANOSECONDS: 10**9,
+}
+_SECONDS_A_DAY = 86400
+_EXCEL_DAYS_TO_1970 = 25569
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 _LONGEST_NUMBER = 64
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
@@ -20,6 +36,8 @@ _NO_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
 
 def read_ids(values: pa.Array) -> pa.Array:
     """Ids as text, null where there is none; a longer one than may be is cut one sign after that.
+
+    NULL, NA, None, nan and the like, as programs write a missing value, are no ids.
 
     Raises: Unreadable for a column of lists, structures or bytes, which are no ids.
     """
@@ -33,8 +51,8 @@ def read_ids(values: pa.Array) -> pa.Array:
                 "another column"
             ) from error
         ids = _decoded(ids, limits.LONGEST_ID + 1)
-    empty = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
-    return pc.if_else(empty, pa.scalar(None, pa.string()), ids)
+    missing = pc.or_(pc.is_in(ids, _MISSING), pc.utf8_is_space(ids))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
 
 def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> NDArray[np.float64]:
@@ -90,10 +108,11 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
     """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
     if pa.types.is_temporal(values.type):
         seconds = _seconds_of_moments(values)
-    elif unit is TimeUnit.SECONDS:
-        seconds = read_numbers(values)
-    elif unit is TimeUnit.MILLISECONDS:
-        seconds = read_numbers(values) / 1000
+    elif unit in _UNITS_A_SECOND:
+        seconds = read_numbers(values) / _UNITS_A_SECOND[unit]
+    elif unit is TimeUnit.EXCEL_DAYS:
+        days = read_numbers(values) - _EXCEL_DAYS_TO_1970
+        seconds = np.round(days * _SECONDS_A_DAY)  # a day has no exact fractions
     else:
         seconds = _seconds_of_dates(values, unit)
     inside = (seconds >= limits.EARLIEST) & (seconds < limits.LATEST)

@@ -11,8 +11,34 @@ from numpy.typing import NDArray
 
 from ecv_core.dataset.layout import TimeUnit
 
-_TIDY = (
+_PROGRAMS = (
+    # Wed Jan 03 13:05:09 +0000 2018, as C, Java and Twitter write it, with a zone or without.
+    (
+        r"^[A-Za-z]{2,9}\.?,?\s+([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})\s+(\d{1,2}:[\d:.]+)\s*"
+        r"([A-Z]{1,4}|[+-]\d\d:?\d\d)?\s+(\d{4})$",
+        r"\5-\1-\2 \3\4",
+    ),
+    # 03/Jan/2018:13:05:09 +0000, as web servers write it.
+    (r"^\[?(\d{1,2})/([A-Za-z]{3})/(\d{4}):([\d:.]+)\s*([+-]\d{4})?\]?$", r"\3-\2-\1 \4\5"),
+    # 01 03, 2018, as Amazon writes it.
+    (r"^(\d{1,2})\s+(\d{1,2}),\s*(\d{4})$", r"\3-\1-\2"),
+    # 20180103130509
+    (r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4:\5:\6"),
+)
+"""Whole forms of programs, and what is written for them, in Arrow's syntax."""
+_ZONES = (
     (r"\s?(UTC|GMT)$", "Z"),
+    (r"\s?(CET|MEZ)$", "+0100"),
+    (r"\s?(CEST|MESZ|EET)$", "+0200"),
+    (r"\s?(EDT)$", "-0400"),
+    (r"\s?(EST|CDT)$", "-0500"),
+    (r"\s?(CST|MDT)$", "-0600"),
+    (r"\s?(MST|PDT)$", "-0700"),
+    (r"\s?(PST)$", "-0800"),
+    (r"(:\d\d)\s+([+-]\d\d:?\d\d)$", r"\1\2"),
+)
+"""Zones that are named, and how far they are from UTC."""
+_TIDY = (
     (r"\s?Uhr$", ""),
     (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # the name of the day
     (r"(\d)\s?([AaPp])\.?[Mm]\.?$", r"\1 \2M"),
@@ -67,7 +93,7 @@ def _parse(texts: pa.Array, date_format: str) -> NDArray[np.datetime64]:
 
 def _year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
     """The dates with year, month and day as numbers, in this order, wherever they have all."""
-    changes = list(_TIDY)
+    changes = [*_PROGRAMS, *_ZONES, *_TIDY]
     if unit in _YEAR_LAST:
         changes.append(_YEAR_LAST[unit])
         changes.extend(_CENTURIES)

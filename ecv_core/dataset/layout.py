@@ -49,6 +49,9 @@ class TimeUnit(StrEnum):
 
     SECONDS = "seconds"
     MILLISECONDS = "milliseconds"
+    MICROSECONDS = "microseconds"
+    NANOSECONDS = "nanoseconds"
+    EXCEL_DAYS = "excel-days"
     ISO = "iso"
     DAY_FIRST = "day-first"
     MONTH_FIRST = "month-first"
@@ -57,6 +60,9 @@ class TimeUnit(StrEnum):
 UNIT_TEXTS = {
     TimeUnit.SECONDS: "seconds since 1970",
     TimeUnit.MILLISECONDS: "milliseconds since 1970",
+    TimeUnit.MICROSECONDS: "microseconds since 1970",
+    TimeUnit.NANOSECONDS: "nanoseconds since 1970",
+    TimeUnit.EXCEL_DAYS: "days since 1899, as Excel counts them",
     TimeUnit.ISO: "dates such as 2023-01-22",
     TimeUnit.DAY_FIRST: "dates, day first: 22.01.2023",
     TimeUnit.MONTH_FIRST: "dates, month first: 01/22/2023",

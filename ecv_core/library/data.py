@@ -59,7 +59,7 @@ class Data:
                 default none.
         Raises: InputError for what is no table, or a column that it does not have.
         """
-        from ecv_core.dataset.own.recognise import roles_by_names
+        from ecv_core.dataset.own.roles import roles_by_names
 
         table = _pandas(frame)
         names = [str(name) for name in table.columns]

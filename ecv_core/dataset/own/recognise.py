@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -28,188 +27,18 @@ from ecv_core.dataset.layout import (
     in_order,
     unnamed,
 )
+from ecv_core.dataset.own.roles import (
+    are_dates,
+    guess_roles,
+    guess_unit,
+    is_number,
+    is_role_name,
+    says_time,
+)
 from ecv_core.dataset.plain import Plain, check_limits, refusals
 from ecv_core.dataset.rows import as_text, json_object, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
-
-# Names and first values of columns -> which is the user, the item, the rating, the time.
-
-
-_NAMES = {
-    "user_id": """
-        userid user uid customerid customer visitorid reviewerid memberid accountid clientid
-        playerid readerid listenerid viewerid buyerid username reviewer member account client
-        player reader listener visitor viewer buyer userhash useridx userindex usernumber u
-        benutzer benutzerid nutzer nutzerid kunde kundennummer kundeid sessionid session
-    """,
-    "item_id": """
-        itemid item iid productid product articleid article asin sku movieid movie filmid film
-        bookid book isbn trackid track songid song artistid artist albumid businessid gameid
-        game appid app recipeid newsid videoid video contentid parentasin stockcode itemidx
-        itemindex itemnumber i artikel artikelnummer artikelid produkt produktid documentid
-        pageid jobid hotelid
-    """,
-    "rating": """
-        rating ratings score stars overall bookrating userrating vote preference value grade
-        bewertung note weight playcount r
-    """,
-    "timestamp": """
-        timestamp time unixreviewtime ts datetime date createdat eventtime unixtime created when
-        at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
-        ratingtime datum zeit zeitstempel zeitpunkt kaufdatum bestelldatum timestampms
-        eventtimestamp lastupdated
-    """,
-    "basket": """
-        basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
-        receiptid receipt cartid warenkorb bestellung bestellnummer bon
-    """,
-    "target": """
-        target class label y outcome response species diagnosis klasse zielwert
-    """,
-}
-_WORDS = {role: names.split() for role, names in _NAMES.items()}
-"""Role -> names of its column, likeliest first, in small letters without other signs."""
-
-_DAY_NUMBER = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
-_UNIX_FROM = 1e8
-_UNIX_TO = 5e9
-"""Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
-_FEW = 120
-"""More different values than this are no scale of ratings."""
-
-Rows = Sequence[Sequence[str]]
-
-
-def plain_name(name: str) -> str:
-    """A column's name as it is compared: 'User_ID:token' is 'userid'."""
-    return re.sub(r"[^a-z0-9]", "", name.split(":")[0].lower())
-
-
-def is_role_name(name: str) -> bool:
-    """Whether a text is what a column of interactions could be called."""
-    plain = plain_name(name)
-    return len(plain) > 1 and any(plain in words for words in _WORDS.values())
-
-
-def is_number(text: str) -> bool:
-    """Whether a field is a number."""
-    return bool(_NUMBER.fullmatch(text.strip()))
-
-
-def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, int]:
-    """Which column is what: by names, and where these say nothing by values and order.
-
-    Args:
-        names: of the columns.
-        rows: the first ones, as text.
-        named: whether the names are the file's own.
-    Returns: role -> column; needed roles may be missing, and an unclear column has none.
-    """
-    roles: dict[str, int] = {}
-    if named:
-        roles = roles_by_names(names)
-    if "target" in roles and "user_id" not in roles and "item_id" not in roles:
-        return {"target": roles["target"]}
-    roles.pop("target", None)
-    values = {}
-    for place in range(len(names)):
-        if place not in roles.values():
-            values[place] = [row[place].strip() for row in rows if place < len(row)]
-    for role in ("user_id", "item_id"):
-        if role not in roles and values:
-            roles[role] = _likeliest_id(values)
-            del values[roles[role]]
-    if "timestamp" not in roles:
-        time_column = _first_column(values, _is_time)
-        if time_column is not None:
-            roles["timestamp"] = time_column
-            del values[time_column]
-    if "rating" not in roles and not named:
-        rating_column = _first_column(values, _is_rating)
-        if rating_column is not None:
-            roles["rating"] = rating_column
-    return roles
-
-
-def _likeliest_id(values: Mapping[int, Sequence[str]]) -> int:
-    """The first column that holds no dates, else the first one; `values` by column."""
-    for place, column in values.items():
-        if not _are_dates(column):
-            return place
-    return next(iter(values))
-
-
-def _first_column(
-    values: Mapping[int, Sequence[str]], fits: Callable[[Sequence[str]], bool]
-) -> int | None:
-    """The first column whose values fit; None where there is none."""
-    for place, column in values.items():
-        if fits(column):
-            return place
-    return None
-
-
-def guess_unit(values: Sequence[str]) -> TimeUnit:
-    """How these timestamps are written."""
-    present = [value.strip() for value in values if value.strip()]
-    numbers = sorted(abs(_number(value)) for value in present if is_number(value))
-    if len(numbers) * 2 < len(present):
-        orders, _ = date_orders(present)
-        return orders[0]
-    if not numbers:
-        return TimeUnit.SECONDS
-    if all(map(_DAY_NUMBER.fullmatch, present)):
-        return TimeUnit.ISO
-    median = numbers[len(numbers) // 2]
-    if median > 20 * _UNIX_TO:
-        return TimeUnit.MILLISECONDS
-    return TimeUnit.SECONDS
-
-
-def roles_by_names(names: Sequence[str]) -> dict[str, int]:
-    """Role -> column, for those whose names tell."""
-    plain = [plain_name(name) for name in names]
-    roles: dict[str, int] = {}
-    for role, words in _WORDS.items():
-        for word in words:  # likeliest first
-            if word in plain:
-                roles[role] = plain.index(word)
-                break
-    return roles
-
-
-def _is_time(values: Sequence[str]) -> bool:
-    present = [value for value in values if value]
-    if not all(map(is_number, present)):
-        return _are_dates(present)
-    if not present:
-        return False
-    times = [_number(value) for value in present]
-    earliest = min(times)
-    latest = max(times)
-    if earliest >= _UNIX_FROM and latest <= _UNIX_TO:  # in seconds
-        return True
-    return earliest >= _UNIX_FROM * 1000 and latest <= _UNIX_TO * 1000  # in milliseconds
-
-
-def _are_dates(values: Sequence[str]) -> bool:
-    present = [value for value in values if value]
-    likely = [value for value in present if len(value) > 7 and not is_number(value)]
-    return len(likely) > 0.9 * len(present) and date_orders(likely)[1] > 0.9 * len(present)
-
-
-def _is_rating(values: Sequence[str]) -> bool:
-    different = {value for value in values if value}
-    if not different or len(different) > _FEW:
-        return False
-    return all(is_number(value) and abs(_number(value)) <= 100 for value in different)
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", "."))
-
 
 HEAD_BYTES = 1 << 20
 """So much of a file is looked at to recognise it."""
@@ -280,9 +109,12 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
 
 
 def with_unit(layout: Layout, rows: Sequence[Row]) -> Layout:
-    """The unit of the column of timestamps, by its first values."""
-    at = layout.column("timestamp")
-    return layout if at is None else replace(layout, unit=guess_unit([row[at] for row in rows]))
+    """The unit of the column of timestamps, by its first values and its name."""
+    place = layout.column("timestamp")
+    if place is None:
+        return layout
+    values = [row[place] for row in rows]
+    return replace(layout, unit=guess_unit(values, layout.names[place]))
 
 
 def _head(plain: Plain) -> bytes:
@@ -454,12 +286,19 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     for place, name in enumerate(rows[0]):
         below = [row[place] for row in rows[1:] if place < len(row) and row[place].strip()]
-        numbers = sum(is_number(value) for value in below)
-        if below and numbers > 0.9 * len(below):
-            return True
-        if _are_dates(below) and not _are_dates([name]):
+        if below and _is_word_above(name, below):
             return True
     return False
+
+
+def _is_word_above(name: str, values: Sequence[str]) -> bool:
+    """Whether a word that is no number stands above numbers, or one that is no date above dates."""
+    numbers = 0
+    for value in values:
+        numbers += is_number(value)
+    if numbers > 0.9 * len(values):
+        return True
+    return are_dates(values) and not are_dates([name])
 
 
 def _json_lines(text: str, encoding: str) -> Recognised:
@@ -495,12 +334,29 @@ def first_look(recognition: Recognised) -> list[str]:
         ratings = read_ratings(pa.array(values), decimal_comma=layout.decimal_comma)
         sentences.append(f"{np.isfinite(ratings).sum()} of the first {count} rows have a rating.")
     timestamp = layout.column("timestamp")
-    if timestamp is not None:
+    if timestamp is None:
+        sentences += _unread_times(recognition)
+    else:
         values = _column(recognition, timestamp)
         sentences.append(_times_sentence(values, layout.unit))
         fitting, _ = date_orders(values)
         if layout.unit in fitting and len(fitting) > 1:
             sentences.append("Day first and month first fit these dates alike: see which it is.")
+    return sentences
+
+
+def _unread_times(recognition: Recognised) -> list[str]:
+    """A sentence for each column that is called a date or a time, and is not read as one."""
+    sentences = []
+    has_role = [place for _, place in recognition.layout.roles]
+    for place, name in enumerate(recognition.layout.names):
+        if place in has_role or not says_time(name):
+            continue
+        values = list(filter(None, _column(recognition, place)))
+        if values:
+            sentences.append(
+                f"The column {name} is not read as a time: it begins with {values[0]}."
+            )
     return sentences
 
 

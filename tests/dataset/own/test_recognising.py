@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ecv_core.dataset.layout import Form, TimeUnit
-from ecv_core.dataset.own.recognise import first_look, guess_unit, plain_name, recognise
+from ecv_core.dataset.own.recognise import first_look, recognise
+from ecv_core.dataset.own.roles import guess_roles, guess_unit, plain_name
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from tests.dataset.own.conftest import rows_of
@@ -101,6 +102,9 @@ def test_a_date_before_the_ids_is_not_taken_for_one(read):
         ("1700000000", TimeUnit.SECONDS, 1700000000),
         ("1700000000.75", TimeUnit.SECONDS, 1700000000),
         ("1700000000123", TimeUnit.MILLISECONDS, 1700000000),
+        ("1700000000123456", TimeUnit.MICROSECONDS, 1700000000),
+        ("1700000000123456789", TimeUnit.NANOSECONDS, 1700000000),
+        ("20231114221320", TimeUnit.ISO, 1700000000),
         ("2023-11-14", TimeUnit.ISO, 1699920000),
         ("2023-11-14T22:13:20Z", TimeUnit.ISO, 1700000000),
         ("2023-11-14 22:13:20 UTC", TimeUnit.ISO, 1700000000),
@@ -134,6 +138,13 @@ AT_16_37 = JAN_22 + 59820
         ("20230122", TimeUnit.ISO, JAN_22),
         ("22. Januar 2023 16:37", TimeUnit.ISO, AT_16_37),
         ("22-Jan-2023", TimeUnit.ISO, JAN_22),
+        ("Sun Jan 22 16:37:00 2023", TimeUnit.ISO, AT_16_37),  # as C's ctime
+        ("Sun Jan 22 16:37:00 +0000 2023", TimeUnit.ISO, AT_16_37),
+        ("Sun Jan 22 11:37:00 EST 2023", TimeUnit.ISO, AT_16_37),  # five hours behind
+        ("Sun, 22 Jan 2023 17:37:00 +0100", TimeUnit.ISO, AT_16_37),
+        ("2023-01-22 17:37 CET", TimeUnit.ISO, AT_16_37),
+        ("22/Jan/2023:16:37:00 +0000", TimeUnit.ISO, AT_16_37),  # as web servers
+        ("01 22, 2023", TimeUnit.ISO, JAN_22),  # as Amazon
         ("22-Jan-23", TimeUnit.ISO, JAN_22),
         ("22-JAN-23 04:37:00 PM", TimeUnit.ISO, AT_16_37),
         ("31-Dec-70", TimeUnit.ISO, 364 * 86400),
@@ -151,6 +162,49 @@ def test_dates_of_any_common_form_are_read(read, written, unit, seconds):
     layout, reading = read(f"user;item;time\nann;x;{written}\n")
     assert layout.unit is unit
     assert rows_of(reading) == [("ann", "x", seconds)]
+
+
+def test_numbers_of_five_digits_under_a_date_are_days_of_excel(read):
+    layout, reading = read("user,item,date\nann,x,44948\nbob,y,44948.75\n")
+    assert layout.unit is TimeUnit.EXCEL_DAYS
+    assert rows_of(reading) == [("ann", "x", JAN_22), ("bob", "y", JAN_22 + 64800)]
+
+
+def roles_of(columns):
+    """Role -> number of the column, from 1, of rows without names: a column for each argument."""
+    rows = [tuple(map(str, row)) for row in zip(*columns, strict=True)]
+    places = guess_roles([""] * len(columns), rows, named=False)
+    return {role: place + 1 for role, place in places.items()}
+
+
+USERS = [number // 5 for number in range(100)]
+ITEMS = [f"i{number % 13}" for number in range(100)]
+
+
+def test_what_counts_measures_or_never_changes_is_neither_id_nor_rating():
+    counts = range(5_000, 5_100)
+    latitudes = [f"{30 + number % 7 / 7:.6f}" for number in range(100)]
+    zones = [-240] * 100
+    assert roles_of([USERS, latitudes, zones, ITEMS]) == {"user_id": 1, "item_id": 4}
+    assert roles_of([counts, USERS, ITEMS]) == {"user_id": 2, "item_id": 3}
+
+
+def test_few_numbers_are_a_rating_and_no_item():
+    stars = [number % 5 + 1 for number in range(100)]
+    assert roles_of([USERS, stars, ITEMS]) == {"user_id": 1, "item_id": 3, "rating": 2}
+
+
+def test_a_name_that_contains_user_or_item_tells(read):
+    rows = "".join(f"{number},u{number % 3},i{number % 4}\n" for number in range(12))
+    layout, _ = read("key,USER_MD5,movie_code\n" + rows)
+    assert named(layout) == {"user_id": "USER_MD5", "item_id": "movie_code"}
+
+
+def test_a_date_that_is_not_read_is_said(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text("user,item,date_added\na,x,gestern\nb,y,heute\n")
+    (sentence,) = first_look(recognise(plain_file(path, path.name, tmp_path, no_report)))
+    assert sentence == "The column date_added is not read as a time: it begins with gestern."
 
 
 def test_day_or_month_first_is_decided_by_the_whole_sample(read):

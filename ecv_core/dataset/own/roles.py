@@ -1,0 +1,302 @@
+"""Names and first values of columns -> which is the user, the item, the rating, the time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ecv_core.dataset.dates import date_orders
+from ecv_core.dataset.layout import TimeUnit
+
+_NAMES = {
+    "user_id": """
+        userid user uid customerid customer visitorid reviewerid memberid accountid clientid
+        playerid readerid listenerid viewerid buyerid username reviewer member account client
+        player reader listener visitor viewer buyer userhash useridx userindex usernumber u
+        benutzer benutzerid nutzer nutzerid kunde kundennummer kundeid sessionid session
+    """,
+    "item_id": """
+        itemid item iid productid product articleid article asin sku movieid movie filmid film
+        bookid book isbn trackid track songid song artistid artist albumid businessid gameid
+        game appid app recipeid newsid videoid video contentid parentasin stockcode itemidx
+        itemindex itemnumber i artikel artikelnummer artikelid produkt produktid documentid
+        pageid jobid hotelid
+    """,
+    "rating": """
+        rating ratings score stars overall bookrating userrating vote preference value grade
+        bewertung note weight playcount r
+    """,
+    "timestamp": """
+        timestamp time unixreviewtime ts datetime date createdat eventtime unixtime created when
+        at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
+        ratingtime datum zeit zeitstempel zeitpunkt kaufdatum bestelldatum timestampms
+        eventtimestamp lastupdated
+    """,
+    "basket": """
+        basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
+        receiptid receipt cartid warenkorb bestellung bestellnummer bon
+    """,
+    "target": """
+        target class label y outcome response species diagnosis klasse zielwert
+    """,
+}
+_WORDS = {role: names.split() for role, names in _NAMES.items()}
+"""Role -> names of its column, likeliest first, in small letters without other signs."""
+_PARTS = {
+    "user_id": ("user", "customer", "member", "person", "visitor", "profile", "session"),
+    "item_id": ("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
+}
+"""Role -> what the name of its column may contain where no name of _NAMES is there."""
+_TIME_PARTS = ("date", "time", "datum", "zeit")
+
+_DAY = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
+_TIME_OF_DAY = r"([01]\d|2[0-3])[0-5]\d[0-5]\d"
+_DAY_NUMBER = re.compile(f"{_DAY}({_TIME_OF_DAY})?")
+"""A day as 20180103, or a moment as 20180103130509."""
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
+_FRACTION = re.compile(r"[+-]?\d*[.,](\d+)([eE][+-]?\d{1,3})?")
+_UNIX_FROM = 1e8
+_UNIX_TO = 5e9
+"""Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
+_FINER_UNITS = {
+    TimeUnit.MILLISECONDS: 10**3,
+    TimeUnit.MICROSECONDS: 10**6,
+    TimeUnit.NANOSECONDS: 10**9,
+}
+"""Unit of time -> how many of them are a second, coarsest first."""
+_EXCEL_FROM = 20_000
+_EXCEL_TO = 60_000
+"""Excel's serial days from 1954 to 2064."""
+_FEW = 120
+"""More different values than this are no scale of ratings."""
+_SCALE = 10
+"""No more different numbers than this are a scale of ratings rather than items."""
+_MOST_DECIMALS = 2
+"""A rating with more decimals than this is a measurement, such as a latitude."""
+_TELLING = 10
+"""With fewer values than this, that all differ or none does is chance."""
+
+Rows = Sequence[Sequence[str]]
+Values = Sequence[str]
+"""The first values of a column."""
+
+
+def plain_name(name: str) -> str:
+    """A column's name as it is compared: 'User_ID:token' is 'userid'."""
+    return re.sub(r"[^a-z0-9]", "", name.split(":")[0].lower())
+
+
+def is_role_name(name: str) -> bool:
+    """Whether a text is what a column of interactions could be called."""
+    plain = plain_name(name)
+    return len(plain) > 1 and any(plain in words for words in _WORDS.values())
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number."""
+    return bool(_NUMBER.fullmatch(text.strip()))
+
+
+def says_time(name: str) -> bool:
+    """Whether a column is called a date or a time, in English or German."""
+    plain = plain_name(name)
+    return any(part in plain for part in _TIME_PARTS)
+
+
+def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, int]:
+    """Which column is what: by names, and where these say nothing by values and order.
+
+    Args:
+        names: of the columns.
+        rows: the first ones, as text.
+        named: whether the names are the file's own.
+    Returns: role -> column; needed roles may be missing, and an unclear column has none.
+    """
+    roles: dict[str, int] = {}
+    if named:
+        roles = roles_by_names(names)
+    if "target" in roles and "user_id" not in roles and "item_id" not in roles:
+        return {"target": roles["target"]}
+    roles.pop("target", None)
+    return roles | _roles_by_values(roles, names, rows, named=named)
+
+
+def _roles_by_values(
+    named_roles: Mapping[str, int], names: Sequence[str], rows: Rows, *, named: bool
+) -> dict[str, int]:
+    """As `guess_roles`, beside the roles that names tell."""
+    roles = dict(named_roles)
+    values = _other_columns(roles, rows, len(names))
+    for role in _PARTS:
+        if role not in roles and values:
+            roles[role] = _likeliest_id(role, names, values)
+            del values[roles[role]]
+    fits = {"timestamp": is_time}
+    if not named:
+        fits["rating"] = _is_rating
+    for role, fit in fits.items():
+        place = _first_column(values, fit)
+        if role not in roles and place is not None:
+            roles[role] = place
+            del values[place]
+    return roles
+
+
+def _other_columns(roles: Mapping[str, int], rows: Rows, width: int) -> dict[int, Values]:
+    """The first values of the columns that have no role, by column."""
+    columns = {}
+    for place in range(width):
+        if place not in roles.values():
+            columns[place] = [row[place].strip() for row in rows if place < len(row)]
+    return columns
+
+
+def roles_by_names(names: Sequence[str]) -> dict[str, int]:
+    """Role -> column, for those whose names tell."""
+    plain = [plain_name(name) for name in names]
+    roles: dict[str, int] = {}
+    for role, words in _WORDS.items():
+        for word in words:  # likeliest first
+            if word in plain:
+                roles[role] = plain.index(word)
+                break
+    return roles
+
+
+def _likeliest_id(role: str, names: Sequence[str], values: Mapping[int, Values]) -> int:
+    """The column that is likeliest to hold users or items.
+
+    A column whose name contains the word for it comes first, then the first one whose values can
+    be ids, then the first one that holds no dates.
+
+    Args:
+        role: 'user_id' or 'item_id'.
+        names: of all columns.
+        values: by column, of those that have no role yet.
+    """
+    for place, column in values.items():
+        plain = plain_name(names[place])
+        if any(part in plain for part in _PARTS[role]) and not _counts_rows(column):
+            return place
+    for place, column in values.items():
+        if _can_be_ids(role, column):
+            return place
+    for place, column in values.items():
+        if not are_dates(column):
+            return place
+    return next(iter(values))
+
+
+def _can_be_ids(role: str, values: Values) -> bool:
+    """Whether values are what ids of users or items look like.
+
+    Decimals are measurements, a number for each row counts rows, and few different numbers are a
+    scale. Of a file that is sorted by users all the first rows may have the same user.
+    """
+    if are_dates(values) or _have_decimals(values) or _counts_rows(values):
+        return False
+    return role == "user_id" or not _is_scale(values)
+
+
+def _counts_rows(values: Values) -> bool:
+    """Whether every row has another value, as the number of a row has."""
+    return len(values) >= _TELLING and len(set(values)) == len(values)
+
+
+def _have_decimals(values: Values) -> bool:
+    """Whether most of the values are numbers with decimals."""
+    decimals = len(list(filter(_FRACTION.fullmatch, values)))
+    return decimals * 2 > len(values)
+
+
+def _is_scale(values: Values) -> bool:
+    """Whether these are the same few numbers again and again."""
+    different = set(values)
+    if len(values) < _TELLING * _SCALE or len(different) > _SCALE:
+        return False
+    return all(map(is_number, different))
+
+
+def _first_column(values: Mapping[int, Values], fits: Callable[[Values], bool]) -> int | None:
+    """The first column whose values fit; None where there is none."""
+    for place, column in values.items():
+        if fits(column):
+            return place
+    return None
+
+
+def guess_unit(values: Values, name: str = "") -> TimeUnit:
+    """How these timestamps are written.
+
+    Args:
+        values: as they are written.
+        name: of their column; a date in it makes numbers of five digits days of Excel.
+    """
+    present = [value.strip() for value in values if value.strip()]
+    numbers = sorted(abs(_number(value)) for value in present if is_number(value))
+    if len(numbers) * 2 < len(present):
+        orders, _ = date_orders(present)
+        return orders[0]
+    if not numbers:
+        return TimeUnit.SECONDS
+    if all(map(_DAY_NUMBER.fullmatch, present)):
+        return TimeUnit.ISO
+    if says_time(name) and numbers[0] >= _EXCEL_FROM and numbers[-1] <= _EXCEL_TO:
+        return TimeUnit.EXCEL_DAYS
+    return _unit_of_size(numbers[len(numbers) // 2])
+
+
+def _unit_of_size(median: float) -> TimeUnit:
+    """The unit in which so many since 1970 are a moment of our time."""
+    unit = TimeUnit.SECONDS
+    for finer, times in _FINER_UNITS.items():
+        if median > 20 * _UNIX_TO * times / 1000:  # far beyond the unit before
+            unit = finer
+    return unit
+
+
+def is_time(values: Values) -> bool:
+    """Whether values are moments, as dates or as numbers since 1970."""
+    present = [value for value in values if value]
+    if not all(map(is_number, present)):
+        return are_dates(present)
+    if not present:
+        return False
+    if all(map(_DAY_NUMBER.fullmatch, present)):
+        return True
+    times = [_number(value) for value in present]
+    earliest = min(times)
+    latest = max(times)
+    for in_a_second in (1, *_FINER_UNITS.values()):
+        if earliest >= _UNIX_FROM * in_a_second and latest <= _UNIX_TO * in_a_second:
+            return True
+    return False
+
+
+def are_dates(values: Values) -> bool:
+    """Whether nearly all values are dates that are written as texts."""
+    present = [value for value in values if value]
+    likely = [value for value in present if len(value) > 7 and not is_number(value)]
+    return len(likely) > 0.9 * len(present) and date_orders(likely)[1] > 0.9 * len(present)
+
+
+def _is_rating(values: Values) -> bool:
+    """Whether values are few numbers on a grid, and not the same one in every row."""
+    different = {value for value in values if value}
+    if not different or len(different) > _FEW:
+        return False
+    if len(different) == 1 and len(values) >= _TELLING:
+        return False
+    return all(map(_can_be_rating, different))
+
+
+def _can_be_rating(value: str) -> bool:
+    """Whether a value is a number up to 100, with few decimals."""
+    if not is_number(value) or abs(_number(value)) > 100:
+        return False
+    fraction = _FRACTION.fullmatch(value)
+    return fraction is None or len(fraction.group(1)) <= _MOST_DECIMALS
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
