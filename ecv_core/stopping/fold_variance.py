@@ -322,9 +322,21 @@ def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> Floats:
         ratio: as for `effect_weights`.
         folds: likewise.
     """
+    return _weighted_tails(np.asarray(distance, dtype=np.float64), effect_weights(ratio, folds))
+
+
+def _weighted_tails(distance: Floats, weights: Floats) -> Floats:
+    """How likely a mean is farther than a distance: a mixture of normal distributions.
+
+    With a fold effect r the mean is normal, its standard error sqrt(1 + r) times the users'.
+
+    Args:
+        distance: in standard errors that users alone would give; shape (...,).
+        weights: how likely each fold effect is; shape (..., len(_EFFECTS)).
+    """
     scales = np.sqrt(1 + _EFFECTS)
-    beyond = 2 * scipy.special.ndtr(-np.asarray(distance, dtype=np.float64)[..., None] / scales)
-    return (effect_weights(ratio, folds) * beyond).sum(axis=-1)
+    both_tails = 2 * scipy.special.ndtr(-distance[..., None] / scales)
+    return (weights * both_tails).sum(axis=-1)
 
 
 def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
@@ -340,15 +352,14 @@ def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> Floats:
         np.asarray(ratio, dtype=np.float64), np.asarray(folds), np.asarray(error, dtype=np.float64)
     )
     weights = effect_weights(ratio, folds)
-    scales = np.sqrt(1 + _EFFECTS)
+    # It lies between the distances that no fold effect and the largest one would give alone.
     low: Floats = -scipy.special.ndtri(error / 2)
-    high: Floats = low * scales[-1]
+    high: Floats = low * np.sqrt(1 + _EFFECTS[-1])
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
-        beyond = weights * 2 * scipy.special.ndtr(-middle[..., None] / scales)
-        farther = beyond.sum(axis=-1) > error
-        low = np.where(farther, middle, low)
-        high = np.where(farther, high, middle)
+        too_near = _weighted_tails(middle, weights) > error
+        low = np.where(too_near, middle, low)
+        high = np.where(too_near, high, middle)
     return high
 
 
