@@ -198,18 +198,30 @@ def _r2(held: HeldOut) -> tuple[float, Values]:
 
 
 def _auc(positive: NDArray[np.bool_], response: Values) -> tuple[float, Values]:
-    """The structural components of DeLong et al. (1988) by ranks, as Sun and Xu (2014) get them."""
+    """The area under the ROC curve, and the influence of each sample on it.
+
+    From the structural components of DeLong et al. (1988), by ranks as Sun and Xu (2014) get them.
+
+    Args:
+        positive: whether a sample is of the positive class; shape (samples,).
+        response: higher where the estimator finds that class likelier; same shape.
+    Returns: the area; and the influences, whose mean is 0, shape (samples,).
+    Raises: ValueError where all samples are of one class.
+    """
     n = len(response)
-    m = int(positive.sum())
-    if m in (0, n):
+    n_positive = int(positive.sum())
+    n_negative = n - n_positive
+    if n_positive == 0 or n_negative == 0:
         raise ValueError("one class")
     component = np.empty(n)
     ranks = rankdata(response)
     # Of a positive the share of negatives below it; of a negative the share of positives above it.
-    component[positive] = (ranks[positive] - rankdata(response[positive])) / (n - m)
-    component[~positive] = 1 - (ranks[~positive] - rankdata(response[~positive])) / m
+    component[positive] = (ranks[positive] - rankdata(response[positive])) / n_negative
+    component[~positive] = 1 - (ranks[~positive] - rankdata(response[~positive])) / n_positive
     area = float(component[positive].mean())
-    return area, (component - area) * np.where(positive, n / m, n / (n - m))
+    # The area is a mean over each class, so that a sample of a rare class has more influence.
+    influence = (component - area) * np.where(positive, n / n_positive, n / n_negative)
+    return area, influence
 
 
 def _roc_auc(held: HeldOut) -> tuple[float, Values]:

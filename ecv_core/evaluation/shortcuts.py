@@ -160,19 +160,31 @@ class LongestFirst:
         for part, scores in candidate_scores(self._score, self._seen, users, candidates):
             rows = slice(done, done + len(part))
             best = best_items(scores, self._n + 1, compiled=self._fold.compiled)
-            worth = np.take_along_axis(np.asarray(scores), best, axis=1)
-            worth[best < 0] = -np.inf
+            best_scores = np.take_along_axis(np.asarray(scores), best, axis=1)
+            best_scores[best < 0] = -np.inf  # where a user has too few candidates
             lists[rows] = self._first[best[:, : self._n]]
             item_lengths = self._item_lengths[best]
-            item_lengths[:, -1] = self._item_lengths.max()  # of all that are not in the list
-            complete[rows] = self._complete(worth, item_lengths, self._user_lengths[part])
+            # The last column stands for every item that is not in the list: the longest bounds all.
+            item_lengths[:, -1] = self._item_lengths.max()
+            complete[rows] = self._complete(best_scores, item_lengths, self._user_lengths[part])
             done += len(part)
-        left = np.flatnonzero(~complete)
-        done = 0
-        for part, every in by_every_score(self._fold, users[left], self._n):
-            lists[left[done : done + len(part)]] = every
-            done += len(part)
+        self._rank_by_every_score(lists, users, np.flatnonzero(~complete))
         return lists
+
+    def _rank_by_every_score(
+        self, lists: Lists, users: NDArray[np.intp], incomplete: NDArray[np.intp]
+    ) -> None:
+        """Replace the lists in which one of the shorter items may be missing.
+
+        Args:
+            lists: changed in place; shape (users, n).
+            users: whose they are.
+            incomplete: which rows of both.
+        """
+        done = 0
+        for part, part_lists in by_every_score(self._fold, users[incomplete], self._n):
+            lists[incomplete[done : done + len(part)]] = part_lists
+            done += len(part)
 
     def _score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
         """Scores of the longest items; shape (users, longest items)."""
@@ -180,20 +192,20 @@ class LongestFirst:
 
     def _complete(
         self,
-        worth: NDArray[np.floating],
+        best_scores: NDArray[np.floating],
         item_lengths: NDArray[np.float64],
         user_lengths: NDArray[np.float64],
     ) -> NDArray[np.bool_]:
         """Whose list is that of all scores.
 
         Args:
-            worth: the n + 1 best scores, best first; shape (users, n + 1).
+            best_scores: the n + 1 best scores, best first; shape (users, n + 1).
             item_lengths: of their items, for the last the longest of all; same shape.
             user_lengths: shape (users,).
         """
         rounding = self._rounding * user_lengths[:, None] * item_lengths
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
-            gaps = worth[:, :-1] - worth[:, 1:]
+            gaps = best_scores[:, :-1] - best_scores[:, 1:]
         apart = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
         beyond = user_lengths * self._reach + 2 * rounding[:, -1]
-        return apart & (worth[:, self._n - 1] > beyond)
+        return apart & (best_scores[:, self._n - 1] > beyond)
