@@ -49,7 +49,7 @@ def add_settings(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
 
 def add_rule_params(parser: argparse._ActionsContainer) -> None:
     """Add what sets the parameters of the rule: options of their own, and one for all others."""
-    for parameter in stopping.said_by_name().values():
+    for parameter in stopping.rule_options().values():
         add_rule_param(parser, parameter)
     parser.add_argument(
         "--rule-param",
@@ -93,7 +93,7 @@ def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
     chosen = stopping.rule(rule)
     own = {parameter.name for parameter in chosen.parameters}
     values: dict[str, Any] = dict(named_values(options.rule_param, "--rule-param"))
-    for name, parameter in stopping.said_by_name().items():
+    for name, parameter in stopping.rule_options().items():
         value = getattr(options, name, None)
         if value is None:
             continue
@@ -122,7 +122,7 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
         usual["type"] = setting.kind
         if setting.kind is tuple:
             usual["type"] = partial(_several, setting)
-        if not setting.unless_asked:
+        if not setting.derived_default:
             usual["default"] = setting.default
     parser.add_argument(str(setting.option), **usual | changed)
 
@@ -130,7 +130,7 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
 def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
     values = {}
-    for name in (*SETTINGS, *stopping.said_by_name()):
+    for name in (*SETTINGS, *stopping.rule_options()):
         value = getattr(options, name, None)
         if value is not None:
             values[name] = value
@@ -141,8 +141,8 @@ def _help(setting: Setting) -> str:
     text = setting.help
     if setting.choices:
         text += f" One of: {', '.join(setting.choices)}."
-    if setting.unless_asked:
-        text += f" Default: {setting.unless_asked}."
+    if setting.derived_default:
+        text += f" Default: {setting.derived_default}."
     elif setting.default not in (None, False, ()):
         text += f" Default: {setting.default}."
     return text.strip()
@@ -251,24 +251,26 @@ def use_meters(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def place_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Executor]:
+def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Executor]:
     """The executor that the options of `add_place` ask for; it ends with the block.
 
     Args:
         no_energy: whether nothing is metered, so that several folds can be computed at once.
 
     Raises:
-        InputError: for a place that cannot be had.
+        InputError: for a place that cannot be had, or fewer than 0 folds to speculate on.
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
     from ecv_core.jobs.executors import unmetered
 
-    otherwise = None
+    make_local = None
     if no_energy:
-        otherwise = unmetered
-    executor = executor_on(options.on, nodes=options.nodes, site=options.site, otherwise=otherwise)
+        make_local = unmetered
+    executor = executor_on(
+        options.on, nodes=options.nodes, site=options.site, make_local=make_local
+    )
     with closing(executor):
         yield executor
 

@@ -20,10 +20,10 @@ from ecv_core.cli.options import (
     add_setting,
     add_settings,
     asked_rule_params,
+    executor_of,
     gives_up,
     machine_settings,
     named_values,
-    place_of,
     showing_phase,
 )
 from ecv_core.cli.select_command import add_comparison, compared
@@ -140,7 +140,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
             else:
                 failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
-        with place_of(options, no_energy=options.no_energy) as executor:
+        with executor_of(options, no_energy=options.no_energy) as executor:
             studies.compute(
                 store,
                 cells,
@@ -264,7 +264,7 @@ def tune_command(options: argparse.Namespace) -> None:
     print(f"{counted(plan.budget, 'configuration')}, {how_many}", file=sys.stderr)
     with (
         tqdm(total=folds, unit="fold", disable=None, leave=False) as bar,
-        place_of(options, no_energy=options.no_energy) as executor,
+        executor_of(options, no_energy=options.no_energy) as executor,
     ):
         callbacks = Callbacks(
             fold=lambda run: bar.update(1), trouble=gives_up(), progress=showing_phase(bar)

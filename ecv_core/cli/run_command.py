@@ -17,9 +17,9 @@ from ecv_core.cli.options import (
     asked_folds,
     asked_rule_params,
     asked_settings,
+    executor_of,
     gives_up,
     named_values,
-    place_of,
     showing_phase,
 )
 from ecv_core.figures.words import (
@@ -154,7 +154,7 @@ def carry_out(store: Store, run: RunRecord, options: argparse.Namespace) -> None
                 tqdm.write(run.doubt, file=sys.stderr)
 
         callbacks = Callbacks(fold=show_fold, trouble=gives_up(), progress=showing_phase(bar))
-        with place_of(options, no_energy=spec.no_energy) as executor:
+        with executor_of(options, no_energy=spec.no_energy) as executor:
             plan, plan_runs = plan_of(store, run, callbacks, speculate=options.speculate)
             drive(plan, plan_runs, executor)
     run = plan_runs.results.with_user_scores(store.run(run_id))

@@ -17,10 +17,10 @@ from ecv_core.cli.options import (
     add_settings,
     add_split_options,
     asked_folds,
+    executor_of,
     gives_up,
     machine_settings,
     named_values,
-    place_of,
     showing_phase,
 )
 from ecv_core.cli.score_file import (
@@ -184,7 +184,7 @@ def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 tqdm.write(_round_words(selection_round, names), file=sys.stderr)
             shown_rounds = len(standing.played.rounds)
 
-        with place_of(options, no_energy=options.no_energy) as executor:
+        with executor_of(options, no_energy=options.no_energy) as executor:
             selection_id, standing = selections.compute(
                 store,
                 named,

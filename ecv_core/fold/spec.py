@@ -46,7 +46,10 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    asked, params_by_name = _checked(_with_ids(settings))
+    settings = _with_ids(settings)
+    _check_names(settings)
+    asked = _checked_values(settings)
+    params_by_name = _params_by_name(settings)
     model, metric = _model_and_metric(algorithm, asked, own_metric)
     entry.check_serves(model.task, model.id)
     _check_settings(asked, model)
@@ -116,31 +119,38 @@ def _with_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
     return by_id | {"metric": metric_id, "n": n}
 
 
-def _checked(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of a run, checked one by one, and the parameters of rules among what is given.
+def _check_names(settings: Mapping[str, Any]) -> None:
+    """Refuse what is neither a setting of a run nor a parameter of a rule. Raises: UnknownName."""
+    names = [*_ASKED, *stopping.rule_options()]
+    for name in settings:
+        if name not in names:
+            raise UnknownName("setting of a run", name, names)
 
-    Returns: every setting by name, None where its default depends on others; and the parameters of
-        rules that are said by their name alone.
-    Raises: UnknownName; InputError for a value that no run can have.
+
+def _params_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of rules among the settings: those with an option of their own."""
+    options = stopping.rule_options()
+    return {name: value for name, value in settings.items() if name in options}
+
+
+def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run, each checked by itself.
+
+    Returns: every setting by name, None where its default depends on others.
+    Raises: InputError for a value that no run can have.
     """
-    of_rules = stopping.said_by_name()
-    params_by_name = {}
-    for name, value in settings.items():
-        if name in of_rules:
-            params_by_name[name] = value
-        elif name not in _ASKED:
-            raise UnknownName("setting of a run", name, [*_ASKED, *of_rules])
     asked = {}
     for name, setting in _ASKED.items():
+        # None stands for a default that depends on others; `make_spec` works it out later.
         value = settings.get(name)
-        if name not in settings and not setting.unless_asked:
+        if name not in settings and not setting.derived_default:
             value = setting.default
-        if value is not None or not setting.unless_asked:
+        if value is not None or not setting.derived_default:
             value = setting.typed(value)
             if not setting.of_rule:  # the others are checked with the rule
                 setting.check(value)
         asked[name] = value
-    return asked, params_by_name
+    return asked
 
 
 def _check_settings(asked: Mapping[str, Any], model: Algorithm) -> None:

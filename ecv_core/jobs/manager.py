@@ -301,7 +301,7 @@ class RunManager(Queue):
         if place not in self._executors:
             all_cores = partial(unmetered, self._compute_fold, niceness=NICENESS)
             self._executors[place] = executor_on(
-                place, otherwise=all_cores, compute=self._compute_fold
+                place, make_local=all_cores, compute=self._compute_fold
             )
         return self._executors[place]
 

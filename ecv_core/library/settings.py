@@ -89,7 +89,7 @@ def _check_names(
 ) -> None:
     """Refuse names that are no setting, and settings that the rule says already."""
     follow_from_others = {"own_metric", "cutoffs"}
-    names = {*SETTINGS, *stopping.said_by_name()} - follow_from_others
+    names = {*SETTINGS, *stopping.rule_options()} - follow_from_others
     said_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
     for name, value in settings.items():
         if name not in names:

@@ -56,7 +56,7 @@ class Setting(Parameter):
     """How several are called that differ: 'different numbers of folds'; by default the name."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """What can be chosen, each with a sentence; empty where anything, or a registry, serves."""
-    unless_asked: str = ""
+    derived_default: str = ""
     """In words, a default that depends on other settings; `make_spec` then takes None for it."""
     of_rule: bool = False
     """Whether it means something only to the rules that name it in `Rule.told`."""
@@ -195,7 +195,7 @@ class RunSpec:
         metavar="NAME",
         row="folds",
         differ="fold strategies",
-        unless_asked="user-k-fold; record-k-fold where ratings are predicted; of tables "
+        derived_default="user-k-fold; record-k-fold where ratings are predicted; of tables "
         "stratified-k-fold, or sample-k-fold where numbers are predicted",
     )
     split_params: Params = setting((), Role.FOLDS, flag="-", differ="settings of the split")
@@ -214,7 +214,7 @@ class RunSpec:
         help="Folds of a whole cross-validation; the rule may stop before.",
         said="k",
         differ="numbers of folds",
-        unless_asked="the split's, mostly 10",
+        derived_default="the split's, mostly 10",
     )
     only_folds: tuple[int, ...] = setting(
         (), Role.FOLDS, help="Run just these folds.", metavar="0,1"
@@ -235,7 +235,7 @@ class RunSpec:
         help="The score that the rule watches. The other metrics of lists are computed too.",
         metavar="NAME",
         differ="metrics",
-        unless_asked="ndcg; rmse where ratings are predicted; of tables accuracy or r2",
+        derived_default="ndcg; rmse where ratings are predicted; of tables accuracy or r2",
     )
     own_metric: Params = setting((), Role.MEASURE, flag="-", row="-")
     """What is to be known of a metric that is not the project's, wherever the run is read: see
@@ -306,7 +306,7 @@ class RunSpec:
         Role.STOP,
         help="When to stop.",
         row="stopping rule",
-        unless_asked="e-fold; never where there is one fold, or folds are in order of time",
+        derived_default="e-fold; never where there is one fold, or folds are in order of time",
     )
     rule_params: Params = setting((), Role.STOP, flag="-")
     """Every parameter of the rule, defaults filled in, sorted by name."""
@@ -326,7 +326,7 @@ class RunSpec:
         "fold at which it can stop; a fixed number of folds is this number.",
         row="minimum folds",
         said="the minimum number of folds",
-        unless_asked="the rule's",
+        derived_default="the rule's",
         of_rule=True,
     )
     full: bool = setting(

@@ -150,7 +150,7 @@ def _settings_by(rule: Rule, instance: StoppingRule) -> dict[str, Any]:
     return settings
 
 
-def said_by_name() -> dict[str, Parameter]:
+def rule_options() -> dict[str, Parameter]:
     """The parameters with an option of their own, by name: those of all rules, each name once."""
     parameters: dict[str, Parameter] = {}
     for rule in RULES.values():

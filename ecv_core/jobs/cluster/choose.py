@@ -51,7 +51,7 @@ HERE = "here"
 def executor_on(
     on: str | None = None,
     *,
-    otherwise: Callable[[], Executor] | None = None,
+    make_local: Callable[[], Executor] | None = None,
     nodes: int | None = None,
     site: str | None = None,
     compute: Compute = compute,
@@ -61,7 +61,7 @@ def executor_on(
     Args:
         on: one of `places()`, 'local:3', 'tcp://host:8786', 'tls://host:8786' or one of SITES; by
             default what ECV_CLUSTER says.
-        otherwise: makes the one for this machine; by default this very process.
+        make_local: makes the executor for this machine; by default this very process.
         nodes: how many a site is asked for; by default what its file says.
         site: path of the site's TOML file; by default that of this name in `_folder()`.
         compute: what is done with a task.
@@ -71,8 +71,8 @@ def executor_on(
     if place == HERE:
         if nodes is not None or site is not None:
             raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
-        if otherwise is not None:
-            return otherwise()
+        if make_local is not None:
+            return make_local()
         return Here(compute)
     path = _named().get(place)
     if site is not None:
