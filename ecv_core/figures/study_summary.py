@@ -194,9 +194,9 @@ def summary(
     ranks = []
     if ranked:
         ranks = rankings(systems, alphas)
-    contents = "".join(system.content for system in systems)
+    fingerprints = "".join(system.fingerprint for system in systems)
     return Summary(
-        version=sha256(contents.encode()).hexdigest()[:16],
+        version=sha256(fingerprints.encode()).hexdigest()[:16],
         tradeoff=explored,
         alphas=alphas,
         cells=cells_frame(explored, alphas),

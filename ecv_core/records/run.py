@@ -459,15 +459,24 @@ class Scores:
         return len(self.folds)
 
     @property
-    def content(self) -> str:
-        """A hash of all that a curve depends on."""
-        about = (self.name, self.dataset, self.metric, self.source, self.run_id)
-        words = [str(part) for part in (*about, self.higher_is_better, "")]
-        content = sha256("\0".join(words).encode())
-        content.update(self.folds.tobytes())
+    def fingerprint(self) -> str:
+        """A hash of all that a curve depends on: equal scores have the same one."""
+        about = (
+            self.name,
+            self.dataset,
+            self.metric,
+            self.source,
+            self.run_id,
+            self.higher_is_better,
+        )
+        digest = sha256()
+        for part in about:
+            # A zero byte ends each part, so that 'ab' and 'c' differ from 'a' and 'bc'.
+            digest.update(f"{part}\0".encode())
+        digest.update(self.folds.tobytes())
         if self.costs is not None:
-            content.update(self.costs.tobytes())
-        return content.hexdigest()
+            digest.update(self.costs.tobytes())
+        return digest.hexdigest()
 
     @property
     def fold_joules(self) -> NDArray[np.float64]:

@@ -64,18 +64,21 @@ class Explored:
 
 def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
     """The curves of the chosen systems. Raises: EcvError for scores that cannot be explored."""
-    contents = tuple(system.content for system in systems)
-    return _explored(contents, within_percent, tuple(RULES), systems)
+    fingerprints = tuple(system.fingerprint for system in systems)
+    return _explored(fingerprints, within_percent, tuple(RULES), systems)
 
 
 @st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
 def _explored(
-    contents: tuple[str, ...], within_percent: float, rules: tuple[str, ...], _systems: list[Scores]
+    fingerprints: tuple[str, ...],
+    within_percent: float,
+    rules: tuple[str, ...],
+    _systems: list[Scores],
 ) -> Explored:
     curves = tradeoff(_systems, within_percent=within_percent)
     of_users = by_rule(curves_of_users(system, within_percent) for system in _systems)
     others = registered_curves(_systems, of_users, within_percent=within_percent)
-    version = sha256("".join(contents).encode()).hexdigest()[:16]
+    version = sha256("".join(fingerprints).encode()).hexdigest()[:16]
     return Explored(
         version=f"{version}-{within_percent}",
         tradeoff=curves,

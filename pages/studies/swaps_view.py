@@ -148,15 +148,16 @@ def _blocks(runs: Sequence[RunRecord]) -> dict[str, Block]:
 
 
 @st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
-def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
+def _swaps(run_ids: tuple[str, ...], metric: str, _block: Block) -> Swaps:
+    """The ranks of a block of runs, which Streamlit keeps by the ids of these runs."""
     return rank_block(_block, metric, results().user_scores)
 
 
 def _show(comparison: SplitComparison) -> None:
     """The answer, what it leaves out, the ranks and how alike they are."""
     block, metric, reference = comparison
-    content = tuple(run.run_id for run in block.runs.values())
-    compared = _swaps(content, metric, block)
+    run_ids = tuple(run.run_id for run in block.runs.values())
+    compared = _swaps(run_ids, metric, block)
     compared = replace(
         compared,
         algorithms=tuple(map(algorithm_title, compared.algorithms)),
@@ -173,8 +174,8 @@ def _show(comparison: SplitComparison) -> None:
             f"{title} of every user is not kept there."
         )
     name = f"rank swaps {block.dataset} {metric}"
-    _show_ranks(compared, titled(reference), title, content, name)
-    _show_taus(compared, (*content, metric), f"{name} tau")
+    _show_ranks(compared, titled(reference), title, run_ids, name)
+    _show_taus(compared, (*run_ids, metric), f"{name} tau")
     with st.expander("How this is worked out", icon=":material/calculate:"):
         st.markdown(_METHOD.format(resamples=compared.samples.shape[-1], pairs=len(compared.pairs)))
 

@@ -204,11 +204,11 @@ def studied(systems: list[Scores], *, ranked: bool = True) -> Summary:
     Raises:
         EcvError: If scores cannot be explored.
     """
-    return _studied(tuple(system.content for system in systems), systems, ranked)
+    return _studied(tuple(system.fingerprint for system in systems), systems, ranked)
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _studied(contents: tuple[str, ...], _systems: list[Scores], ranked: bool) -> Summary:
+def _studied(fingerprints: tuple[str, ...], _systems: list[Scores], ranked: bool) -> Summary:
     return summary(_systems, ranked=ranked)
 
 

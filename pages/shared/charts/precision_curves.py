@@ -25,12 +25,12 @@ def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
     recorded = curves_of_run(system, within_percent=within_percent)
     if len(recorded) == sum(rule.by_sets and rule.needs_user_scores for rule in RULES.values()):
         return recorded
-    return _curves_of(store().url, system.content, tuple(RULES), within_percent, system.run_id)
+    return _curves_of(store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _curves_of(
-    url: str, content: str, rules: tuple[str, ...], within_percent: float, _run_id: str
+    url: str, fingerprint: str, rules: tuple[str, ...], within_percent: float, _run_id: str
 ) -> dict[str, Curve]:
     try:
         scores = results().scores(recorded_run(_run_id) or store().run(_run_id))

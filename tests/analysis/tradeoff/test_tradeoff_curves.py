@@ -125,9 +125,9 @@ def test_the_frame_of_stops_is_a_distribution_at_every_alpha():
 
 
 def test_content_changes_with_scores_costs_and_name_only():
-    assert system().content == system(folds=FOLDS.copy()).content
+    assert system().fingerprint == system(folds=FOLDS.copy()).fingerprint
     others = [system(folds=FOLDS + 1e-9), system("two"), system(joules=np.ones(6))]
-    assert len({one.content for one in [system(), *others]}) == 4
+    assert len({one.fingerprint for one in [system(), *others]}) == 4
 
 
 def test_the_precision_rule_spends_less_the_more_it_tolerates():
