@@ -66,6 +66,11 @@ _MOST_LINES = 20
 """That a page may say."""
 
 
+def _activity_in_store() -> Activity:
+    """What goes on; the database may have to be opened, so not on the server's loop."""
+    return current_activity(store())
+
+
 def _trouble(now: Activity) -> str | None:
     """Why no run can go on, while any should."""
     if not now:
@@ -185,6 +190,7 @@ class Events:
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
     _made: Mapping[Feed, _Made] = field(default_factory=dict)
+    """Each content that a page follows, as it was at the last look."""
 
     def grant(self, content: Feed, until: float = math.inf) -> Grant:
         """A token of the content, for the session of somebody who may see it until this time."""
@@ -237,16 +243,19 @@ class Events:
         for page in self._pages.values():
             contents.update(grant.content for grant in self._grants_of(page))
         try:
-            now, self._made = await asyncio.to_thread(self._look, contents)
-            await self._tell(now)
+            activity = await asyncio.to_thread(_activity_in_store)
+            self._made = await asyncio.to_thread(self._make_all, contents, activity)
+            await self._tell(activity)
         except EcvError as error:  # a database comes and goes
             log.warning("what goes on could not be seen: %s", error)
-            self._key = token_bytes(16)  # pages that show the error are drawn anew after it
+            # Another key changes every version, so that pages that show the error are drawn anew.
+            self._key = token_bytes(16)
             return False
         except Exception:  # whoever watches is told again after the next look
             log.exception("pages could not be told what goes on")
             return False
-        return bool(now)
+        anything_runs = bool(activity)
+        return anything_runs
 
     def _grants_of(self, page: _Page) -> list[Grant]:
         """Those of its tokens that have not ended."""
@@ -257,9 +266,8 @@ class Events:
                 grants.append(grant)
         return grants
 
-    def _look(self, contents: Collection[Feed]) -> tuple[Activity, dict[Feed, _Made]]:
-        now = current_activity(store())
-        return now, {content: self._make(content, now) for content in contents}
+    def _make_all(self, contents: Collection[Feed], now: Activity) -> dict[Feed, _Made]:
+        return {content: self._make(content, now) for content in contents}
 
     def _make(self, content: Feed, now: Activity) -> _Made:
         """The content as it is now; the last one while its topics have the same versions."""
