@@ -245,14 +245,17 @@ class ShownInterval(NamedTuple):
 def shown_interval(run: RunRecord) -> ShownInterval:
     """The interval beside the score of a run.
 
+    While folds are missing the rule's own interval is shown, if it holds. An interval of the k-fold
+    mean holds wherever the rule stops; one of the mean does not, once the rule has stopped by it.
     Once all folds are in there is no distance to their mean left, only its own uncertainty.
     """
     at_stop = run.at_stop
     if at_stop is None or at_stop.interval is None:
         return ShownInterval(None)
-    holds_k_fold_mean = at_stop.interval.kind is IntervalKind.K_FOLD_MEAN
-    if at_stop.n < run.k and (holds_k_fold_mean or not run.stopped_early):
-        if at_stop.interval.width == 0:
+    holds_after_stop = at_stop.interval.kind is IntervalKind.K_FOLD_MEAN
+    rules_interval_holds = holds_after_stop or not run.stopped_early
+    if at_stop.n < run.k and rules_interval_holds:
+        if at_stop.interval.width == 0:  # Folds that score alike do not tell how others may differ.
             return ShownInterval(None)
         return ShownInterval(at_stop.interval)
     after_stop = uncertainty_after_stop(run)
@@ -539,10 +542,10 @@ def setting_words(rule_id: str, value: float) -> str:
 
     Args:
         rule_id: a registered rule.
-        value: of `Rule.axis`; for a rule without one the share of the runs that it stops, the rest
-            using all folds. 0 is all folds.
+        value: of `Rule.axis`. A rule without an axis has nothing to set, so it is compared by the
+            share of the runs that it may stop, while the others use all folds. 0 is all folds.
     """
-    if not value:
+    if value == 0:
         return "all folds"
     axis = RULES[rule_id].axis
     if axis is not None:

@@ -325,10 +325,6 @@ class BPRNet(PairNet):
         self._bias = self.normal(self.n_items, 1, std=0.0)
 
     def learn(self, users: Tensor, items: Tensor, negatives: Tensor) -> Tensor:
-        decay = Decay(2 * self.params["regularization"], 2 * self.params["regularization"])
-        if self.params.get("tied_regularization"):
-            rate = self.params["learning_rate"]
-            decay = Decay(rate / 20, rate / 200)
         users_held = Vectors(values=self._users, slopes=gradient(self._users))
         items_held = Vectors(
             values=self._items,
@@ -336,7 +332,16 @@ class BPRNet(PairNet):
             bias=self._bias[:, 0],
             bias_slopes=gradient(self._bias)[:, 0],
         )
-        return bpr(users_held, items_held, SampledBatch(users, items, negatives), decay)
+        return bpr(users_held, items_held, SampledBatch(users, items, negatives), self._decay())
+
+    def _decay(self) -> Decay:
+        """The weights of the regularization; tied ones are those of Anelli et al. (2019)."""
+        if self.params.get("tied_regularization"):
+            rate = self.params["learning_rate"]
+            return Decay(users=rate / 20, items=rate / 200)
+        # Twice, as a decay is the weight of half the squared length.
+        weight = 2 * self.params["regularization"]
+        return Decay(users=weight, items=weight)
 
     def score(self, users: Indices) -> Tensor:
         with torch.no_grad():

@@ -105,16 +105,27 @@ def _e_fold_statements(
     e_fold_ranks: pd.DataFrame,
     k_fold_ranks: pd.DataFrame,
 ) -> dict[str, str]:
-    """What the paper's text says of its figures, as our tables have it."""
-    algorithms = differences.mean(axis=1).sort_values().index
-    sets = differences.mean().sort_values().index
-    stops_late = stops.mean() > stops.mean().mean()
-    same_order = (e_fold_ranks.rank() == k_fold_ranks).all()
+    """What the paper's text says of its figures, as our tables have it.
+
+    Args:
+        differences: from the k-fold mean, in percent; a row per algorithm, a column per dataset,
+            as all tables here have it.
+        stops: mean folds used.
+        e_fold_ranks: an algorithm's rank on a dataset, averaged over the orders of the folds.
+        k_fold_ranks: its rank by all folds.
+    """
+    algorithms = differences.mean(axis="columns").sort_values().index
+    datasets = differences.mean(axis="index").sort_values().index
+    stop_of_dataset = stops.mean(axis="index")
+    late = stop_of_dataset > stop_of_dataset.mean()
+    # A mean rank may be 2.3; the rank of mean ranks is the order that they put algorithms in.
+    same_rank = e_fold_ranks.rank() == k_fold_ranks
+    same_order = same_rank.all(axis="index")
     return {
         "algorithm with the least difference": algorithms[0],
         "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
-        "two datasets with the least": ", ".join(sorted(sets[:2])),
-        "stop later than the average": ", ".join(stops_late.index[stops_late]),
+        "two datasets with the least": ", ".join(sorted(datasets[:2])),
+        "stop later than the average": ", ".join(stop_of_dataset.index[late]),
         "mean ranks in the order of 10 folds": (
             f"{same_order.sum()} of {len(same_order)} datasets"
         ),

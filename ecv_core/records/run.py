@@ -124,8 +124,11 @@ class Energy:
                 least = self.joules - self.ram_joules
             return least, self.joules
         ends = [self.joules]
-        if self.readings and self.readings[0].source == self.source:
-            ends += [self.readings[0].low_joules, self.readings[0].high_joules]
+        if self.readings:
+            own_reading = self.readings[0]
+            # Energy of several folds' work that was known in other ways is not this meter's alone.
+            if own_reading.source == self.source:
+                ends += [own_reading.low_joules, own_reading.high_joules]
         return min(ends), max(ends)
 
     @property

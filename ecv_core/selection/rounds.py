@@ -438,10 +438,11 @@ class Selection:
         """How far everybody who has run a fold is behind the leader."""
         leader = self._leader
         others = self._others(leader)
-        prior = USUAL_NOISE
+        usual_spread = self._spread(leader, others, USUAL_NOISE)
+        spread = usual_spread
         if self._terms.certain:
-            prior = ANY_NOISE
-        spread = self._spread(leader, others, prior)
+            # What is certain has to hold however much the folds that have not run may differ.
+            spread = self._spread(leader, others, ANY_NOISE)
         half_widths = spread.half_widths(self._level, self._terms.k)
         lows = spread.means - half_widths
         highs = spread.means + half_widths
@@ -463,7 +464,8 @@ class Selection:
             others=others,
             full=full,
             gaps=gaps,
-            gains=self._spread(leader, others, USUAL_NOISE).gains(self._terms.k),
+            # A gain is an expectation, whatever has to be certain: it holds on average.
+            gains=usual_spread.gains(self._terms.k),
         )
 
     def _expected_loss(self, look: _Look) -> float:

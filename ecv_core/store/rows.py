@@ -62,7 +62,7 @@ class RunRows:
     folds: Rows
     """In the order in which they finished."""
     progress: Rows
-    waiting: Rows
+    queue: Rows
     """Run id, owner and state of all that is queued or running, in the order of the queue."""
 
     def records(self, *, skip_damaged: bool = True) -> list[RunRecord]:
@@ -90,7 +90,7 @@ class RunRows:
         """How many runs of the same owner come before each queued one."""
         before: defaultdict[str, int] = defaultdict(int)
         places = {}
-        for row in self.waiting:
+        for row in self.queue:
             if row.state == RunState.QUEUED:
                 places[row.run_id] = before[row.owner]
             before[row.owner] += 1
@@ -100,16 +100,16 @@ class RunRows:
 def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRows:
     """The rows of the runs that fulfil all of `where`; all runs without any."""
     run_ids = sa.select(runs.c.run_id).where(*where)
-    in_queue = sa.select(runs.c.run_id, runs.c.owner, runs.c.state).where(ACTIVE)
+    active_runs = sa.select(runs.c.run_id, runs.c.owner, runs.c.state).where(ACTIVE)
     of_runs = runs.select().where(*where).order_by(runs.c.sequence)
     of_folds = folds.select().where(folds.c.run_id.in_(run_ids)).order_by(folds.c.sequence)
     of_progress = progress.select().where(progress.c.run_id.in_(run_ids))
-    of_waiting = in_queue.order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
+    of_queue = active_runs.order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
     return RunRows(
         runs=connection.execute(of_runs).all(),
         folds=connection.execute(of_folds).all(),
         progress=connection.execute(of_progress).all(),
-        waiting=connection.execute(of_waiting).all(),
+        queue=connection.execute(of_queue).all(),
     )
 
 

@@ -104,7 +104,7 @@ class Store:
             if connection.scalar(sa.select(runs.c.run_id).where(ACTIVE).limit(1)) is None:
                 return []
             rows = run_rows(connection, ACTIVE)
-        places = {row.run_id: place for place, row in enumerate(rows.waiting)}
+        places = {row.run_id: place for place, row in enumerate(rows.queue)}
         last = len(places)  # of one that has ended between the two queries
 
         def place(run: RunRecord) -> tuple[bool, int]:

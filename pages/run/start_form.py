@@ -64,8 +64,13 @@ from pages.shared.widgets.setting_widgets import (
 )
 
 
-def link_check() -> None:
-    """Say what the address asks for that cannot be; call before the widgets read it."""
+def read_link() -> None:
+    """Make what the address asks for the choices of the form, and say what cannot be.
+
+    Ids in the address become the labels that the widgets know, and what is none is dropped with a
+    warning; numbers are only checked. Call it before the widgets are drawn, for they read the
+    address themselves.
+    """
     for rule in RULES.values():
         for parameter in rule.parameters:
             key = rule_param_key(rule, parameter)
@@ -73,7 +78,7 @@ def link_check() -> None:
                 steps = slider_steps(parameter, key)
                 step_from_link(key, steps, parameter.text, name=parameter.words)
             elif not parameter.ids:
-                _check(key, parameter.parse)
+                _warn_of_non_numbers(key, parameter.parse)
     names = {code: country.name for code, country in countries().items()}
     label_from_link("metric", titles_in(METRICS), strict=True)
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title), strict=True)
@@ -84,11 +89,11 @@ def link_check() -> None:
     for setting in filter(on_form, SETTINGS.values()):
         label_from_link(setting.name, choice_labels(setting), strict=bool(setting.choices))
         if setting.kind in (int, float):
-            _check(setting.name, float)
+            _warn_of_non_numbers(setting.name, float)
 
 
-def _check(key: str, parse: Callable[[str], object]) -> None:
-    """Say what the address has for a field that takes numbers, and is none."""
+def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
+    """Warn of what the address has for a field that takes numbers, and that is no number."""
     for value in st.query_params.get_all(key):
         try:
             parse(value)
@@ -100,7 +105,7 @@ def _check(key: str, parse: Callable[[str], object]) -> None:
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
-    link_check()
+    read_link()
     with st.container(key="start-room"):  # it has room at once for what is filled in last
         if acting().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")

@@ -47,7 +47,7 @@ def test_a_run_that_ends_while_the_active_ones_are_read_comes_last(store, monkey
 
     def meanwhile(*where: object) -> RunRows:
         rows = run_rows(*where)
-        return replace(rows, waiting=[row for row in rows.waiting if row.run_id != first])
+        return replace(rows, queue=[row for row in rows.queue if row.run_id != first])
 
     monkeypatch.setattr("ecv_core.store.store.run_rows", meanwhile)
     assert [run.run_id for run in store.active()] == [second, first]

@@ -151,7 +151,11 @@ def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
 
 @cache
 def _levels() -> NDArray[np.float64]:
-    """The place of each interaction in its basket, around 0; shape (interactions,)."""
+    """How far above its user's line each interaction is drawn; shape (interactions,).
+
+    Those of one basket are drawn one above the other, with their middle on the line: three are at
+    -1, 0 and 1. The figure chooses the unit.
+    """
     data = toy()
     table = pd.DataFrame({"user": data.users, "basket": data.baskets})
     baskets = table.groupby(["user", "basket"])
