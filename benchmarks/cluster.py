@@ -60,7 +60,7 @@ from ecv_core.jobs.heartbeat import recover
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.plans.select import SelectPlan, check_named, named_contenders, terms_for
+from ecv_core.jobs.plans.select import SelectPlan, checked_contenders, named_contenders, terms_for
 from ecv_core.jobs.plans.select import compute as select
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.run import Energy, FoldResult, Progress, RunState, UserScores
@@ -330,7 +330,7 @@ def virtual(asked: argparse.Namespace, folder: Path) -> bool:
     """Selections of twelve on one node, then on six, and the bound."""
     took, folds, bound = {1: 0.0, 6: 0.0}, {1: 0, 6: 0}, 0
     for seed in range(asked.selections):
-        named = check_named(named_contenders("synthetic", CONTENDERS, seed=seed))
+        named = checked_contenders(named_contenders("synthetic", CONTENDERS, seed=seed))
         terms = terms_for(named[0][1], expected_loss=asked.expected_loss)
         found = {}
         for count in (1, 6):

@@ -287,27 +287,30 @@ def _folds_of(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
         wanted: the metric, if any; it may be a part of the columns' names, as in 'rmse_fold_1'.
     Raises: SeveralMetrics; InputError for columns that are metrics, for then there are no folds.
     """
-    metrics = {}
-    for name in names:
-        metric = metric_of_fold(name)
-        if metric:
-            metrics[name] = metric
-    if metrics:
-        chosen = chosen_metric(list(dict.fromkeys(metrics.values())), wanted, file)
-        columns, others = parted(names, lambda name: metrics.get(name) == chosen)
-        clue = Clue(f"'{chosen}' in the columns' names", chosen)
-        return _Chosen(columns, left_out_part(others, "other metrics, or no folds"), clue)
-    summaries, folds = parted(names, is_summary)
+    if any(metric_of_fold(name) for name in names):
+        return _folds_of_one_metric(names, file, wanted)
+    summaries, columns = parted(names, is_summary)
     left_out = left_out_part(summaries, "no folds")
-    named, others = parted(folds, is_fold_name)
-    if named:
-        return _Chosen(named, left_out + left_out_part(others, "no folds by their names"))
-    if folds and all(map(is_metric_name, folds)):
+    folds, others = parted(columns, is_fold_name)
+    if folds:
+        return _Chosen(folds, left_out + left_out_part(others, "no folds by their names"))
+    if columns and all(map(is_metric_name, columns)):
         raise InputError(
-            f"{file} has one {listed(folds[:10])} per contender, and no folds; give a row per "
+            f"{file} has one {listed(columns[:10])} per contender, and no folds; give a row per "
             f"contender and fold, with the columns {', '.join(COLUMNS)}"
         )
-    return _Chosen(folds, left_out)
+    # No name tells what the columns are, so each is taken for a fold.
+    return _Chosen(columns, left_out)
+
+
+def _folds_of_one_metric(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
+    """The folds of the chosen metric, where columns are called 'rmse_fold_1'; as `_folds_of`."""
+    metrics = {name: metric_of_fold(name) for name in names}
+    named_metrics = dict.fromkeys(metric for metric in metrics.values() if metric)
+    chosen = chosen_metric(list(named_metrics), wanted, file)
+    folds, others = parted(names, lambda name: metrics[name] == chosen)
+    clue = Clue(f"'{chosen}' in the columns' names", chosen)
+    return _Chosen(folds, left_out_part(others, "other metrics, or no folds"), clue)
 
 
 def _contenders_of(

@@ -177,6 +177,9 @@ def _not_encoded(layout: Layout) -> Unreadable:
 def parquet_batches(path: Path, layout: Layout, *, limited: bool = True) -> Iterator[Batch]:
     """The columns of a Parquet file that have a role; `limited` as of `parquet_file`.
 
+    The file is opened twice: its schema tells which columns are texts, which have to be named when
+    it is opened to be read as dictionaries.
+
     Raises: Unreadable.
     """
     with parquet_file(path, limited=limited) as file:

@@ -395,24 +395,45 @@ def clipped_rmse(
 
 
 def _evaluation(fold: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
-    cut = [name for name in fold.metrics if METRICS[name].has_cutoff]
+    """A table of users and metrics, and the mean of each metric.
+
+    Args:
+        fold: that was evaluated.
+        values: metric id -> shape (users, cut-offs); (users,) for a metric without cut-offs, and
+            (cut-offs,) for one that has no value per user.
+    """
+    with_cutoff = [name for name in fold.metrics if METRICS[name].has_cutoff]
     columns: dict[str, NDArray[np.float64]] = {}
-    whole: dict[str, float] = {}
-    for column, n in enumerate(fold.cutoffs):
-        for name in cut:
+    means_without_users: dict[str, float] = {}
+    for place, n in enumerate(fold.cutoffs):
+        for name in with_cutoff:
             if METRICS[name].per_user:
-                columns[f"{name}@{n}"] = values[name][:, column]
+                columns[f"{name}@{n}"] = values[name][:, place]
             else:
-                whole[f"{name}@{n}"] = float(values[name][column])
-    columns |= {name: values[name] for name in fold.metrics if name not in cut}
-    table = np.empty((len(fold.users), len(columns)))
-    for start in range(0, len(table), 1024):  # rows of a whole table would be filled from memory
-        for column, value in enumerate(columns.values()):
-            table[start : start + 1024, column] = value[start : start + 1024]
+                means_without_users[f"{name}@{n}"] = float(values[name][place])
+    for name in fold.metrics:
+        if name not in with_cutoff:
+            columns[name] = values[name]
+    table = _side_by_side(list(columns.values()), len(fold.users))
     means = dict(zip(columns, table.mean(axis=0).tolist(), strict=True))
     return Evaluation(
-        users=fold.users.astype(np.int32), metrics=tuple(columns), values=table, means=means | whole
+        users=fold.users.astype(np.int32),
+        metrics=tuple(columns),
+        values=table,
+        means=means | means_without_users,
     )
+
+
+def _side_by_side(columns: Sequence[NDArray[np.float64]], rows: int) -> NDArray[np.float64]:
+    """A table of these columns, each of shape (rows,).
+
+    It is filled some rows at a time, which stay in the processor's cache until all columns are in.
+    """
+    table = np.empty((rows, len(columns)))
+    for start in range(0, rows, 1024):
+        for place, column in enumerate(columns):
+            table[start : start + 1024, place] = column[start : start + 1024]
+    return table
 
 
 def _checked(cutoffs: Sequence[int]) -> tuple[int, ...]:

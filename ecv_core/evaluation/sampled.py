@@ -243,13 +243,17 @@ def sampled_hits(
     Returns: metric -> shape (users, cutoffs), in [0, 1].
     """
     n = max(cutoffs)
-    by_rank = per_user(
-        np.eye(n + 1, n, dtype=np.bool_), np.ones(n + 1, dtype=np.intp), cutoffs, metrics
-    )
-    rows = np.minimum(against.ranks, n + 1) - 1
-    counts = np.bincount(against.owners * (n + 1) + rows, minlength=users * (n + 1))
-    share = counts.reshape(users, n + 1) / np.bincount(against.owners, minlength=users)[:, None]
-    return {metric: share @ values for metric, values in by_rank.items()}
+    # A list for each rank from 1 to n with the item there, and one without it.
+    hits_by_rank = np.eye(n + 1, n, dtype=np.bool_)
+    one_held_out = np.ones(n + 1, dtype=np.intp)
+    values_by_rank = per_user(hits_by_rank, one_held_out, cutoffs, metrics)
+    # How many of a user's held-out items have each of these ranks, then which share of them.
+    rank_places = np.minimum(against.ranks, n + 1) - 1
+    cells = against.owners * (n + 1) + rank_places
+    counts = np.bincount(cells, minlength=users * (n + 1)).reshape(users, n + 1)
+    lists = np.bincount(against.owners, minlength=users)
+    shares = counts / lists[:, None]
+    return {metric: shares @ values for metric, values in values_by_rank.items()}
 
 
 def sampled_auc(against: Against, users: int) -> Floats:

@@ -326,7 +326,12 @@ def uncertainty(run: RunRecord) -> Interval | None:
 
 
 def uncertainty_after_stop(run: RunRecord) -> Interval | None:
-    """The same, allowing for how the rule came to stop there; None where that changes nothing."""
+    """The interval of the mean of the folds used, if it differs from `uncertainty`.
+
+    A rule that looks at the scores stops sooner at a lucky moment; this interval allows for that.
+
+    Returns: None for a run that has not stopped early, or where the rule looks at no score.
+    """
     if not run.stopped_early:
         return None
     interval = interval_after_stop(run.spec, _scores_used(run))
@@ -550,6 +555,7 @@ def setting_words(rule_id: str, value: float) -> str:
     axis = RULES[rule_id].axis
     if axis is not None:
         return axis.in_words(value, about=True)
+    # A rule without an axis is compared at other costs by using it in some of the runs alone.
     if value == 1:
         return "as registered"
     return f"in {value:.0%} of the runs, else all folds"

@@ -423,19 +423,19 @@ def unmetered(compute: Compute = compute, *, niceness: int = 0) -> Workers:
 
 
 def work(niceness: int = NICENESS) -> None:
-    """In the worker: compute what standard input says, one task after the other."""
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
-    os.nice(max(niceness - os.nice(0), 0))  # what 'nice' gave away, only root may take back
+    """In the worker process: compute the tasks that standard input says, one after the other.
+
+    The process ends when standard input does, as it does once the program is gone: see `_receive`.
+    """
+    answers = _file_of_answers()
+    _leave_room_for_others(niceness)
+    _ignore_signals()
     program = psutil.Process().parent()
     if program is not None:
         works_for(program)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
     def report(phase: str, step: int, steps: int) -> None:
-        _write_message(out, _Step(phase, step, steps))
+        _write_message(answers, _Step(phase, step, steps))
 
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
@@ -444,16 +444,36 @@ def work(niceness: int = NICENESS) -> None:
         if task is _WARM_UP:
             warm_up()
             continue
-        compute_task, specs, index = task
+        compute_task, specs, fold = task
         error: Exception | None = None
         try:
-            for place, result in compute_task(specs, index, Throttled(report, PROGRESS_SECONDS)):
-                _write_message(out, _Result(place, result))
+            for place, result in compute_task(specs, fold, Throttled(report, PROGRESS_SECONDS)):
+                _write_message(answers, _Result(place, result))
         except EcvError as raised:
             error = raised
-        except Exception as raised:  # noqa: BLE001  it may not survive the way
+        except Exception as raised:  # noqa: BLE001 - its text is sent: not every error is pickled
             error = RunError(failure(raised))
-        _write_message(out, _End(error))
+        _write_message(answers, _End(error))
+
+
+def _file_of_answers() -> IO[bytes]:
+    """Standard output, for messages alone: what a library prints goes to standard error instead."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _leave_room_for_others(niceness: int) -> None:
+    """Raise the niceness to this one; only root may lower one that is higher."""
+    missing = niceness - os.nice(0)
+    os.nice(max(missing, 0))
+
+
+def _ignore_signals() -> None:
+    """Ignore what a terminal sends to all processes of a program: the program ends its workers."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _receive(stdin: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:

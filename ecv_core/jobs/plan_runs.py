@@ -134,8 +134,9 @@ class PlanRuns:
         """What was computed for these runs, in case that their database is damaged meanwhile."""
         self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
-        self._seen: dict[str, RunRecord] = {}
-        """Runs that are claimed, as they are: nobody else changes what is looked at of them."""
+        self._claimed_runs: dict[str, RunRecord] = {}
+        """Runs that are claimed, as they were last read: nobody else changes what a plan looks at
+        of them, so they are read again only after a change of its own."""
         if plan_id:
             runs = chain(store.group(plan_id), runs)
         for run in runs:
@@ -153,9 +154,9 @@ class PlanRuns:
 
     def _look(self, run_id: str) -> RunRecord:
         """A run as it is; one that is claimed is read from the database once."""
-        run = self._seen.get(run_id) or self.store.run(run_id)
+        run = self._claimed_runs.get(run_id) or self.store.run(run_id)
         if run_id in self._running:
-            self._seen[run_id] = run
+            self._claimed_runs[run_id] = run
         return run
 
     def ended(self, spec: RunSpec) -> bool:
@@ -221,7 +222,7 @@ class PlanRuns:
     def _set_folds(self, run_id: str, only_folds: tuple[int, ...]) -> None:
         spec = replace(self._look(run_id).spec, only_folds=only_folds)
         self.store.ask_for(run_id, spec, owner=self.owner)
-        self._seen.pop(run_id, None)
+        self._claimed_runs.pop(run_id, None)
 
     def _wait(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
@@ -257,7 +258,7 @@ class PlanRuns:
     def _give_up(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""
         self._running.discard(run_id)
-        self._seen.pop(run_id, None)
+        self._claimed_runs.pop(run_id, None)
         self._ended[run_id] = self.store.run(run_id).state
 
     def _missing_cheap_model(self, spec: RunSpec) -> str | None:
@@ -306,7 +307,7 @@ class PlanRuns:
         stopped_at = stopping.stop_of(moments, run.k)
         if run_id in self._kept:
             self._kept[run_id].stopped_at = stopped_at
-        is_ours = self._insist(
+        is_ours = self._write_until_done(
             lambda: self.store.add_fold(
                 run_id,
                 result,
@@ -317,7 +318,7 @@ class PlanRuns:
                 owner=self.owner,
             )
         )
-        self._seen.pop(run_id, None)
+        self._claimed_runs.pop(run_id, None)
         if not is_ours:
             self._give_up(run_id)
             return False
@@ -451,9 +452,12 @@ class PlanRuns:
         return {self._ids[_key(spec)] for spec in specs}
 
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
-        self._insist(lambda: self.store.finish(run_id, state, error=error, owner=self.owner))
+        """Finish a claimed run in the database, and say so: nothing more is computed for it."""
+        self._write_until_done(
+            lambda: self.store.finish(run_id, state, error=error, owner=self.owner)
+        )
         self._running.discard(run_id)
-        self._seen.pop(run_id, None)
+        self._claimed_runs.pop(run_id, None)
         self._ended[run_id] = state
         self.callbacks.ended(self.store.run(run_id))
 
@@ -497,7 +501,7 @@ class PlanRuns:
 
         return tell
 
-    def _insist(self, write: Callable[[], _Done]) -> _Done:
+    def _write_until_done(self, write: Callable[[], _Done]) -> _Done:
         """Write, again and again until it is done; a sentence while it cannot be."""
         while True:
             try:

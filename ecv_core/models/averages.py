@@ -54,22 +54,31 @@ class Popular:
 def _items_once_per_batch(train: csr_array, positives: int, seed: int) -> Indices:
     """The items of each batch, each once: what RecBole 1.2.1 counts.
 
-    A batch has so many interactions in random order, and for each an item that the user has not,
-    drawn evenly. `item_cnt[item] = item_cnt[item] + 1` counts an item once, however often it is
-    there, the drawn ones too; so no item counts more often than there are batches.
+    A batch has so many interactions in random order, and for each a negative: an item that the user
+    has not, drawn evenly. `item_cnt[item] = item_cnt[item] + 1` counts an item once, however often
+    it is there, the negatives too; so no item counts more often than there are batches.
+
+    Args:
+        train: shape (users, items), what users have.
+        positives: interactions in a batch.
+        seed: fixes the negatives and the order.
+    Returns: item indices, each as often as there are batches with it.
     """
     rng = np.random.default_rng(seed)
     users, items = train.shape
     owners = np.repeat(np.arange(users), np.diff(train.indptr))
-    taken = owners * items + train.indices
-    drawn = np.empty(train.nnz, dtype=np.intp)
-    clashes = np.arange(train.nnz)
+    pairs = owners * items + train.indices  # one number for each pair of user and item
+    negatives = np.empty(train.nnz, dtype=np.intp)
+    to_draw = np.arange(train.nnz)
     for _ in range(_DRAWS):
-        drawn[clashes] = rng.integers(items, size=len(clashes))
-        clashes = clashes[np.isin(owners[clashes] * items + drawn[clashes], taken)]
+        negatives[to_draw] = rng.integers(items, size=len(to_draw))
+        drawn_pairs = owners[to_draw] * items + negatives[to_draw]
+        to_draw = to_draw[np.isin(drawn_pairs, pairs)]
     batches = rng.permutation(train.nnz) // positives
-    keys = np.concatenate([batches * items + train.indices, batches * items + drawn])
-    return np.unique(keys) % items
+    # One number for each pair of batch and item; a pair that is there twice counts once.
+    of_positives = batches * items + train.indices
+    of_negatives = batches * items + negatives
+    return np.unique(np.concatenate([of_positives, of_negatives])) % items
 
 
 _POPULAR_PARAMETERS = (

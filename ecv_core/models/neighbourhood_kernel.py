@@ -146,7 +146,8 @@ def nearest(
             count = _add_row(
                 by_column_values[at], others_of_row, weights, shared, is_met, met, count
             )
-        # How near they are; what was used of the arrays is cleared for the next column.
+        # How near they are, the one that was met last first: equal ones are kept in this order.
+        # What was used of the arrays is cleared for the next column.
         for place in range(count):
             other = met[count - 1 - place]
             near[place] = shared[other] / (own[column] * others[other] + shrink)

@@ -185,20 +185,31 @@ def baseline_tables() -> Frames:
     largest = [run for run in runs if dict(run.spec.params)["dimension"] == max(DIMENSIONS)]
     by_dimension = _by_algorithm(dimension_frame(runs, names), "dimension", "rmse")
     by_step = _by_algorithm(steps_frame(largest), "step", "rmse")
-    best = {
-        "best dimension": by_dimension[DIMENSIONS].dropna().idxmin(axis=1).astype(str),
-        "best steps": by_step[STEPS].dropna().idxmin(axis=1).astype(str),
-    }
-    both = by_dimension.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1)
     orders = {dataset: _order_by_rmse(dataset, names) for dataset in ("ml-100k", "ml-1m")}
     return {
         "dimensions": by_dimension.rename(columns=str),
         "steps": by_step.rename(columns=str),
         "features": pd.DataFrame({"features": _features()}),
         "order": pd.DataFrame({"order": orders}),
-        "learnt": pd.DataFrame(best),
-        "better": both.idxmin().rename(str).to_frame("better").T,
+        "learnt": _best_settings(by_dimension, by_step),
+        "better": _better_of_gibbs_and_sgd(by_dimension),
     }
+
+
+def _best_settings(by_dimension: pd.DataFrame, by_step: pd.DataFrame) -> pd.DataFrame:
+    """The dimension and the number of steps with the least RMSE; a row per algorithm."""
+    best = {
+        "best dimension": by_dimension[DIMENSIONS].dropna().idxmin(axis=1).astype(str),
+        "best steps": by_step[STEPS].dropna().idxmin(axis=1).astype(str),
+    }
+    return pd.DataFrame(best)
+
+
+def _better_of_gibbs_and_sgd(by_dimension: pd.DataFrame) -> pd.DataFrame:
+    """Which of the two ways to learn has the lower RMSE; one row, a column per dimension."""
+    both = by_dimension.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1)
+    better = both.idxmin().rename(str)
+    return better.to_frame("better").T
 
 
 def _features() -> dict[str, str]:

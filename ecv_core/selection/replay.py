@@ -31,8 +31,16 @@ class Played:
     joules: float | None
     """Of the folds that were run; None where not all are known."""
     joules_of_all_folds: float | None
+    """Where folds are still to come, what they are expected to take is counted; None without."""
     spent: float | None = None
     """In the unit of the budget; None without one."""
+
+    @property
+    def energy_share(self) -> float | None:
+        """The joules of the folds that were run as a share of those of all; None if not known."""
+        if self.joules is None or not self.joules_of_all_folds:
+            return None
+        return self.joules / self.joules_of_all_folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,9 +87,8 @@ class Standing:
     def document(self) -> dict[str, Any]:
         """What is written of it once it is decided; see `selection.document`."""
         assert self.played is not None
-        played = replace(self.played, joules_of_all_folds=self.joules_expected)
         metric = self.contenders[0].spec.metric_name
-        return selection_document(self.scores, self.terms, metric, played)
+        return selection_document(self.scores, self.terms, metric, self.played)
 
     @property
     def decided(self) -> bool:
@@ -107,16 +106,13 @@ class Standing:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
         # Where the whole order is wanted, the best may be placed while others still run.
         winner = self.played.verdict.winner
-        energy_share = None
-        if self.joules is not None and self.joules_expected:
-            energy_share = self.joules / self.joules_expected
         return verdict_sentence(
             titles,
             self.terms,
             self.played,
             mean=winner_mean(self.scores[winner], self.played.rounds, winner),
             on=on,
-            energy=energy_share,
+            energy=self.played.energy_share,
         )
 
 
@@ -217,7 +213,7 @@ class SelectPlan:
         """Nothing is computed yet.
 
         Args:
-            contenders: at least two, as of `check_named`.
+            contenders: at least two, as of `checked_contenders`.
             terms: what is asked.
             speculate: 0 for the current round alone, else what is likely to be needed too.
         """
@@ -301,6 +297,7 @@ class SelectPlan:
         followed = follow(scores, range(self.terms.k), self.terms, self._paired)
         folds_used = tuple(map(len, followed.ran))
         joules = joules_of(scores, followed.ran)
+        joules_expected = _expected_joules(scores, followed.ran, self.terms.k)
         played = None
         if followed.verdict is not None:
             played = Played(
@@ -308,7 +305,7 @@ class SelectPlan:
                 verdict=followed.verdict,
                 folds_used=folds_used,
                 joules=joules,
-                joules_of_all_folds=None,
+                joules_of_all_folds=joules_expected,
                 spent=followed.spent,
             )
         return Standing(
@@ -320,7 +317,7 @@ class SelectPlan:
             left=followed.left,
             needed=followed.needed,
             joules=joules,
-            joules_expected=_expected_joules(scores, followed.ran, self.terms.k),
+            joules_expected=joules_expected,
         )
 
     def _scores_of_all(self, results: PlanResults | Results) -> list[Scores]:
@@ -346,7 +343,7 @@ class _KnownScores(NamedTuple):
     scores: Scores
 
 
-def check_named(contenders: Named) -> list[Contender]:
+def checked_contenders(contenders: Named) -> list[Contender]:
     """The contenders with all their folds and no rule of their own.
 
     Raises: InputError for contenders that cannot be compared, with the reason.
@@ -416,7 +413,7 @@ def begin(
         place: where its runs are computed, as of `Store.compute_on`.
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
-    planned = [PlannedRun(name=name, spec=spec) for name, spec in check_named(contenders)]
+    planned = [PlannedRun(name=name, spec=spec) for name, spec in checked_contenders(contenders)]
     selection_id = keep_plan(
         store, SELECTION, planned, _terms_to_keep(terms, recorded), started_by=started_by
     )
