@@ -306,8 +306,11 @@ def _folds_of(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
 def _folds_of_one_metric(names: Sequence[str], file: str, wanted: str | None) -> _Chosen:
     """The folds of the chosen metric, where columns are called 'rmse_fold_1'; as `_folds_of`."""
     metrics = {name: metric_of_fold(name) for name in names}
-    named_metrics = dict.fromkeys(metric for metric in metrics.values() if metric)
-    chosen = chosen_metric(list(named_metrics), wanted, file)
+    named_metrics = []
+    for metric in metrics.values():
+        if metric and metric not in named_metrics:
+            named_metrics.append(metric)
+    chosen = chosen_metric(named_metrics, wanted, file)
     folds, others = parted(names, lambda name: metrics[name] == chosen)
     clue = Clue(f"'{chosen}' in the columns' names", chosen)
     return _Chosen(folds, left_out_part(others, "other metrics, or no folds"), clue)

@@ -129,8 +129,11 @@ def _check_names(settings: Mapping[str, Any]) -> None:
 
 def _params_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of rules among the settings: those with an option of their own."""
-    options = stopping.rule_options()
-    return {name: value for name, value in settings.items() if name in options}
+    params = {}
+    for name in stopping.rule_options():
+        if name in settings:
+            params[name] = settings[name]
+    return params
 
 
 def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
