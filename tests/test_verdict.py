@@ -200,7 +200,7 @@ def test_every_interval_of_a_stop_has_its_name():
     moments = at_the_end(scores, interval)
     run = ended(scores, rule="precision", tolerance=0.03, stopped_at=2, moments=moments)
     assert interval_lines(run) == [
-        "no interval for new users: the score of each user is not known for every fold",
+        "no interval for new users: the scores of single users are not known for every fold",
         "95 % interval of these folds: 0.1729 to 0.4271 (± 0.1271, Student's t over 2 folds)",
         "95 % interval of these folds that allows for the stop: -0.3456 to 0.9456 (± 0.6456, holds "
         "wherever the rule stops)",

@@ -352,11 +352,39 @@ def new_data_line(run: RunRecord) -> str:
         return ""
     new_data = new_data_of(run, run.user_scores)
     if new_data is None:
-        unit = run.spec.task.unit
-        return f"no interval for new {unit}s: the score of each {unit} is not known for every fold"
-    level = f"{100 * run.spec.confidence:g} %"
-    ends = _ends_and_half_words(new_data.interval, "drawn alike")
-    return f"{level} interval for new {new_data.of}: {ends}"
+        return _new_data_sentence(None, f"{run.spec.task.unit}s", run.spec.confidence)
+    return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
+
+
+def winner_new_data_line(
+    interval: NewDataInterval | None,
+    confidence: float,
+    *,
+    contender_count: int,
+    specs: Sequence[RunSpec] = (),
+) -> str:
+    """The same of the winner of a selection, as a sentence with what it does not allow for.
+
+    Args:
+        interval: None where it is not known.
+        confidence: of the interval.
+        contender_count: among how many it was the best.
+        specs: of the contenders; none for scores from a file.
+    """
+    of = "users"
+    if specs and specs[0].task.of_table:
+        of = "rows"
+    line = _new_data_sentence(interval, of, confidence)
+    if interval is not None:
+        line += f"; it does not allow for having been picked as the best of {contender_count}"
+    return f"{line[0].upper()}{line[1:]}."
+
+
+def _new_data_sentence(interval: NewDataInterval | None, of: str, confidence: float) -> str:
+    if interval is None:
+        return f"no interval for new {of}: the scores of single {of} are not known for every fold"
+    ends = _ends_and_half_words(interval, "drawn alike")
+    return f"{100 * confidence:g} % interval for new {of}: {ends}"
 
 
 def interval_lines(run: RunRecord) -> list[str]:

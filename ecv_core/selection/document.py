@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed, percent_text
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import OverOrders, Played
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
+from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,12 +118,41 @@ def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
         rounds: of the selection.
         place: of the contender among all.
     """
+    return float(winner.folds[_folds_of(rounds, place)].mean())
+
+
+def winner_new_data(
+    winner: Scores, rounds: Sequence[Round], place: int, confidence: float
+) -> NewDataInterval | None:
+    """Where the mean of new users is, by the folds that a contender ran.
+
+    Args:
+        winner: its scores.
+        rounds: of the selection.
+        place: of the contender among all.
+        confidence: of the interval.
+
+    Returns:
+        None where its users' scores are not known, or tell nothing of others.
+    """
+    if winner.users is None:
+        return None
+    try:
+        return new_data_interval(
+            winner.users[_folds_of(rounds, place)], confidence, k=max(winner.k, 2)
+        )
+    except InputError:  # a single user, or a fold without anybody
+        return None
+
+
+def _folds_of(rounds: Sequence[Round], place: int) -> list[int]:
+    """The folds that a contender ran, in that order."""
     folds = []
     for selection_round in rounds:
         for turn in selection_round.ran:
             if turn.contender == place:
                 folds.append(turn.fold)
-    return float(winner.folds[folds].mean())
+    return folds
 
 
 def _names_at(places: Iterable[int], names: Sequence[str]) -> list[str]:

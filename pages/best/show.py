@@ -16,7 +16,12 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.report.describe import Description, describe_selection
 from ecv_core.figures.report.pictures import printed
 from ecv_core.figures.selection import selection_figures, selection_steps
-from ecv_core.figures.words import counted, dataset_title, metric_label
+from ecv_core.figures.words import (
+    counted,
+    dataset_title,
+    metric_label,
+    winner_new_data_line,
+)
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.run import RunRecord, Scores
@@ -27,6 +32,7 @@ from ecv_core.selection.document import (
     step_sentences,
     verdict_sentence,
     winner_mean,
+    winner_new_data,
 )
 from ecv_core.selection.replay import Played, play
 from ecv_core.selection.rounds import Terms
@@ -171,8 +177,23 @@ def _show_verdict(chosen: Shown, sentence: str) -> None:
     why = f"{why[:1].upper()}{why[1:]}{_winner_edge_words(chosen)}"
     with st.container(key="presented-verdict"), st.container(key="best-verdict"):
         st.markdown(f"**{escaped(answer)}**\n\n{escaped(why)}")
+        st.caption(escaped(leader_sentence(chosen)))
         if chosen.note:
             st.caption(chosen.note)
+
+
+def leader_sentence(chosen: Shown) -> str:
+    """How good the best so far will be on new users: its mean, and where theirs is."""
+    scores = chosen.contenders[chosen.leader]
+    rounds = chosen.played.rounds
+    mean = winner_mean(scores, rounds, chosen.leader)
+    confidence = chosen.terms.confidence
+    interval = winner_new_data(scores, rounds, chosen.leader, confidence)
+    line = winner_new_data_line(
+        interval, confidence, contender_count=len(chosen.contenders), specs=chosen.specs
+    )
+    folds = counted(chosen.played.folds_used[chosen.leader], "fold")
+    return f"Mean of {chosen.titles[chosen.leader]} over {folds}: {mean:.4f}. {line}"
 
 
 def _draw_player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:

@@ -12,6 +12,7 @@ from pages.folds.view import (
     offer_for_paper,
     offer_run,
     show_answer,
+    show_new_data,
     show_numbers,
     show_options,
     write_link,
@@ -36,6 +37,7 @@ with page():
         advice = advice_of(explored, promise.share)
         with left:
             show_answer(explored, advice, choice.whose)
+            show_new_data(choice.runs)
             offer_run(advice, choice.runs)
             write_link(explored)
             alpha_slider(explored.alphas, explored.usual)

@@ -34,7 +34,7 @@ from ecv_core.figures.tradeoff import (
     tradeoff_figure,
     tradeoff_steps,
 )
-from ecv_core.figures.words import alpha_text, counted
+from ecv_core.figures.words import alpha_text, counted, new_data_line
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import FoldResult, RunRecord
@@ -45,7 +45,7 @@ from pages.shared.address.link import chosen, write_into_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, run_list
+from pages.shared.live.state import KEPT, escaped, results, run_list
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
@@ -139,6 +139,22 @@ def show_answer(explored: Explored, advice: FoldsAdvice, whose: str) -> None:
     if advice.best.rule != ALL_FOLDS and not advice.best.checks:
         words += " Runs on other datasets would check it."
     st.markdown(escaped(words.strip()))
+
+
+def show_new_data(runs: Sequence[RunRecord]) -> None:
+    """Where the score of a single run is for new users.
+
+    Args:
+        runs: The runs that the answer is about; none of a file.
+    """
+    if len(runs) != 1:
+        return
+    (run,) = runs
+    if run.at_stop is None:
+        return
+    line = new_data_line(results().with_user_scores(run))
+    mean = f"Mean of {counted(run.folds_used, 'fold')}: {run.at_stop.mean:.4f}"
+    st.caption(escaped(f"{mean}. {line[0].upper()}{line[1:]}."))
 
 
 def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:

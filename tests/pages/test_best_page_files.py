@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from ecv_core.store.plans import SELECTION, stored_plans
 from ecv_core.store.store import Store
 from pages.best.show import edge_words
-from tests.pages.test_best_page import address, open_best, verdict
+from tests.pages.test_best_page import address, open_best, texts, verdict
 
 
 def scores(wrong: str = "") -> bytes:
@@ -37,6 +37,7 @@ def test_a_file_of_fold_scores_is_replayed(app: AppTest) -> None:
     content = "\n".join(["system,fold,score", *rows]).encode()
     app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
     assert verdict(app).startswith("**Use A**\n\nThe best that is found.")
+    assert "No interval for new users" in texts(app)
 
 
 def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
@@ -45,6 +46,7 @@ def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     assert not app.exception
     assert verdict(app).startswith("**Use A**\n\nThe best that is found.")
     assert "of all folds; C, the next, is" in verdict(app)
+    assert "95 % interval for new users" in texts(app)
     app.session_state["paper-best"] = True
     app.run()
     text = app.code[0].value

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ecv_core.figures.words import winner_new_data_line
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -16,8 +17,9 @@ from ecv_core.selection.document import (
     methods_sentence,
     step_sentences,
     verdict_sentence,
+    winner_new_data,
 )
-from ecv_core.selection.replay import Played
+from ecv_core.selection.replay import Played, play
 from ecv_core.selection.rounds import Budget, Gap, Round, Terms, Verdict
 
 TITLES = ["A", "B", "C", "D"]
@@ -270,3 +272,26 @@ def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
     assert "at most 0.1 % of its 4-fold mean (opportunity cost, Chick and Inoue 2001)" in loss
     budget = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     assert "within a budget of 6 folds" in methods_sentence(TITLES, budget, ended)
+
+
+def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
+    # Folds of three users with the means 2 and 3: users explain 1/3, the folds 1/2 in 2, training
+    # of two folds once more 1/3; t(2) = 4.3027 times the root of 0.91667 is 4.1195 around 2.5.
+    users = {"a": [[1, 2, 3], [2, 3, 4]], "b": [[3, 2, 1], [4, 3, 1.9]]}
+    contenders = []
+    for name, table in users.items():
+        scores = np.array(table, dtype=float)
+        contenders.append(Scores(name=name, folds=scores.mean(axis=1), users=scores))
+    played = play(contenders, Terms(k=2), range(2))
+    assert played.folds_used[0] == 2
+    interval = winner_new_data(contenders[0], played.rounds, 0, 0.95)
+    assert (interval.low, interval.high) == pytest.approx((-1.6195, 6.6195), abs=1e-4)
+    line = winner_new_data_line(interval, 0.95, contender_count=2)
+    assert line == (
+        "95 % interval for new users: -1.6195 to 6.6195 (± 4.1195, drawn alike); it does not allow "
+        "for having been picked as the best of 2."
+    )
+    without_users = replace(contenders[0], users=None)
+    assert winner_new_data(without_users, played.rounds, 0, 0.95) is None
+    of_one_user = replace(contenders[0], users=contenders[0].users[:, :1])
+    assert winner_new_data(of_one_user, played.rounds, 0, 0.95) is None

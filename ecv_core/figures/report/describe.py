@@ -52,12 +52,18 @@ from ecv_core.figures.words import (
     verdict,
     watt_hours,
     watt_hours_range,
+    winner_new_data_line,
 )
 from ecv_core.records.parameters import Params, listed
 from ecv_core.records.run import Moment, RunRecord, Scores
 from ecv_core.records.spec import SCORES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
-from ecv_core.selection.document import is_best, methods_sentence, winner_mean
+from ecv_core.selection.document import (
+    is_best,
+    methods_sentence,
+    winner_mean,
+    winner_new_data,
+)
 from ecv_core.selection.replay import Played
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
@@ -626,16 +632,8 @@ def describe_selection(
     score = "score"
     if specs:
         label = score = metric_label(specs[0])
-    best = played.verdict.winner
-    folds = counted(played.folds_used[best], "fold")
-    mean_sentence = f"The mean {score} of {titles[best]} over {folds} is {means[best]:.4f}"
-    likely = means[best] - played.verdict.optimism
-    if not terms.higher_is_better:
-        likely = means[best] + played.verdict.optimism
-    if f"{likely:.4f}" != f"{means[best]:.4f}":
-        mean_sentence += f" ({likely:.4f} expected over all, as it was picked for being best)"
+    sentences += _winner_sentences(contenders, titles, terms, played, specs, score)
     sentences += [
-        f"{mean_sentence}.",
         _selection_energy_sentence(played, metered=bool(specs)),
         version_sentence(made_with, software(), specs),
     ]
@@ -655,6 +653,34 @@ def describe_selection(
         label="which-is-best",
     )
     return _described(sentences, table)
+
+
+def _winner_sentences(
+    contenders: Sequence[Scores],
+    titles: Sequence[str],
+    terms: Terms,
+    played: Played,
+    specs: Sequence[RunSpec],
+    score: str,
+) -> list[str]:
+    """The mean of the winner, what it is expected to be over all folds, and on new users.
+
+    Args:
+        score: its name.
+    """
+    best = played.verdict.winner
+    winner = contenders[best]
+    mean = winner_mean(winner, played.rounds, best)
+    folds = counted(played.folds_used[best], "fold")
+    mean_sentence = f"The mean {score} of {titles[best]} over {folds} is {mean:.4f}"
+    likely = mean - terms.sign * played.verdict.optimism
+    if f"{likely:.4f}" != f"{mean:.4f}":
+        mean_sentence += f" ({likely:.4f} expected over all, as it was picked for being best)"
+    interval = winner_new_data(winner, played.rounds, best, terms.confidence)
+    new_data = winner_new_data_line(
+        interval, terms.confidence, contender_count=len(contenders), specs=specs
+    )
+    return [f"{mean_sentence}.", new_data]
 
 
 def _selection_energy_sentence(played: Played, *, metered: bool) -> str:

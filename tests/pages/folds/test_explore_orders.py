@@ -7,7 +7,7 @@ from html import unescape
 import numpy as np
 
 from ecv_core.records.run import UserScores
-from tests.pages.folds.conftest import SCORES, open_explore
+from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 
 def test_a_warning_about_the_link_outlives_the_second_look_at_many_systems(app, record):
@@ -42,6 +42,7 @@ def test_the_precision_rule_is_there_where_users_scores_are(app, record):
     record("synthetic", "item-knn", users=scores)
     open_explore(app)
     assert "Precision" in app.dataframe[0].value["rule"].tolist()
+    assert "95 % interval for new users" in texts(app)
 
 
 def links(app):

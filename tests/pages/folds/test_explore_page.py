@@ -40,6 +40,7 @@ def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     assert app.multiselect(key="runs").value == [done.run_id]
     assert len(app.multiselect(key="runs").options) == 1
     assert "### For ItemKNN on Synthetic, at most 2 % from the 10-fold mean" in texts(app)
+    assert "No interval for new users" in texts(app)  # nobody kept their scores
 
 
 def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
