@@ -71,12 +71,12 @@ def admitted() -> bool:
         st.error(sentence(error), icon=":material/error:")
         return False
     may_upload = refusal(Action.UPLOAD, person) is None
-    tabs.admit(st.context.headers.get(NAME, ""), upload=may_upload)
+    known = person.role is not PersonRole.NOBODY
+    tabs.admit(st.context.headers.get(NAME, ""), known=known, upload=may_upload)
     _remember_visitor()
-    if person.role is PersonRole.NOBODY:
+    if not known:
         _say_how_to_get_in(person)
-        return False
-    return True
+    return known
 
 
 def _say_how_to_get_in(person: Actor) -> None:

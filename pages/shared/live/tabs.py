@@ -24,7 +24,10 @@ NAME = "x-ecv-tab"
 BROWSER = "ecv_browser"
 """The cookie with a browser's name."""
 OF_AN_ADDRESS = 20
-"""Sockets of one kind (pages, their events) that an address may have open on a public dashboard."""
+"""Sockets of one kind (pages, their events) that strangers of one address may have open.
+
+Everybody is a stranger to a public dashboard, and whoever has not signed in to a team's.
+"""
 OF_ALL = 400
 """Sockets of one kind that may be open on any dashboard."""
 BROWSERS_AT_ONCE = 4
@@ -44,6 +47,8 @@ class Tab:
     address: str
     browser: str
     may_upload: bool = False
+    known: bool = False
+    """Whether its person is let in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,15 +79,17 @@ class Tabs:
         """Bytes of all uploads that are held."""
         return sum(upload.size for upload in list(self._uploads.values()))
 
-    def admit(self, name: str, *, upload: bool) -> None:
+    def admit(self, name: str, *, known: bool, upload: bool) -> None:
         """Say what the person of a tab may do; a name that no open tab has is left alone.
 
         Args:
             name: what the header `NAME` of its socket says.
-            upload: whether it may send files.
+            known: whether the person is let in.
+            upload: whether the person may send files.
         """
         tab = self._tabs.get(name)
         if tab is not None:
+            tab.known = known
             tab.may_upload = upload
 
     def guard(self, app: ASGIApp) -> ASGIApp:
@@ -122,17 +129,29 @@ class Tabs:
                     await self._forget(app, path)
 
     def _too_many(self, tab: Tab) -> bool:
-        try:
-            public = settings().mode is Mode.PUBLIC
-        except EcvError:
-            public = True
-        of_all = 0
+        """Whether there are as many sockets of its kind as there may be, without this one."""
+        of_kind = [other for other in self._tabs.values() if other.path == tab.path]
+        if len(of_kind) >= OF_ALL:
+            return True
+        if not self._is_stranger(tab):
+            return False
         of_address = 0
-        for other in self._tabs.values():
-            if other.path == tab.path:
-                of_all += 1
-                of_address += other.address == tab.address
-        return of_all >= OF_ALL or (public and of_address >= OF_AN_ADDRESS)
+        for other in of_kind:
+            if other.address == tab.address and self._is_stranger(other):
+                of_address += 1
+        return of_address >= OF_AN_ADDRESS
+
+    def _is_stranger(self, tab: Tab) -> bool:
+        """Whether nobody knows who opened it, so that its address has to answer for it."""
+        try:
+            mode = settings().mode
+        except EcvError:
+            return True
+        if mode is Mode.TEAM:
+            return not tab.browser or not any(
+                other.known for other in self._of_browser(tab.browser)
+            )
+        return mode is Mode.PUBLIC
 
     def _of_browser(self, browser: str) -> list[Tab]:
         return [tab for tab in self._tabs.values() if tab.browser == browser]
