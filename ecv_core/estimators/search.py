@@ -684,16 +684,19 @@ class SampleDifferences(FoldDifferences):
     def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
         differences: list[SampleValues] = []
-        counted = True
         for fold in folds:
             mine = self._folds[contender][fold].samples
             theirs = self._folds[other][fold].samples
             if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
                 return np.nan
-            differences.append(SampleValues(units=mine.units, values=mine.values - theirs.values))
-            counted = counted and _is_right_or_wrong(mine) and _is_right_or_wrong(theirs)
+            difference = SampleValues(
+                units=mine.units,
+                values=mine.values - theirs.values,
+                reach=max(mine.reach, theirs.reach),
+            )
+            differences.append(difference)
         if self._apart:
-            return _variance_apart(differences, counted=counted)
+            return _variance_apart(differences)
         return _variance_of_units(differences)
 
 
@@ -710,29 +713,30 @@ def _variance_of_units(folds: Sequence[SampleValues]) -> float:
     return variance_over_all(values)
 
 
-def _is_right_or_wrong(samples: SampleValues) -> bool:
-    """Whether all that is known of each sample is that it is right, or wrong."""
-    return bool(np.isin(samples.values, (0, 1)).all())
-
-
-def _variance_apart(folds: Sequence[SampleValues], *, counted: bool) -> float:
+def _variance_apart(folds: Sequence[SampleValues]) -> float:
     """The variance of a fold's mean where nobody comes twice: each fold's spread is all there is.
+
+    Samples that two candidates predict alike are no proof that they always will: half a sample
+    that is predicted otherwise is expected (Jeffreys' prior), or small tables would be decided at
+    once. So the sum of squares is never below what half a sample would have, at its largest.
 
     Args:
         folds: differences of two candidates.
-        counted: whether each candidate's values are right and wrong alone.
+
     Returns:
-        NaN where each fold is a single sample.
+        NaN where each fold is a single sample, or no sample tells anything.
     """
     people = np.array([float(len(fold.values)) for fold in folds])
     if people.max() == 1:  # left out by itself: folds have to tell
         return np.nan
-    squares = [((fold.values - fold.values.mean()) ** 2).sum() for fold in folds]
-    total = np.array(squares).sum()
-    if total == 0 and counted:
-        # Of right and wrong, not even one difference yet is no proof that there will be none:
-        # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
-        total = 0.5
+    squares = 0.0
+    largest_reach = 0.0
+    for fold in folds:
+        squares += float(((fold.values - fold.values.mean()) ** 2).sum())
+        largest_reach = max(largest_reach, fold.reach)
+    total = max(squares, largest_reach**2 / 2)
+    if total == 0:
+        return np.nan
     return float(total / (people - 1).sum() / people.mean())
 
 

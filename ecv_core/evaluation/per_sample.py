@@ -116,6 +116,22 @@ def values(metric: str, score: float, held: HeldOut) -> Values | None:
     return score + influence
 
 
+def reach(metric: str, held: HeldOut) -> float:
+    """How far the value of one sample can move where an estimator predicts it otherwise.
+
+    Args:
+        metric: the name of scikit-learn's function, such as 'f1_score'.
+        held: what it looked at.
+
+    Returns:
+        at least 0, in units of the score; 0 where it is not known.
+    """
+    if metric not in _REACHES:
+        return 0.0
+    largest_weight = float(held.weights.max() / held.weights.mean())
+    return _REACHES[metric](held) * largest_weight
+
+
 def _right(held: HeldOut) -> NDArray[np.bool_]:
     """Of several labels all."""
     same = np.asarray(held.truth == held.response)
@@ -387,3 +403,42 @@ STATISTICS: dict[str, Statistic] = _MEANS | {
     "jaccard_score": _by_classes(_hits_of_either),
 }
 """By the name of scikit-learn's function. Of others a jackknife over blocks tells: `scoring`."""
+
+
+def _of_right_or_wrong(held: HeldOut) -> float:
+    """A sample that was right is wrong, which moves its value by 1."""
+    return 1.0
+
+
+def _of_worst_loss(held: HeldOut) -> float:
+    """The log loss of the label that was thought least likely of any sample."""
+    probabilities = np.clip(held.response.astype(np.float64), _EPSILON, 1 - _EPSILON)
+    return float(-np.log(probabilities.min()))
+
+
+def _of_rarest_class(held: HeldOut) -> float:
+    """One sample of the rarest class moves a score from 0 to 1 by at most its share of the class.
+
+    Its value moves by as much, times the number of all samples.
+    """
+    _, counts = np.unique(held.truth, return_counts=True)
+    return float(len(held.truth) / counts.min())
+
+
+Reach = Callable[[HeldOut], float]
+_OF_CLASSES: dict[str, Reach] = {
+    "balanced_accuracy_score": _of_rarest_class,
+    "roc_auc_score": _of_rarest_class,
+    "average_precision_score": _of_rarest_class,
+    "f1_score": _of_rarest_class,
+    "fbeta_score": _of_rarest_class,
+    "precision_score": _of_rarest_class,
+    "recall_score": _of_rarest_class,
+    "jaccard_score": _of_rarest_class,
+}
+_REACHES: dict[str, Reach] = _OF_CLASSES | {
+    "accuracy_score": _of_right_or_wrong,
+    "top_k_accuracy_score": _of_right_or_wrong,
+    "log_loss": _of_worst_loss,
+}
+"""How far a sample's value can move, by the name of scikit-learn's function."""

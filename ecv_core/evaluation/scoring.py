@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score, check_scoring, make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, Values, values
+from ecv_core.evaluation.per_sample import OWN_SCORES, HeldOut, Values, reach, values
 from ecv_core.records.errors import InputError
 
 _RESPONSES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -41,6 +41,8 @@ class SampleValues:
     """Who they are: indices of samples, or codes of groups; ascending, shape (units,)."""
     values: Values
     """A value of each, whose mean is the score; shape (units,)."""
+    reach: float = 0.0
+    """How far a value can move where one sample is predicted otherwise; 0 where it is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,11 +223,14 @@ class _Watched:
         recipe = self._recipe(responses, metadata)
         if recipe is not None:
             truth = _as_column(y)
-            by_sample = _by_formula(recipe, score, responses, truth, metadata.get("sample_weight"))
-            if by_sample is not None:
+            held_out = _held_out(recipe, responses, truth, metadata.get("sample_weight"))
+            by_sample = None
+            if held_out is not None:
+                by_sample = values(recipe.metric, score, held_out)
+            if held_out is not None and by_sample is not None:
                 if recipe.metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
                     units = _rare(truth, units)
-                return _by_unit(by_sample, units, score)
+                return _by_unit(by_sample, units, score, reach(recipe.metric, held_out))
         if metadata or not self._scoring.blocks:
             return None
         return _by_blocks(self._scorer, responses, np.asarray(y), units, score)
@@ -356,10 +361,10 @@ def _as_column(y: Any) -> NDArray[Any]:
     return targets
 
 
-def _by_formula(
-    recipe: _Recipe, score: float, responses: _Responses, truth: NDArray[Any], weights: Any
-) -> Values | None:
-    """A value per sample by the score's formula; None where there is none that gives the score."""
+def _held_out(
+    recipe: _Recipe, responses: _Responses, truth: NDArray[Any], weights: Any
+) -> HeldOut | None:
+    """What a metric looked at; None where it looked at none of the responses that are kept."""
     response = None
     for method in recipe.responses:
         if method in responses.kept:
@@ -371,21 +376,27 @@ def _by_formula(
         return None
     if weights is None:
         weights = np.ones(len(truth))
-    held_out = HeldOut(
+    return HeldOut(
         truth=truth,
         response=response,
         classes=getattr(responses.estimator, "classes_", None),
         weights=np.asarray(weights),
         options=recipe.options,
     )
-    return values(recipe.metric, score, held_out)
 
 
-def _by_unit(by_sample: Values, units: NDArray[np.intp], score: float) -> SampleValues:
+def _by_unit(
+    by_sample: Values, units: NDArray[np.intp], score: float, reach_of_sample: float
+) -> SampleValues:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
     groups, group_of = np.unique(units, return_inverse=True)
-    parts = np.bincount(group_of, weights=by_sample - score) * (len(groups) / len(units))
-    return SampleValues(units=groups, values=np.asarray(score + parts, np.float64))
+    share = len(groups) / len(units)
+    parts = np.bincount(group_of, weights=by_sample - score) * share
+    return SampleValues(
+        units=groups,
+        values=np.asarray(score + parts, np.float64),
+        reach=reach_of_sample * share,
+    )
 
 
 def _rare(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:

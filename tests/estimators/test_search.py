@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("sklearn")
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
 from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import (
@@ -21,6 +21,7 @@ from sklearn.model_selection import (
     KFold,
     LeaveOneOut,
     RepeatedKFold,
+    StratifiedKFold,
     TimeSeriesSplit,
     cross_val_score,
 )
@@ -30,6 +31,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import ecv_core as ecv
+from ecv_core.estimators.fold_scores import Scored
+from ecv_core.estimators.search import SampleDifferences
+from ecv_core.evaluation.scoring import SampleValues
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -596,3 +600,45 @@ def test_a_fold_pruner_takes_the_samples_of_a_fold():
     study.optimize(objective, n_trials=4)
     states = [trial.state.name for trial in study.trials]
     assert states == ["COMPLETE", "PRUNED", "PRUNED", "COMPLETE"]
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1", "roc_auc", "balanced_accuracy"])
+@pytest.mark.parametrize("in_groups", [False, True])
+def test_candidates_that_agree_in_the_first_fold_are_not_told_to_tie(scoring, in_groups):
+    X, y = make_classification(300, class_sep=2.0, random_state=0)
+    fit_params = {}
+    splits = StratifiedKFold(5)
+    if in_groups:
+        fit_params["groups"] = np.repeat(np.arange(30), 10)
+        splits = GroupKFold(5)
+    grid = {"C": [0.1, 0.1000001, 10]}
+    search = ecv.EFoldSearchCV(LogisticRegression(), grid, scoring=scoring, cv=splits, certain=True)
+    search.fit(X, y, **fit_params)
+    assert search.n_folds_used_[:2].min() > 1
+
+
+def fold_of(values, *, reach):
+    """A fold whose samples have these values."""
+    samples = SampleValues(units=np.arange(len(values)), values=np.array(values), reach=reach)
+    results = {"test_score": np.array([np.mean(values)])}
+    return Scored(results=results, samples=samples, seconds=0.0)
+
+
+def test_samples_predicted_alike_tell_that_half_a_sample_may_not_be():
+    alike = {0: fold_of([1.0, 0.0, 1.0, 1.0], reach=3.0)}
+    differences = SampleDifferences([alike, alike], [(), ()], apart=True)
+    # Half a sample that moves by 3 has a square of 4.5, over 3 degrees of freedom and 4 samples.
+    assert differences.between(0, 1, 0b1).users == pytest.approx(4.5 / 3 / 4)
+
+
+def test_a_calm_fold_is_no_proof_against_a_sample_that_moves_far():
+    first = {0: fold_of([0.1, 0.2, 0.1, 0.2], reach=36.0)}
+    second = {0: fold_of([0.2, 0.2, 0.2, 0.2], reach=0.2)}
+    differences = SampleDifferences([first, second], [(), ()], apart=True)
+    assert differences.between(0, 1, 0b1).users == pytest.approx(36**2 / 2 / 3 / 4)
+
+
+def test_where_nothing_is_known_of_samples_that_agree_folds_have_to_tell():
+    alike = {0: fold_of([1.5, 0.5, 2.0], reach=0.0)}
+    differences = SampleDifferences([alike, alike], [(), ()], apart=True)
+    assert np.isnan(differences.between(0, 1, 0b1).users)
