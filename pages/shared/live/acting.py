@@ -71,12 +71,12 @@ def admitted() -> bool:
         st.error(sentence(error), icon=":material/error:")
         return False
     may_upload = refusal(Action.UPLOAD, person) is None
-    known = person.role is not PersonRole.NOBODY
-    tabs.admit(st.context.headers.get(NAME, ""), known=known, upload=may_upload)
+    may_look = person.role is not PersonRole.NOBODY
+    tabs.admit(st.context.headers.get(NAME, ""), admitted=may_look, upload=may_upload)
     _remember_visitor()
-    if not known:
+    if not may_look:
         _say_how_to_get_in(person)
-    return known
+    return may_look
 
 
 def _say_how_to_get_in(person: Actor) -> None:

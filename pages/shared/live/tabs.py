@@ -47,8 +47,8 @@ class Tab:
     address: str
     browser: str
     may_upload: bool = False
-    known: bool = False
-    """Whether its person is let in."""
+    admitted: bool = False
+    """Whether its person may see the pages."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +79,17 @@ class Tabs:
         """Bytes of all uploads that are held."""
         return sum(upload.size for upload in list(self._uploads.values()))
 
-    def admit(self, name: str, *, known: bool, upload: bool) -> None:
+    def admit(self, name: str, *, admitted: bool, upload: bool) -> None:
         """Say what the person of a tab may do; a name that no open tab has is left alone.
 
         Args:
             name: what the header `NAME` of its socket says.
-            known: whether the person is let in.
+            admitted: whether the person may see the pages.
             upload: whether the person may send files.
         """
         tab = self._tabs.get(name)
         if tab is not None:
-            tab.known = known
+            tab.admitted = admitted
             tab.may_upload = upload
 
     def guard(self, app: ASGIApp) -> ASGIApp:
@@ -130,28 +130,26 @@ class Tabs:
 
     def _too_many(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
-        of_kind = [other for other in self._tabs.values() if other.path == tab.path]
-        if len(of_kind) >= OF_ALL:
-            return True
-        if not self._is_stranger(tab):
-            return False
+        of_kind = 0
         of_address = 0
-        for other in of_kind:
-            if other.address == tab.address and self._is_stranger(other):
-                of_address += 1
-        return of_address >= OF_AN_ADDRESS
+        for other in self._tabs.values():
+            if other.path == tab.path:
+                of_kind += 1
+                of_address += other.address == tab.address and self._is_stranger(other)
+        return of_kind >= OF_ALL or (of_address >= OF_AN_ADDRESS and self._is_stranger(tab))
 
     def _is_stranger(self, tab: Tab) -> bool:
-        """Whether nobody knows who opened it, so that its address has to answer for it."""
+        """Whether it is not known who opened it, so that its address has to answer for it."""
         try:
             mode = settings().mode
         except EcvError:
             return True
-        if mode is Mode.TEAM:
-            return not tab.browser or not any(
-                other.known for other in self._of_browser(tab.browser)
-            )
-        return mode is Mode.PUBLIC
+        if mode is not Mode.TEAM:
+            return mode is Mode.PUBLIC
+        admitted = 0
+        for other in self._of_browser(tab.browser):
+            admitted += other.admitted
+        return not tab.browser or admitted == 0
 
     def _of_browser(self, browser: str) -> list[Tab]:
         return [tab for tab in self._tabs.values() if tab.browser == browser]
