@@ -9,7 +9,7 @@ from ecv_core.access.settings import Limits
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, duration
 from ecv_core.store.people import used_by
 from pages.shared.address.navigation import page
-from pages.shared.live.acting import acting, subject_of
+from pages.shared.live.acting import acting, sign_out, subject_of
 from pages.shared.live.state import escaped, store
 
 
@@ -77,7 +77,7 @@ def _show_member(role: PersonRole) -> None:
         "ECV_VIEWERS and ECV_EDITORS can name you by your email address, if your provider has "
         f"verified it, or as `{subject_of(person)}`."
     )
-    st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=st.logout)
+    st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=sign_out)
 
 
 with page():

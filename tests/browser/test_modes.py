@@ -99,8 +99,18 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
         expect(vera.get_by_role("button", name="Start", exact=True)).to_be_disabled()
         expect(vera.get_by_text("You are a viewer here and cannot start")).to_be_visible()
         vera.goto(f"{dashboard.url}/account")
+        second = vera.context.new_page()
+        second.goto(f"{dashboard.url}/account")
+        expect(second.get_by_role("link", name="Learn", exact=True)).to_be_visible()
+        copied = vera.context.cookies()
         vera.get_by_role("button", name="Sign out").click()
         expect(vera.get_by_role("button", name="Sign in")).to_be_visible()
+        second.get_by_role("link", name="Learn", exact=True).click()
+        expect(second.get_by_role("button", name="Sign in")).to_be_visible()
+        ada.context.clear_cookies()
+        ada.context.add_cookies(copied)
+        ada.goto(f"{dashboard.url}/account")
+        expect(ada.get_by_role("button", name="Sign in")).to_be_visible()
 
 
 def test_strangers_and_viewers_send_a_team_no_files_and_fill_no_memory(

@@ -13,6 +13,7 @@ from ecv_core.access.acting import Acting
 from ecv_core.access.handling import Handling
 from ecv_core.access.roles import OWNER, Action, Actor, PersonRole, refusal
 from ecv_core.access.settings import Mode, member, settings, signed_in_until, visitor
+from ecv_core.access.sign_outs import SignOuts
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
 from pages.shared.live.state import escaped, manager, sentence, store
@@ -25,6 +26,9 @@ _VISITOR = "visitor-secret"
 _NEW = "visitor-new"
 """In the session: the visitor's secret, and whether the browser has yet to keep it."""
 _DAYS = 30
+
+sign_outs = SignOuts()
+"""Of this process: a sign-in is over where it was seen, and a token lasts an hour anyway."""
 
 _keep_cookie = component(__file__, "ecv_visitor", html="", js=["visitor.js"])
 
@@ -98,7 +102,7 @@ def _say_how_to_get_in(person: Actor) -> None:
             "runs this dashboard can add you to ECV_VIEWERS or ECV_EDITORS: by your email address "
             f"if your provider has verified it, or as `{subject_of(person)}`."
         )
-        st.button("Sign out", icon=":material/logout:", on_click=st.logout)
+        st.button("Sign out", icon=":material/logout:", on_click=sign_out)
 
 
 def subject_of(person: Actor) -> str:
@@ -113,7 +117,16 @@ def _claims() -> dict[str, object]:
     """What the provider says of who is signed in here; empty for anybody else."""
     if not st.user.get("is_logged_in"):
         return {}
-    return dict(st.user.to_dict())
+    claims = dict(st.user.to_dict())
+    if sign_outs.is_over(claims):
+        return {}
+    return claims
+
+
+def sign_out() -> None:
+    """Sign this person out: here, in other tabs, and wherever the cookie was copied to."""
+    sign_outs.sign_out(_claims())
+    st.logout()
 
 
 def starter(started_by: str) -> str:

@@ -1,0 +1,56 @@
+"""Who has signed out of this dashboard: their other tabs, and copies of their cookie, end with it.
+
+A cookie that says who somebody is stays valid until it runs out, wherever it was copied to. So the
+server keeps, in memory, which sign-ins it has seen of a person, and which are over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_NEVER = float("-inf")
+
+
+class SignOuts:
+    """The sign-ins of each person that this process has seen, by the time of their tokens."""
+
+    def __init__(self) -> None:
+        """Nobody has signed out."""
+        self._newest: dict[str, float] = {}
+        """A person -> when the newest token that was shown here was issued, in Unix seconds."""
+        self._over: dict[str, float] = {}
+        """A person -> tokens issued up to this time, in Unix seconds, let nobody in."""
+
+    def is_over(self, claims: Mapping[str, object]) -> bool:
+        """Whether the person of this token has signed out since it was issued.
+
+        Args:
+            claims: of the identity token.
+        """
+        person = _person(claims)
+        issued = _issued(claims)
+        newest = self._newest.get(person, _NEVER)
+        self._newest[person] = max(issued, newest)
+        over = self._over.get(person, _NEVER)
+        return issued <= over
+
+    def sign_out(self, claims: Mapping[str, object]) -> None:
+        """End every sign-in of this person that was seen so far.
+
+        Args:
+            claims: of the identity token of the tab where somebody signs out.
+        """
+        self.is_over(claims)  # so that this one is seen, too
+        person = _person(claims)
+        self._over[person] = self._newest[person]
+
+
+def _person(claims: Mapping[str, object]) -> str:
+    return f"{claims.get('iss')}#{claims.get('sub')}"
+
+
+def _issued(claims: Mapping[str, object]) -> float:
+    issued = claims.get("iat")
+    if isinstance(issued, int | float):
+        return float(issued)
+    return _NEVER
