@@ -1,11 +1,15 @@
-"""What is said of a winner: whom it is as good as.
+"""What is said of a winner: whom it is as good as, and how good it is on new users.
 
     python -m benchmarks.winners                  two, four and twelve contenders, some minutes
     python -m benchmarks.winners --runs 50        fewer selections of each kind
+    python -m benchmarks.winners --new-users      the best of 50 on new users
 
 The first of the contenders is better than all others, which are equal, by 0.5, 1, 2 or 3 times the
 indifference. "As good as" is false of two whose means of all folds, or whose true means, differ by
 more than the indifference.
+
+With --new-users the best of many contenders is picked, and its mean, its mean corrected for all
+folds and its interval are set beside its true mean for new users, that is over users without end.
 """
 
 from __future__ import annotations
@@ -19,8 +23,10 @@ from typing import get_args
 import numpy as np
 
 from ecv_core.records.run import Scores
+from ecv_core.selection.document import winner_mean, winner_new_data
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms, Until
+from ecv_core.stopping.new_data import new_data_interval
 
 K = 10
 USERS = 500
@@ -47,12 +53,25 @@ class Kind:
 KINDS = (Kind(0.02, 0.0), Kind(0.1, 0.0), Kind(0.03, 3.0))
 
 
-def made(means: list[float], kind: Kind, rng: np.random.Generator) -> list[Scores]:
-    """Contenders with these true means."""
+NEW_USERS_TERMS = (Terms(k=K), Terms(k=K, expected_loss=0.01))
+
+
+def made(
+    means: list[float], kind: Kind, rng: np.random.Generator, own_taste: float = 0.0
+) -> list[Scores]:
+    """Contenders with these true means.
+
+    Args:
+        means: of the contenders.
+        kind: of their scores.
+        rng: to draw with.
+        own_taste: standard deviation of what a user has with one contender in every fold.
+    """
     taste = rng.normal(0, kind.spread, USERS)
     contenders = []
     for place, mean in enumerate(means):
-        values = mean + taste + rng.normal(0, kind.spread, (K, USERS))
+        of_contender = rng.normal(0, own_taste, USERS)
+        values = mean + taste + of_contender + rng.normal(0, kind.spread, (K, USERS))
         luck = rng.normal(0, np.sqrt(kind.fold_noise * kind.spread**2 / USERS), (K, 1))
         values = values + luck
         contenders.append(Scores(name=f"c{place}", folds=values.mean(axis=1), users=values))
@@ -117,12 +136,68 @@ def print_indifference(runs: int, seed: int) -> None:
         sys.stdout.flush()
 
 
+def print_new_users(runs: int, seed: int) -> None:
+    """How much too high the winner is, and how often its intervals hold its true mean."""
+    sys.stdout.write(
+        "| contenders | true means | asked | mean too high | corrected mean too high "
+        "| plain interval holds | interval of the winner holds | as wide |\n"
+        "|---|---|---|---|---|---|---|---|\n"
+    )
+    for count, spread_of_means, terms in product((2, 12, 50), (0.0, 0.005), NEW_USERS_TERMS):
+        rng = np.random.default_rng(seed)
+        rows = []
+        for _ in range(runs):
+            rows.append(_of_winner(count, spread_of_means, terms, rng))
+        too_high, corrected, plain, own, width = np.mean(rows, axis=0)
+        asked = "certain"
+        if terms.expected_loss is not None:
+            asked = f"expected loss {100 * terms.expected_loss:g} %"
+        means = "equal"
+        if spread_of_means:
+            means = f"vary by {100 * spread_of_means / MEAN:g} %"
+        sys.stdout.write(
+            f"| {count} | {means} | {asked} | {100 * too_high:.2f} % | {100 * corrected:.2f} % "
+            f"| {100 * plain:.1f} % | {100 * own:.1f} % | {width:.2f} |\n"
+        )
+        sys.stdout.flush()
+
+
+def _of_winner(
+    count: int, spread_of_means: float, terms: Terms, rng: np.random.Generator
+) -> tuple[float, float, bool, bool, float]:
+    """One selection: how much too high the winner's mean and its corrected one are, as shares of
+    its true mean; whether the plain and its own interval hold that; the ratio of their widths."""
+    true_means = MEAN + spread_of_means * rng.standard_normal(count)
+    contenders = made(true_means.tolist(), Kind(0.2, 1.0), rng, own_taste=0.2)
+    played = play(contenders, terms, range(K))
+    place = played.verdict.winner
+    true = true_means[place]
+    mean = winner_mean(contenders[place], played.rounds, place)
+    corrected = mean - played.verdict.optimism
+    users = contenders[place].users
+    assert users is not None
+    plain = new_data_interval(users[: played.folds_used[place]], terms.confidence, k=K)
+    own = winner_new_data(contenders, played.rounds, place, terms)
+    assert own is not None
+    return (
+        mean / true - 1,
+        corrected / true - 1,
+        plain.low <= true <= plain.high,
+        own.low <= true <= own.high,
+        own.width / plain.width,
+    )
+
+
 def main() -> None:
     """What the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--new-users", action="store_true")
     options = parser.parse_args()
+    if options.new_users:
+        print_new_users(options.runs, options.seed)
+        return
     print_indifference(options.runs, options.seed)
 
 

@@ -363,7 +363,7 @@ def winner_new_data_line(
     contender_count: int,
     specs: Sequence[RunSpec] = (),
 ) -> str:
-    """The same of the winner of a selection, as a sentence with what it does not allow for.
+    """The same of the winner of a selection, as a sentence with what it allows for.
 
     Args:
         interval: None where it is not known.
@@ -376,7 +376,7 @@ def winner_new_data_line(
         of = "rows"
     line = _new_data_sentence(interval, of, confidence)
     if interval is not None:
-        line += f"; it does not allow for having been picked as the best of {contender_count}"
+        line += f"; it allows for having been picked as the best of {contender_count}"
     return f"{line[0].upper()}{line[1:]}."
 
 

@@ -49,6 +49,10 @@ def selection_document(
     budget = None
     if terms.budget is not None:
         budget = asdict(terms.budget)
+    new_data = None
+    interval = winner_new_data(contenders, played.rounds, winner, terms)
+    if interval is not None:
+        new_data = [interval.low, interval.high]
     rounds = []
     for selection_round in played.rounds:
         rounds.append(_round_document(selection_round, names, terms))
@@ -67,6 +71,8 @@ def selection_document(
         "winner": names[winner],
         "winner_mean": mean,
         "winner_mean_corrected": mean - terms.sign * verdict.optimism,
+        "winner_mean_corrected_for": f"the mean of all {terms.k} folds",
+        "winner_new_data": new_data,
         "shown_worse": {names[loser]: loser in verdict.worse for loser in verdict.losers},
         "tied": tied,
         "as_good": as_good,
@@ -122,27 +128,36 @@ def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
 
 
 def winner_new_data(
-    winner: Scores, rounds: Sequence[Round], place: int, confidence: float
+    contenders: Sequence[Scores], rounds: Sequence[Round], place: int, terms: Terms
 ) -> NewDataInterval | None:
-    """Where the mean of new users is, by the folds that a contender ran.
+    """Where the mean of the winner for new users is, by the folds that it ran.
+
+    The highest of several means is too high, so the interval reaches further to the worse side: the
+    error of that side is divided by the number of contenders, any of which may have been picked
+    (Bonferroni). The other side needs nothing, for being picked moves a mean away from it.
 
     Args:
-        winner: its scores.
+        contenders: all that it was picked from.
         rounds: of the selection.
-        place: of the contender among all.
-        confidence: of the interval.
+        place: of the winner among the contenders.
+        terms: of the selection.
 
     Returns:
         None where its users' scores are not known, or tell nothing of others.
     """
+    winner = contenders[place]
     if winner.users is None:
         return None
+    users = winner.users[_folds_of(rounds, place)]
+    error = 1 - terms.confidence
     try:
-        return new_data_interval(
-            winner.users[_folds_of(rounds, place)], confidence, k=max(winner.k, 2)
-        )
+        plain = new_data_interval(users, terms.confidence, k=terms.k)
+        strict = new_data_interval(users, 1 - error / len(contenders), k=terms.k)
     except InputError:  # a single user, or a fold without anybody
         return None
+    if terms.higher_is_better:
+        return NewDataInterval(low=strict.low, high=plain.high)
+    return NewDataInterval(low=plain.low, high=strict.high)
 
 
 def _folds_of(rounds: Sequence[Round], place: int) -> list[int]:
@@ -419,8 +434,9 @@ def _luck_sentence(verdict: Verdict, mean: float) -> str:
         return ""
     corrected = mean - math.copysign(verdict.optimism, mean)
     return (
-        f" Its score so far, {mean:.4f}, is expected to be {corrected:.4f} over all folds: "
-        f"picked for being best, it was also lucky ({percent_text(share)})."
+        f" Its score so far, {mean:.4f}, is expected to be {corrected:.4f} over all folds "
+        "(which are not new data): picked for being best, it was also lucky "
+        f"({percent_text(share)})."
     )
 
 

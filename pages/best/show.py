@@ -184,16 +184,19 @@ def _show_verdict(chosen: Shown, sentence: str) -> None:
 
 def leader_sentence(chosen: Shown) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
-    scores = chosen.contenders[chosen.leader]
+    leader = chosen.leader
+    contenders = chosen.contenders
+    terms = chosen.terms
     rounds = chosen.played.rounds
-    mean = winner_mean(scores, rounds, chosen.leader)
-    confidence = chosen.terms.confidence
-    interval = winner_new_data(scores, rounds, chosen.leader, confidence)
+    mean = winner_mean(contenders[leader], rounds, leader)
+    interval = winner_new_data(contenders, rounds, leader, terms)
     line = winner_new_data_line(
-        interval, confidence, contender_count=len(chosen.contenders), specs=chosen.specs
+        interval, terms.confidence, contender_count=len(contenders), specs=chosen.specs
     )
-    folds = counted(chosen.played.folds_used[chosen.leader], "fold")
-    return f"Mean of {chosen.titles[chosen.leader]} over {folds}: {mean:.4f}. {line}"
+    folds_used = chosen.played.folds_used[leader]
+    folds = counted(folds_used, "fold")
+    title = chosen.titles[leader]
+    return f"Mean of {title} over {folds}: {mean:.4f}. {line}"
 
 
 def _draw_player(chosen: Shown, sentences: Sequence[str], *, autoplay: bool) -> None:

@@ -217,6 +217,7 @@ def test_select_plays_a_file_and_writes_the_contract(
         "contenders", "k", "metric", "confidence", "indifference", "until", "winner", "tied",
         "order", "folds_used", "rounds", "joules", "joules_of_all_folds", "asked", "expected_loss",
         "expected_loss_asked", "budget", "spent", "winner_mean", "winner_mean_corrected",
+        "winner_mean_corrected_for", "winner_new_data",
         "shown_worse", "methods", "as_good", "higher_is_better", "direction", "left_out",
     }  # fmt: skip
     assert document["winner"] == "a"

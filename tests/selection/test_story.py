@@ -236,8 +236,8 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
         "Use A: the best that is found. By taking it at most 0.1 % of its score is expected to be "
         "lost (0.2 % was asked). Decided after 2 folds, 37.5 % of all folds; B, the next, is 10.0 "
         "to 30.0 % behind. It is shown on new data too that all others are worse. Its score so "
-        "far, 0.5000, is expected to be 0.4900 over all folds: picked for being best, it was also "
-        "lucky (2 %)."
+        "far, 0.5000, is expected to be 0.4900 over all folds (which are not new data): picked for "
+        "being best, it was also lucky (2 %)."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     said = verdict_sentence(TITLES, within, played(), mean=0.5)
@@ -284,14 +284,17 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
         contenders.append(Scores(name=name, folds=scores.mean(axis=1), users=scores))
     played = play(contenders, Terms(k=2), range(2))
     assert played.folds_used[0] == 2
-    interval = winner_new_data(contenders[0], played.rounds, 0, 0.95)
-    assert (interval.low, interval.high) == pytest.approx((-1.6195, 6.6195), abs=1e-4)
+    # To the worse side the error of 2.5 % is divided by two contenders: t(2) = 6.2053 for 1.25 %.
+    interval = winner_new_data(contenders, played.rounds, 0, Terms(k=2))
+    assert (interval.low, interval.high) == pytest.approx((-3.4411, 6.6195), abs=1e-4)
+    lower = winner_new_data(contenders, played.rounds, 0, Terms(k=2, higher_is_better=False))
+    assert (lower.low, lower.high) == pytest.approx((-1.6195, 8.4411), abs=1e-4)
     line = winner_new_data_line(interval, 0.95, contender_count=2)
     assert line == (
-        "95 % interval for new users: -1.6195 to 6.6195 (± 4.1195, drawn alike); it does not allow "
-        "for having been picked as the best of 2."
+        "95 % interval for new users: -3.4412 to 6.6195 (± 5.0303, drawn alike); it allows for "
+        "having been picked as the best of 2."
     )
     without_users = replace(contenders[0], users=None)
-    assert winner_new_data(without_users, played.rounds, 0, 0.95) is None
+    assert winner_new_data([without_users, contenders[1]], played.rounds, 0, Terms(k=2)) is None
     of_one_user = replace(contenders[0], users=contenders[0].users[:, :1])
-    assert winner_new_data(of_one_user, played.rounds, 0, 0.95) is None
+    assert winner_new_data([of_one_user, contenders[1]], played.rounds, 0, Terms(k=2)) is None

@@ -675,8 +675,10 @@ def _winner_sentences(
     mean_sentence = f"The mean {score} of {titles[best]} over {folds} is {mean:.4f}"
     likely = mean - terms.sign * played.verdict.optimism
     if f"{likely:.4f}" != f"{mean:.4f}":
-        mean_sentence += f" ({likely:.4f} expected over all, as it was picked for being best)"
-    interval = winner_new_data(winner, played.rounds, best, terms.confidence)
+        mean_sentence += (
+            f" ({likely:.4f} expected over all {terms.k}, as it was picked for being best)"
+        )
+    interval = winner_new_data(contenders, played.rounds, best, terms)
     new_data = winner_new_data_line(
         interval, terms.confidence, contender_count=len(contenders), specs=specs
     )
