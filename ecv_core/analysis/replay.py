@@ -66,7 +66,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
         order = np.random.default_rng(seed).permutation(len(folds))
         ordered = [folds[place] for place in order]
     k = spec.max_folds
-    played = moments(rule_for(spec), ordered, spec.confidence)
+    played = moments(rule_for(spec), ordered, spec.confidence, spec.overlap)
     return Replay(folds=tuple(ordered), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
 
 

@@ -110,10 +110,13 @@ class SplitSamples:
             raise InputError(f"the splitter {self._cv!r} gives no fold; give one that does")
         self.units = rows
         """Who the samples are: themselves, or their groups where none is on both sides."""
+        self.grouped = False
+        """Whether they are their groups."""
         if split_params.get("groups") is not None:
             codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)[1]
             if not self._any_on_both_sides(codes):
                 self.units = codes
+                self.grouped = True
         self.order: Sequence[int] = range(len(self.folds))
         """In which the folds run."""
         self.score_weights: NDArray[Any] | None = None
@@ -173,6 +176,17 @@ class SplitSamples:
         held_out = [np.unique(self.units[test]) for _, test in self.folds]
         everybody = np.concatenate(held_out)
         return len(np.unique(everybody)) == len(everybody)
+
+    @cached_property
+    def overlap(self) -> float:
+        """Held-out samples over training samples, on average over the folds, where some sample is
+        held out in several; else 0. Of groups where these are dealt."""
+        if self.apart:
+            return 0.0
+        ratios = []
+        for train, test in self.folds:
+            ratios.append(len(np.unique(self.units[test])) / len(np.unique(self.units[train])))
+        return float(np.mean(ratios))
 
     def check_by_chance(self, why: str) -> None:
         """Refuse folds in the order of time.

@@ -34,8 +34,10 @@ from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserSc
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import StoppingRule, record_of
+from ecv_core.stopping.new_data import new_data_of
 from ecv_core.stopping.odd_folds import doubt
 from ecv_core.store.ownership import this_process
+from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
 TOLERANCE = 0.01
@@ -47,8 +49,12 @@ class CrossValidated(dict[str, Any]):
 
     def __init__(self, columns: Mapping[str, Any], record: RunRecord, about: str) -> None:
         super().__init__(columns)
-        self.run = Run(record)
+        self.run = _run_of(record)
         """The run: `mean`, `interval`, `stopped_at`, `frame()`, `figure()`, ..."""
+        self.new_data = new_data_of(record, record.user_scores)
+        """Where the mean score of new rows, or groups, is: `interval` with `low` and `high`, and
+        `of`, which of the two; None where one fold alone, without a value of its samples, or folds
+        that score alike tell nothing of it."""
         name = f"{record.spec.algorithm}, {about}"
         self.sentence = f"{name}: {verdict(record)} {interval_words(record)}."
         """What was found, with its numbers."""
@@ -58,6 +64,11 @@ class CrossValidated(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.sentence)}</p>{self.run._repr_html_()}"
+
+
+def _run_of(record: RunRecord) -> Run:
+    """A run with what its samples tell, which its folds carry unless they are in the database."""
+    return Run(record, record.user_scores or None)
 
 
 def cross_validate(
@@ -191,7 +202,7 @@ def _commit(
     """
     for result in results:
         stop = run.commit(result)
-        on_fold(Run(run.record))
+        on_fold(_run_of(run.record))
         if stop:
             return True
     return False
@@ -342,6 +353,8 @@ def _spec(
         split=IMPORTED,
         k=table.k,
         only_folds=only_folds,
+        overlap=table.overlap,
+        clustered=table.grouped,
         metric=metric.id,
         own_metric=metric.about,
         cutoffs=(),
@@ -463,11 +476,11 @@ class _InMemory:
     def commit(self, result: FoldResult) -> bool:
         self._results.append(result)
         spec = self.record.spec
-        moment = stopping.moment(self._rule, self._results, spec.confidence)
+        moment = stopping.moment(self._rule, self._results, spec.confidence, spec.overlap)
         moment = replace(moment, doubt=doubt(self._results, spec.metric_name))
         moments = (*self.record.moments, moment)
         stop = stopping.stop_of(moments, spec.max_folds)
-        folds = (*self.record.folds, replace(result, user_scores=None))
+        folds = (*self.record.folds, result)
         self.record = replace(self.record, folds=folds, moments=moments, stopped_at=stop)
         return stop is not None
 
@@ -509,7 +522,7 @@ class _Kept:
     def end(self, state: RunState = RunState.FINISHED, error: str | None = None) -> RunRecord:
         if self.record.state is RunState.RUNNING:
             self._store.finish(self._id, state, error=error, owner=this_process())
-        return self.record
+        return Results(self._store).with_user_scores(self.record)
 
 
 def _opened_run(

@@ -322,7 +322,7 @@ def uncertainty(run: RunRecord) -> Interval | None:
     scores = _scores_used(run)
     if not scores:
         return None
-    return uncertainty_of(scores, run.spec.confidence)
+    return uncertainty_of(scores, run.spec.confidence, run.spec.overlap)
 
 
 def uncertainty_after_stop(run: RunRecord) -> Interval | None:

@@ -564,7 +564,7 @@ def _moments_after(
     What was said after a fold stays, also where an earlier version of the rule has said it.
     """
     before = {(moment.n, moment.fold): moment for moment in run.moments}
-    moments = stopping.moments(rule, results, run.spec.confidence)
+    moments = stopping.moments(rule, results, run.spec.confidence, run.spec.overlap)
     for place, moment in enumerate(moments):
         earlier = before.get((moment.n, moment.fold))
         if earlier is not None:

@@ -220,6 +220,13 @@ class RunSpec:
         (), Role.FOLDS, help="Run just these folds.", metavar="0,1"
     )
     """Run just these folds, in this order; empty means 0 .. k-1."""
+    overlap: float = setting(
+        0.0, Role.FOLDS, flag="-", row="-", low=0, differ="shares of rows held out in several folds"
+    )
+    """Held-out rows over training rows of a fold (their groups, where `clustered`), where some are
+    held out in several folds, as repeated splitters do; 0 where each is held out once."""
+    clustered: bool = setting(False, Role.FOLDS, flag="-", row="-", differ="units that are dealt")
+    """Whether groups of a table's rows are dealt to the folds, so that new data are new groups."""
     seed: int = setting(
         42,
         Role.FOLDS,
@@ -411,6 +418,13 @@ class RunSpec:
     def fold_order(self) -> tuple[int, ...]:
         """The fold indices in the order in which they are to run."""
         return self.only_folds or tuple(range(self.k))
+
+    @property
+    def folds_of_a_partition(self) -> float:
+        """Into how many parts the data are split: k, or less where splits are repeated."""
+        if self.overlap:
+            return 1 + 1 / self.overlap
+        return max(2, self.k)
 
     @property
     def max_folds(self) -> int:

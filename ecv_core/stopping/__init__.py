@@ -218,20 +218,25 @@ def rule_for(spec: RunSpec) -> StoppingRule:
     return chosen.build(spec)
 
 
-def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> list[Moment]:
+def moments(
+    rule: StoppingRule, results: Sequence[FoldResult], confidence: float, overlap: float = 0.0
+) -> list[Moment]:
     """Where a run stood after each of its folds, and what the rule said there.
 
     Args:
         rule: asked after every fold, also after it first said stop.
         results: the folds in the order in which they came; may be empty.
         confidence: of the intervals, in (0, 1), where the rule has none of its own.
+        overlap: as `RunSpec.overlap`, for these intervals.
     Returns: one moment per fold.
     Raises: InputError for a score that is not a finite number, and for what no rule may say.
     """
-    return [moment(rule, results[:n], confidence) for n in range(1, len(results) + 1)]
+    return [moment(rule, results[:n], confidence, overlap) for n in range(1, len(results) + 1)]
 
 
-def moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> Moment:
+def moment(
+    rule: StoppingRule, results: Sequence[FoldResult], confidence: float, overlap: float = 0.0
+) -> Moment:
     """Where a run stood after the newest of these folds: as of `moments`."""
     scores = [result.score for result in results]
     mean, _ = mean_and_deviation(scores)
@@ -240,7 +245,7 @@ def moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float)
     if isinstance(rule, OwnInterval):
         interval = rule.interval(results)
     else:
-        interval = mean_interval(scores, confidence)
+        interval = mean_interval(scores, confidence, overlap)
     moment = Moment(
         n=len(results),
         fold=results[-1].fold,
@@ -283,9 +288,15 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     first = 1
     if rule is not None:
         if not rule.looks:
-            return uncertainty_of(scores, spec.confidence)
+            return uncertainty_of(scores, spec.confidence, spec.overlap)
         first = first_stop(rule.build(spec))
-    return stop_interval(scores, first=first, k=spec.max_folds, confidence=spec.confidence)
+    return stop_interval(
+        scores,
+        first=first,
+        k=spec.max_folds,
+        confidence=spec.confidence,
+        overlap=spec.overlap,
+    )
 
 
 def needs_user_scores(rule: StoppingRule) -> bool:
@@ -339,10 +350,11 @@ class MomentsAgain(Sequence[Moment]):
     @cached_property
     def _moments(self) -> tuple[Moment, ...]:
         confidence = self._spec.confidence
+        overlap = self._spec.overlap
         if not rule(self._spec.rule).needs_user_scores:
-            return tuple(moments(rule_for(self._spec), self._folds, confidence))
+            return tuple(moments(rule_for(self._spec), self._folds, confidence, overlap))
         again = []
-        for moment in moments(Never(), self._folds, confidence):
+        for moment in moments(Never(), self._folds, confidence, overlap):
             again.append(replace(moment, decision=self._decision(moment.n)))
         return tuple(again)
 

@@ -37,12 +37,15 @@ def mean_and_deviation(scores: Sequence[float]) -> tuple[float, float]:
     return mean, unit * math.sqrt(variance)
 
 
-def mean_interval(scores: Sequence[float], confidence: float) -> Interval | None:
+def mean_interval(
+    scores: Sequence[float], confidence: float, overlap: float = 0.0
+) -> Interval | None:
     """Confidence interval of the mean of fold scores: Student's t, n-1 degrees of freedom.
 
     Args:
         scores: one per fold, in any order; at least one.
         confidence: in (0, 1), e.g. 0.95.
+        overlap: as `RunSpec.overlap`.
     Returns: None for one score; its `width` is c_n of the paper.
     Raises: InputError for a score that is not a finite number.
     Source: the paper is silent on which interval; see docs/method.md for how we read it.
@@ -50,14 +53,32 @@ def mean_interval(scores: Sequence[float], confidence: float) -> Interval | None
     mean, deviation = mean_and_deviation(scores)
     if len(scores) < 2:
         return None
-    half = t_quantile(len(scores) - 1, confidence) * deviation / math.sqrt(len(scores))
+    half = half_width(deviation, len(scores), confidence, overlap)
     return Interval(low=mean - half, high=mean + half)
 
 
-def uncertainty_of(scores: Sequence[float], confidence: float) -> Interval | None:
+def half_width(deviation: float, n: int, confidence: float, overlap: float = 0.0) -> float:
+    """How far the interval of the mean of n fold scores reaches to each side, by Student's t.
+
+    Args:
+        deviation: the standard deviation of the scores.
+        n: how many there are, at least 2.
+        confidence: in (0, 1).
+        overlap: as `RunSpec.overlap`: the variance of the mean is deviation^2 (1/n + overlap), so
+            that more repetitions of a cross-validation do not make it vanish.
+
+    Source: Nadeau, Bengio (2003), the corrected resampled t-test.
+    """
+    independent = t_quantile(n - 1, confidence) * deviation / math.sqrt(n)
+    return independent * math.sqrt(1 + n * overlap)
+
+
+def uncertainty_of(
+    scores: Sequence[float], confidence: float, overlap: float = 0.0
+) -> Interval | None:
     """`mean_interval` to be shown; None also where all scores are the same: a zero is not certain,
     and equal scores do not tell how uncertain their mean is."""
-    interval = mean_interval(scores, confidence)
+    interval = mean_interval(scores, confidence, overlap)
     if interval is None or interval.width == 0:
         return None
     return interval
@@ -151,7 +172,7 @@ _SIMULATED = {
 
 
 def stop_interval(
-    scores: Sequence[float], *, first: int, k: int, confidence: float
+    scores: Sequence[float], *, first: int, k: int, confidence: float, overlap: float = 0.0
 ) -> Interval | None:
     """The interval of the mean after these folds, however a rule came to end there.
 
@@ -160,6 +181,7 @@ def stop_interval(
         first: the first fold after which the rule could stop; the first look, at least 2.
         k: folds in all: the last look, where the run ends whatever the rule says.
         confidence: that the intervals of all these looks hold at once, in (0, 1).
+        overlap: as `RunSpec.overlap`.
     Returns: None before the first look, and of equal scores, which do not tell.
     Raises: InputError for a score that is not a finite number.
     Source: repeated confidence intervals, Jennison & Turnbull (1989); with Student's t at each
@@ -171,7 +193,7 @@ def stop_interval(
     if n < first or not deviation:
         return None
     within = 1 - look_level(first, max(k, n), confidence)
-    half = t_quantile(n - 1, within) * deviation / math.sqrt(n)
+    half = half_width(deviation, n, within, overlap)
     return Interval(low=mean - half, high=mean + half)
 
 

@@ -17,13 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, UserScores, user_table
-from ecv_core.stopping.interval import t_quantile
+from ecv_core.stopping.interval import half_width, mean_and_deviation, t_quantile
 
 USUAL_K = 10
 """Folds of a run, where nobody says how many."""
 ONE_FOLD = 0.15
 """What a single fold's own luck adds to the variance that its users show, of which one fold tells
 nothing: chosen so that the recorded runs are held after one fold (benchmarks/new_users.py)."""
+
+LEAST_SHARE = 0.25
+"""Of the variance of a row's score in one fold, what the mean of its scores in repeated splits is
+taken to vary at least: so no repetition makes the interval narrower than 0.8 of a single one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,11 @@ class NewDataInterval:
 
 
 def new_data_interval(
-    scores: ArrayLike, confidence: float = 0.95, *, k: int = USUAL_K
+    scores: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    k: float = USUAL_K,
+    rows: bool = False,
 ) -> NewDataInterval:
     """Where the mean score of new users is, from the scores of some users in some folds.
 
@@ -55,7 +63,11 @@ def new_data_interval(
         scores: shape (folds, users): one fold or several, in any order, and users (or rows of a
             table, or clusters) of any number; NaN where a user has nothing held out in a fold.
         confidence: in (0, 1).
-        k: folds that the run has when none is saved.
+        k: folds that the run has when none is saved; of repeated splits those of one partition,
+            1 + training rows / held-out rows of a fold.
+        rows: whether these are rows of a table, each of which is held out once in a partition.
+            Then folds share n - n/k of n rows in training, and Nadeau and Bengio's term for it is
+            the variance of a fold's mean over k - 1; splits that are repeated leave it as it is.
 
     Returns:
         An interval with `low` and `high`; it holds the mean score of as many new users, drawn as
@@ -70,13 +82,17 @@ def new_data_interval(
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is between 0 and 1, but is {confidence}")
-    if k < 2:
-        raise InputError(f"k is at least 2, but is {k}")
+    if k <= 1:
+        raise InputError(f"k is more than 1, but is {k}")
     table = _checked(scores)
     fold_count, user_count = table.shape
     influence = _influence(table)
     variance = influence.var(ddof=1)
     slope = _skewness_slope(influence, variance)
+    of_one_row = 0.0
+    if rows:
+        of_one_row = _variance_within_folds(table)
+        variance = max(variance, LEAST_SHARE * of_one_row)
     if variance == 0:
         # Users who all score alike do not show that none differs: one of them might have, by the
         # whole scale (the rule of three, Hanley and Lippman-Hand 1983).
@@ -87,8 +103,11 @@ def new_data_interval(
     if fold_count == 1:
         of_folds = ONE_FOLD * of_users
     else:
-        of_folds = _fold_variance(table) / fold_count
+        of_folds = _fold_variance(table, of_one_row) / fold_count
     of_training = of_users / (k - 1)
+    if rows:
+        rows_of_folds = (~np.isnan(table)).sum(axis=1)
+        of_training = max(variance, of_one_row) * float((1 / rows_of_folds).mean()) / (k - 1)
     reach = t_quantile(user_count - 1, confidence)
     # Ends of the interval: the m with (mean - m)^2 = reach^2 (variance + slope (m - mean) / users).
     shift = reach**2 * slope / (2 * user_count)
@@ -150,8 +169,23 @@ def _skewness_slope(influence: NDArray[np.float64], variance: float) -> float:
     return float(third / variance)
 
 
-def _fold_variance(table: NDArray[np.float64]) -> float:
+def _variance_within_folds(table: NDArray[np.float64]) -> float:
+    """The variance of the scores about the mean of their fold, pooled over the folds."""
+    is_scored = ~np.isnan(table)
+    freedom = is_scored.sum() - len(table)
+    if freedom == 0:
+        return 0.0
+    deviations = np.where(is_scored, table - np.nanmean(table, axis=1, keepdims=True), 0.0)
+    return float((deviations**2).sum() / freedom)
+
+
+def _fold_variance(table: NDArray[np.float64], of_one_row: float) -> float:
     """The variance of the folds' means beyond what the users within them explain; at least 0.
+
+    Args:
+        table: shape (folds, users).
+        of_one_row: the variance of a row's score, where folds hold out rows of their own, which
+            then explain as much; else 0.
 
     What a user's scores vary from fold to fold, pooled over users with several, is what users
     explain of a fold's mean; what is left is the luck of the fold and of its training.
@@ -166,7 +200,7 @@ def _fold_variance(table: NDArray[np.float64]) -> float:
     of_user = deviations.sum(axis=0) / counts
     within = np.where(is_scored, deviations - of_user, 0.0)[:, several]
     pooled = (within**2).sum() / (counts[several] - 1).sum()
-    explained = pooled * (1 / is_scored.sum(axis=1)).mean()
+    explained = max(pooled, of_one_row) * (1 / is_scored.sum(axis=1)).mean()
     return max(0.0, float(means.var(ddof=1) - explained))
 
 
@@ -187,8 +221,31 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
         users: fold -> its users' scores.
 
     Returns:
-        None where the users' scores are not known for every fold, or tell nothing of others.
+        None where the users' scores are not known for every fold, or tell nothing of others; of a
+        table its fold scores serve then, if there are two that differ.
     """
+    interval = _by_users(run, users)
+    if interval is None and run.spec.task.of_table:
+        interval = _by_fold_scores(run)
+    if interval is None:
+        return None
+    return NewData(interval=interval, of=_new_data_name(run, users))
+
+
+def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
+    """What new data are of a run: as `NewData.of`."""
+    if run.spec.clustered:
+        return "clusters"
+    if run.spec.task.of_table:
+        return "rows"
+    for result in run.folds[: run.folds_used]:
+        if users[result.fold].clusters is None:
+            return "users"
+    return "clusters"
+
+
+def _by_users(run: RunRecord, users: Mapping[int, UserScores]) -> NewDataInterval | None:
+    """`new_data_interval` of the folds used; None where their users' scores do not tell."""
     metric = run.spec.metric_name
     of_folds = []
     for result in run.folds[: run.folds_used]:
@@ -202,11 +259,36 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
     # Folds without anybody say nothing, and a single user nothing of others.
     if table.shape[1] < 2 or np.isnan(table).all(axis=1).any():
         return None
-    if all(scores.clusters is not None for scores in of_folds):
-        of = "clusters"
-    elif run.spec.task.of_table:
-        of = "rows"
-    else:
-        of = "users"
-    interval = new_data_interval(table, run.spec.confidence, k=max(run.k, 2))
-    return NewData(interval=interval, of=of)
+    if run.spec.overlap and not _are_rows(table, run.spec.folds_of_a_partition):
+        return None
+    return new_data_interval(
+        table,
+        run.spec.confidence,
+        k=run.spec.folds_of_a_partition,
+        rows=run.spec.task.of_table,
+    )
+
+
+def _are_rows(table: NDArray[np.floating], folds_of_a_partition: float) -> bool:
+    """Whether the same rows meet again in repeated splits, and not other blocks of a jackknife,
+    of which repeated splits have more than one partition has."""
+    in_a_fold = float((~np.isnan(table)).sum(axis=1).mean())
+    return table.shape[1] <= 1.1 * in_a_fold * folds_of_a_partition
+
+
+def _by_fold_scores(run: RunRecord) -> NewDataInterval | None:
+    """The corrected resampled t interval of the folds used; None where they do not tell.
+
+    Folds beyond one partition hold out the same rows again: they make the mean and the spread
+    sharper, but count as no data of their own.
+    """
+    scores = [result.score for result in run.folds[: run.folds_used]]
+    if len(scores) < 2:
+        return None
+    mean, deviation = mean_and_deviation(scores)
+    if deviation == 0:
+        return None
+    parts = run.spec.folds_of_a_partition
+    n = min(len(scores), max(2, round(parts)))
+    half = half_width(deviation, n, run.spec.confidence, overlap=1 / (parts - 1))
+    return NewDataInterval(low=mean - half, high=mean + half)

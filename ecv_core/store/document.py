@@ -281,7 +281,7 @@ def _at_stop(run: RunRecord) -> dict[str, Any]:
         intervals["interval"] = ends(at_stop.interval)
         intervals["interval_kind"] = at_stop.interval.kind.value
     if scores:
-        mean_interval = stopping.uncertainty_of(scores, run.spec.confidence)
+        mean_interval = stopping.uncertainty_of(scores, run.spec.confidence, run.spec.overlap)
         intervals["mean_interval"] = ends(mean_interval)
         intervals["stop_interval"] = ends(stopping.interval_after_stop(run.spec, scores))
     return intervals
@@ -302,7 +302,7 @@ def _of_all_folds(run: RunRecord) -> dict[str, Any]:
     facts: dict[str, Any] = dict.fromkeys(("k_fold_mean_interval", "difference_percent"))
     if k_fold_mean is not None:
         scores = [result.score for result in run.folds]
-        interval = stopping.uncertainty_of(scores, run.spec.confidence)
+        interval = stopping.uncertainty_of(scores, run.spec.confidence, run.spec.overlap)
         facts["k_fold_mean_interval"] = ends(interval)
         if run.at_stop is not None:
             difference = stopping.difference_percent(run.at_stop.mean, k_fold_mean)

@@ -290,7 +290,7 @@ def _half_width(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None
     if stopped_at is not None and stopped_at < spec.max_folds:
         interval = interval_after_stop(spec, used)
     if interval is None and used:
-        interval = uncertainty_of(used, spec.confidence)
+        interval = uncertainty_of(used, spec.confidence, spec.overlap)
     if interval is None:
         return None
     return interval.width / 2

@@ -25,6 +25,8 @@ CHANGES = {
     "data_sha256": st.sampled_from([None, "1"]),
     "k": st.sampled_from([5, 10]),
     "only_folds": st.sampled_from([(), (1,), (0, 1)]),
+    "overlap": st.sampled_from([0.0, 0.25]),
+    "clustered": st.booleans(),
     "seed": st.sampled_from([0, 42]),
     "metric": st.sampled_from(["ndcg", "recall"]),
     "n": st.sampled_from([1, 10]),

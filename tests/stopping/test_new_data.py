@@ -118,5 +118,22 @@ def test_what_tells_nothing_is_refused(scores, words):
 def test_a_confidence_and_a_k_that_cannot_be_are_refused():
     with pytest.raises(InputError, match=r"1\.5"):
         ecv.new_data_interval([[0.1, 0.2]], 1.5)
-    with pytest.raises(InputError, match="k is at least 2"):
+    with pytest.raises(InputError, match="k is more than 1"):
         ecv.new_data_interval([[0.1, 0.2]], k=1)
+
+
+def test_a_row_that_is_held_out_again_is_no_new_row():
+    # Two repetitions of two folds; every row once right and once wrong, so that the rows' means
+    # over the repetitions do not differ at all. Within folds, of one right and one wrong each, the
+    # deviations are 1/2, so a row's variance is 8 / 4 / (8 - 4) = 1/2, a quarter of which is the
+    # least. Training adds the variance of a fold of two rows, 1/4, over 2 - 1.
+    nan = math.nan
+    scores = [
+        [1.0, 0.0, nan, nan],
+        [nan, nan, 1.0, 0.0],
+        [0.0, 1.0, nan, nan],
+        [nan, nan, 0.0, 1.0],
+    ]
+    half = stats.t.ppf(0.975, 3) * math.sqrt(1 / 2 / 4 / 4 + 1 / 4)
+    interval = ecv.new_data_interval(scores, k=2, rows=True)
+    assert (interval.low, interval.high) == pytest.approx((0.5 - half, 0.5 + half))
