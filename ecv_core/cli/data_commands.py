@@ -11,7 +11,7 @@ from ecv_core import dataset as datasets
 from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.dataset import own
-from ecv_core.dataset.layout import NONE, OPTIONS, TimeUnit
+from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
 from ecv_core.dataset.own.recognise import first_look
 from ecv_core.records.errors import InputError
 from ecv_core.records.tasks import Task
@@ -114,6 +114,10 @@ def folds_command(options: argparse.Namespace) -> None:
 # Datasets of one's own.
 
 
+SEPARATOR_NAMES = {name.replace(" ", "-"): sign for sign, name in SEPARATORS.items()}
+"""Of the command line, by name: a tab is hard to write there."""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="what the dataset is to be called")
     parser.add_argument(
@@ -129,6 +133,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument(
         "--time-unit", choices=[unit.value for unit in TimeUnit], help="how timestamps are written"
+    )
+    parser.add_argument("--encoding", choices=list(ENCODINGS), help="of text")
+    parser.add_argument(
+        "--separator",
+        choices=list(SEPARATOR_NAMES),
+        help="of the columns of delimited text",
+    )
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line names the columns",
+    )
+    parser.add_argument(
+        "--quotes",
+        action=argparse.BooleanOptionalAction,
+        help="whether fields may stand in quotation marks",
     )
     parser.add_argument(
         "--yes", action="store_true", help="keep it even if more than a tenth of its rows is lost"
@@ -151,6 +171,13 @@ def add_command(options: argparse.Namespace) -> None:
         column = getattr(options, role)
         if column is not None:
             columns_by_role[role] = column
+    form = {}
+    for field in ("encoding", "header", "quotes"):
+        value = getattr(options, field)
+        if value is not None:
+            form[field] = value
+    if options.separator is not None:
+        form["separator"] = SEPARATOR_NAMES[options.separator]
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with tqdm(total=1000, bar_format=bar_format, disable=None, leave=False) as bar:
 
@@ -162,7 +189,13 @@ def add_command(options: argparse.Namespace) -> None:
             bar.update(thousandths - bar.n)
 
         about, recognised = own.add_file(
-            options.name, options.file, columns_by_role, report, unit=unit, lossy=options.yes
+            options.name,
+            options.file,
+            columns_by_role,
+            report,
+            unit=unit,
+            form=form,
+            lossy=options.yes,
         )
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{recognised.layout.form.value}: {columns}", file=sys.stderr)

@@ -11,13 +11,8 @@ import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.dates import unix_seconds
 from ecv_core.dataset.layout import TimeUnit, Unreadable
 
-_MISSING = pa.array(
-    [
-        "",
-        *("NULL", "Null", "null", "NA", "<NA>", "N/A", "n/a", "#N/A"),
-        *("None", "none", "NaN", "nan", "NaT", r"\N"),
-    ]
-)
+_WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
+_MISSING = pa.array(["", *_WORDS_FOR_MISSING.split()])
 """What programs write where an id is missing."""
 _UNITS_A_SECOND = {
     TimeUnit.SECONDS: 1,

@@ -20,6 +20,11 @@ _PROGRAMS = (
     ),
     # 03/Jan/2018:13:05:09 +0000, as web servers write it.
     (r"^\[?(\d{1,2})/([A-Za-z]{3})/(\d{4}):([\d:.]+)\s*([+-]\d{4})?\]?$", r"\3-\2-\1 \4\5"),
+    # Wed Jan 03 2018 13:05:09 GMT+0000 (Coordinated Universal Time), as JavaScript writes it.
+    (
+        r"^[A-Za-z]{3}\s+([A-Za-z]{3})\s+(\d{1,2})\s+(\d{4})\s+([\d:.]+)\s+GMT([+-]\d{4}).*$",
+        r"\3-\1-\2 \4\5",
+    ),
     # 01 03, 2018, as Amazon writes it.
     (r"^(\d{1,2})\s+(\d{1,2}),\s*(\d{4})$", r"\3-\1-\2"),
     # 20180103130509
@@ -30,11 +35,10 @@ _ZONES = (
     (r"\s?(UTC|GMT)$", "Z"),
     (r"\s?(CET|MEZ)$", "+0100"),
     (r"\s?(CEST|MESZ|EET)$", "+0200"),
-    (r"\s?(EDT)$", "-0400"),
+    (r"\s?EDT$", "-0400"),
     (r"\s?(EST|CDT)$", "-0500"),
-    (r"\s?(CST|MDT)$", "-0600"),
-    (r"\s?(MST|PDT)$", "-0700"),
-    (r"\s?(PST)$", "-0800"),
+    (r"\s?PDT$", "-0700"),
+    (r"\s?PST$", "-0800"),
     (r"(:\d\d)\s+([+-]\d\d:?\d\d)$", r"\1\2"),
 )
 """Zones that are named, and how far they are from UTC."""

@@ -12,6 +12,16 @@ ROLES = ("user_id", "item_id", "rating", "timestamp", "basket", "cluster", "targ
 """What a column can be: the first two are needed, or the last one alone, of a table of samples."""
 OPTIONS = {role: f"--{role.removesuffix('_id')}" for role in ROLES}
 """Of the command line, by role."""
+ROLE_WORDS = {
+    "user_id": "user",
+    "item_id": "item",
+    "rating": "rating",
+    "timestamp": "time",
+    "basket": "basket",
+    "cluster": "cluster",
+    "target": "target",
+}
+"""What a column is, in words."""
 SEPARATORS = {
     ",": "comma",
     ";": "semicolon",

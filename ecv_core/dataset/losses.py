@@ -23,6 +23,7 @@ NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
 REPEATED = "a user and an item again; the earliest of them is kept"
 WIDTH = "another number of columns than the other rows"
+SWALLOWED = "their text within a quotation mark of an earlier row"
 NO_OBJECT = "no JSON object on the line"
 MOST_LOST = 0.1
 """The share of rows that may be lost without a word: with more, something is read wrongly."""
@@ -36,6 +37,8 @@ def no_time(unit: TimeUnit) -> str:
 _WAYS_OUT = {
     NO_RATING: "choose another column for the rating, or none",
     WIDTH: "see whether separator and quotation marks are what they are taken for",
+    NO_BASKET: "choose another column for the basket, or none",
+    SWALLOWED: "read the file without quotation marks",
     NO_OBJECT: "correct these lines",
 }
 for _unit in TimeUnit:
@@ -47,6 +50,17 @@ def way_out(reason: str) -> str:
     return _WAYS_OUT.get(reason, "see whether the columns are what they are taken for")
 
 
+def lost(unused: Mapping[str, int]) -> int:
+    """How many rows are lost; those that repeat a user and an item are not."""
+    return sum(unused.values()) - unused.get(REPEATED, 0)
+
+
+def reason_of(role: str, unit: TimeUnit) -> str:
+    """Why a row cannot be used that lacks what an optional role needs; empty for other roles."""
+    reasons = {"rating": NO_RATING, "timestamp": no_time(unit), "basket": NO_BASKET}
+    return reasons.get(role, "")
+
+
 def loss(unused: Mapping[str, int], rows: int) -> str:
     """Why more than MOST_LOST of the rows would be lost, and the way out; empty where they are not.
 
@@ -56,14 +70,14 @@ def loss(unused: Mapping[str, int], rows: int) -> str:
         unused: reason -> rows that cannot be used.
         rows: of the file.
     """
+    lost_rows = lost(unused)
+    if not lost_rows or lost_rows <= MOST_LOST * rows:
+        return ""
     reasons = Counter(unused)
     del reasons[REPEATED]
-    lost = reasons.total()
-    if not lost or lost <= MOST_LOST * rows:
-        return ""
     reason, count = reasons.most_common(1)[0]
     return (
-        f"{lost:,} of {rows:,} rows ({100 * lost / rows:.0f} %) would be lost: "
+        f"{lost_rows:,} of {rows:,} rows ({100 * lost_rows / rows:.0f} %) would be lost: "
         f"{count:,} {have(count)} {reason}; {way_out(reason)}"
     )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.columns import read_ids, read_numbers, read_ratings, read_seconds
-from ecv_core.dataset.layout import OPTIONS, Layout, Unreadable
+from ecv_core.dataset.layout import OPTIONS, ROLE_WORDS, Layout, Unreadable
 from ecv_core.dataset.losses import (
     LONG_ID,
     NO_ID,
@@ -32,7 +32,6 @@ from ecv_core.records.interactions import Interactions
 
 DATE = ("day", "month", "year")
 """Roles of columns that together tell a time, of files of the catalogue."""
-_ROLE_WORDS = {"user_id": "user", "item_id": "item", "timestamp": "time"}
 _LONGEST_SHOWN = 30
 """Characters of a value that are shown."""
 
@@ -236,7 +235,7 @@ def _shown(batch: Batch, row: int) -> str:
         text = ""
         if value is not None:
             text = str(value)[:_LONGEST_SHOWN]
-        words.append(f"{_ROLE_WORDS.get(role, role)} '{text}'")
+        words.append(f"{ROLE_WORDS.get(role, role)} '{text}'")
     return ", ".join(words)
 
 

@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.layout import ENCODINGS, Form, Layout, Unreadable
-from ecv_core.dataset.losses import NO_OBJECT, WIDTH
+from ecv_core.dataset.losses import NO_OBJECT, SWALLOWED, WIDTH
 from ecv_core.dataset.plain import Plain, check_limits
+from ecv_core.dataset.swallowed import CountedLines, swallowed_lines
 from ecv_core.untrusted.files import opened
 
 # A Parquet file -> its first rows, and batches of the columns that are asked for.
@@ -109,6 +110,8 @@ _JSON_ROWS = 50_000
 """Lines of JSON that make a batch."""
 _BEGINNING = 120
 """Characters of a line that are shown."""
+_DEEPEST = 5
+"""Objects within objects are opened up to so many levels."""
 _ONE_SIGN = "\x1f"
 """Stands for a separator of two signs, which the parser cannot take."""
 
@@ -202,8 +205,13 @@ def _is_text(kind: pa.DataType) -> bool:
 def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
     roles = [role for role, _ in layout.roles]
     unfit = _UnfitLines()
+    counted = CountedLines(file, layout)
+    fitting = 0
+    others = 0
 
     def skip(row: pv.InvalidRow) -> str:
+        nonlocal others
+        others += 1
         unfit.add(row.text.replace(_ONE_SIGN, layout.separator))
         return "skip"
 
@@ -211,13 +219,24 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
         return unfit.batch(dict(zip(roles, values, strict=True)), WIDTH, file.tell() / size)
 
     try:
-        for rows in _open_csv(file, layout, skip):
+        for rows in _open_csv(counted, layout, skip):
+            fitting += rows.num_rows
             yield batch(rows.columns)
             unfit.clear()
     except pa.ArrowInvalid as error:
         raise Unreadable(_csv_reason(str(error), layout)) from error
     if unfit.count:  # at the end of the file, after the last batch
         yield batch([pa.array([], pa.string())] * len(roles))
+    if layout.quotes and counted.lines > fitting + others + int(layout.header):
+        file.seek(0)
+        swallowed = swallowed_lines(file, layout)
+        if swallowed:
+            yield Batch(
+                columns={role: pa.array([], pa.string()) for role in roles},
+                unfit=len(swallowed),
+                unfit_reason=SWALLOWED,
+                first_unfit=swallowed[0],
+            )
 
 
 class _UnfitLines:
@@ -249,7 +268,7 @@ class _UnfitLines:
 
 
 def _open_csv(
-    file: io.BufferedIOBase, layout: Layout, skip: Callable[[pv.InvalidRow], str]
+    file: CountedLines, layout: Layout, skip: Callable[[pv.InvalidRow], str]
 ) -> pv.CSVStreamingReader:
     """The rows of delimited text: of the columns that have a role, as texts.
 
@@ -344,6 +363,8 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
                 if record is None:
                     unfit.add(line.strip())
                     continue
+                if any(map(_is_object, record.values())):
+                    record = opened_up(record)
                 for role, name in names.items():
                     values[role].append(_writable(as_text(record.get(name))))
             columns = {role: pa.array(texts, pa.string()) for role, texts in values.items()}
@@ -368,6 +389,36 @@ def json_object(line: str) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         return None
     return record
+
+
+def opened_up(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """The fields of an object, those of the objects in it under their path, as 'user.id'.
+
+    An object of MongoDB, such as {"$oid": "5a"}, is the value that it holds.
+    """
+    fields: dict[str, Any] = {}
+    for name, value in record.items():
+        path = above + name
+        value = _unwrapped(value)
+        if isinstance(value, dict) and path.count(".") < _DEEPEST:
+            fields.update(opened_up(value, f"{path}."))
+        else:
+            fields[path] = value
+    return fields
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _unwrapped(value: object) -> object:
+    """The value within objects of MongoDB, such as {"$date": {"$numberLong": "7"}}."""
+    while isinstance(value, dict) and len(value) == 1:
+        ((name, inner),) = value.items()
+        if not name.startswith("$"):
+            break
+        value = inner
+    return value
 
 
 def _writable(text: str | None) -> str | None:

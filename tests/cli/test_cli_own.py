@@ -55,13 +55,16 @@ def test_a_file_is_added_run_and_removed(shop, capsys):
 def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, capsys):
     rows = [f"u{user};i{item};22.01.2023 16:37" for user in range(6) for item in range(6)]
     shop.write_text("\n".join(["Kunde;Artikel;Datum", *rows, *["u1;i1;gestern"] * 5]))
-    call = ["add", "shop", str(shop)]
+    call = ["add", "shop", str(shop), "--timestamp", "Datum"]
     assert main(call) == 2
     err = capsys.readouterr().err
     assert err.startswith(
-        "error: 5 of 41 rows (12 %) would be lost: 5 have no time, "
-        "or none from 1700 to 2199 as dates, day first: 22.01.2023"
+        "error: It was read with Kunde as the user, Artikel as the item, Datum as"
     )
+    assert (
+        "5 of 41 rows (12 %) would be lost: 5 have no time, "
+        "or none from 1700 to 2199 as dates, day first: 22.01.2023"
+    ) in err
     assert err.count("\n") == 1
     assert main([*call, "--yes"]) == 0
     said = capsys.readouterr()
@@ -97,3 +100,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(shop, capsys, arguments, said
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1
     assert not (shop.parent / "data" / "added" / "shop").exists()
+
+
+def test_the_form_is_corrected_as_on_the_page(shop, capsys):
+    form = ["--separator", "vertical-bar", "--no-header", "--no-quotes", "--encoding", "latin-1"]
+    assert main(["add", "shop", str(shop), *form]) == 2
+    assert "it has one column" in capsys.readouterr().err
+    form[1] = "semicolon"
+    assert main(["add", "shop", str(shop), *form]) == 0
+    assert "user_id = column 1" in capsys.readouterr().err

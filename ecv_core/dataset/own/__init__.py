@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -33,9 +33,16 @@ from ecv_core.dataset.about import ABOUT, ADDED, INTERACTIONS, now, read_about
 from ecv_core.dataset.about import About as About  # also for those who take it from here
 from ecv_core.dataset.entries import catalogue
 from ecv_core.dataset.folders import data_dir
-from ecv_core.dataset.layout import NONE, Layout, TimeUnit
-from ecv_core.dataset.losses import loss
-from ecv_core.dataset.own.recognise import Recognised, recognise, with_unit
+from ecv_core.dataset.layout import NONE, Form, Layout, TimeUnit
+from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, loss, lost, reason_of
+from ecv_core.dataset.own.recognise import (
+    Recognised,
+    look_again,
+    not_taken,
+    recognise,
+    taken_as,
+    with_unit,
+)
 from ecv_core.dataset.plain import Plain, Report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
@@ -43,7 +50,7 @@ from ecv_core.dataset.samples import read_samples
 from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import table_of
 from ecv_core.records import codec
-from ecv_core.records.errors import DatasetError, InputError, UnknownName
+from ecv_core.records.errors import DatasetError, EcvError, InputError, UnknownName
 from ecv_core.records.tasks import Task
 from ecv_core.untrusted.files import replacing
 
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
 
 
 Kind = TypeVar("Kind")
+NOTHING: Mapping[str, Any] = {}
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STALE_SECONDS = 24 * 3600
@@ -417,17 +425,24 @@ def _kept(name: str) -> Path:
 
 
 def recognised(
-    plain: Plain, columns: Mapping[str, str], unit: TimeUnit | None = None
+    plain: Plain,
+    columns: Mapping[str, str],
+    unit: TimeUnit | None = None,
+    form: Mapping[str, Any] = NOTHING,
 ) -> Recognised:
     """What a file is, corrected by what its owner knows better.
 
     Args:
         columns: role -> a column's name, or its number from 1; NONE where no column has the role.
         unit: how times are written; None as recognised.
+        form: fields of the layout of text that are corrected: encoding, separator, header, quotes.
     Raises: DatasetError for what is no table; UnknownName for a column.
     """
     recognition = recognise(plain)
     layout = recognition.layout
+    if form and layout.form is not Form.PARQUET:
+        recognition = look_again(plain, replace(layout, **form))
+        layout = recognition.layout
     places: dict[str, int | None] = {}
     for role, column in columns.items():
         if column == NONE and NONE not in layout.names:
@@ -450,6 +465,7 @@ def add_file(
     report: Report,
     *,
     unit: TimeUnit | None = None,
+    form: Mapping[str, Any] = NOTHING,
     lossy: bool = False,
 ) -> tuple[About, Recognised]:
     """Add a file as a dataset.
@@ -457,7 +473,7 @@ def add_file(
     Args:
         name: the id of the dataset.
         path: of the file.
-        columns, unit: as of `recognised`.
+        columns, unit, form: as of `recognised`.
         report: called as it goes on; what it raises ends the reading, and nothing is kept.
         lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
     Returns: what was kept, and how the file was read.
@@ -466,13 +482,50 @@ def add_file(
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        recognition = recognised(plain, columns, unit)
+        recognition = recognised(plain, columns, unit, form)
         folder = working_folder()
         try:
-            about = work_out(plain, recognition.layout, folder, report)
+            fixed = {*columns, *form}
+            about, recognition = _without_costly_guesses(plain, recognition, fixed, folder, report)
             reason = loss(about.unused, about.rows)
             if reason and not lossy:
                 raise InputError(f"{reason}; nothing is kept yet: `add --yes` keeps the other rows")
             return keep(folder, name), recognition
+        except EcvError as error:
+            raise type(error)(f"{taken_as(recognition.layout)} {error}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _without_costly_guesses(
+    plain: Plain, recognition: Recognised, fixed: set[str], folder: Path, report: Report
+) -> tuple[About, Recognised]:
+    """As `work_out`, without a guess that costs more than MOST_LOST of the rows; that is said.
+
+    Args:
+        plain: the file.
+        recognition: how it is read.
+        fixed: roles, and fields of the layout, that somebody asked for.
+        folder: where what becomes the dataset is written.
+        report: see `Report`.
+    """
+    about = work_out(plain, recognition.layout, folder, report)
+    layout = recognition.layout
+    notes = list(recognition.notes)
+    if SWALLOWED in about.unused and "quotes" not in fixed:
+        unquoted = replace(layout, quotes=False)
+        without = work_out(plain, unquoted, folder, report)
+        if lost(without.unused) < lost(about.unused):
+            layout = unquoted
+            about = without
+            notes.append("Quotation marks are read as signs like any other: no line is lost so.")
+        else:
+            about = work_out(plain, layout, folder, report)
+    for role, column in about.columns.items():
+        lacking = about.unused.get(reason_of(role, layout.unit), 0)
+        if role not in fixed and lacking > MOST_LOST * about.rows:
+            layout = layout.with_roles({role: None})
+            notes.append(not_taken(column, role, lacking, f"{about.rows:,}"))
+    if layout.roles != recognition.layout.roles:
+        about = work_out(plain, layout, folder, report)
+    return about, replace(recognition, layout=layout, notes=tuple(notes))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -15,9 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 import ecv_core.untrusted.bounded as bounded
-from ecv_core.dataset.columns import read_ratings, read_seconds
+from ecv_core.dataset.columns import read_ids, read_ratings, read_seconds
 from ecv_core.dataset.dates import date_orders
 from ecv_core.dataset.layout import (
+    OPTIONS,
+    ROLE_WORDS,
     SEPARATORS,
     UNIT_TEXTS,
     Form,
@@ -36,7 +39,7 @@ from ecv_core.dataset.own.roles import (
     says_time,
 )
 from ecv_core.dataset.plain import Plain, check_limits, refusals
-from ecv_core.dataset.rows import as_text, json_object, parquet_head
+from ecv_core.dataset.rows import as_text, json_object, opened_up, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
 
@@ -45,6 +48,14 @@ HEAD_BYTES = 1 << 20
 SAMPLE = 200
 """Rows that decide."""
 LONGEST_NAME = 100
+_HEADING = re.compile(r"[^\s,;|]+:")
+"""A line that is a heading of the rows below it, such as Netflix's '1:'."""
+_COMMENTS = ("#", "%")
+"""Signs with which a line that is a comment begins."""
+_MOST_AGREE = 0.95
+"""Of lines that agree without quotation marks at least this share has the usual width."""
+_TELLING_ROWS = 10
+"""In fewer rows no guess is given up."""
 _LONGEST_SAMPLE = 100_000
 """Characters of a line that is looked at to recognise the file; a longer one is left out here."""
 
@@ -58,6 +69,8 @@ class Recognised:
     layout: Layout
     rows: tuple[Row, ...]
     """The first ones as text, each as wide as the layout's names."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what was left out."""
 
 
 def recognise(plain: Plain) -> Recognised:
@@ -104,8 +117,56 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
         )
     named = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, named=named)
-    guessed = replace(layout, roles=in_order(roles))
-    return Recognised(layout=with_unit(guessed, rows), rows=tuple(rows))
+    guessed = with_unit(replace(layout, roles=in_order(roles)), rows)
+    return _without_costly_guesses(Recognised(layout=guessed, rows=tuple(rows)))
+
+
+def _without_costly_guesses(recognition: Recognised) -> Recognised:
+    """Without a rating, time or basket that most of the first rows lack; that is said."""
+    count = len(recognition.rows)
+    if count < _TELLING_ROWS:
+        return recognition
+    layout = recognition.layout
+    notes = []
+    for role in ("rating", "timestamp", "basket"):
+        place = layout.column(role)
+        if place is None:
+            continue
+        lacking = count - _usable(_column(recognition, place), role, layout)
+        if lacking > count / 2:
+            layout = layout.with_roles({role: None})
+            notes.append(not_taken(layout.names[place], role, lacking, f"the first {count:,}"))
+    return replace(recognition, layout=layout, notes=tuple(notes))
+
+
+def _usable(values: Sequence[str], role: str, layout: Layout) -> int:
+    """How many of the values can be read as what the role is."""
+    column = pa.array(values, pa.string())
+    if role == "basket":
+        return len(values) - read_ids(column).null_count
+    if role == "rating":
+        numbers = read_ratings(column, decimal_comma=layout.decimal_comma)
+    else:
+        numbers = read_seconds(column, layout.unit)
+    return int(np.isfinite(numbers).sum())
+
+
+def taken_as(layout: Layout) -> str:
+    """The sentence about which column is taken as what, and how to say otherwise."""
+    taken = []
+    for role, place in layout.roles:
+        taken.append(f"{layout.names[place]} as the {ROLE_WORDS[role]}")
+    options = " ".join(f"{OPTIONS[role]} COLUMN" for role in ("user_id", "item_id"))
+    return f"It was read with {', '.join(taken)} ({options} and the like say otherwise):"
+
+
+def not_taken(column: str, role: str, lacking: int, rows: str) -> str:
+    """The sentence about a column that was guessed to have a role, and costs too many rows."""
+    word = ROLE_WORDS[role]
+    return (
+        f"The column {column} is not taken as the {word}: {lacking:,} of {rows} rows have none. "
+        f"{OPTIONS[role]} {column} takes it."
+    )
 
 
 def with_unit(layout: Layout, rows: Sequence[Row]) -> Layout:
@@ -169,12 +230,100 @@ def _delimited(text: str, encoding: str) -> Recognised:
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
-    rows = _fields(lines, layout)
-    if rows is None:
-        layout = replace(layout, quotes=False)
-        rows = _fields(lines, layout) or []
-    layout = replace(layout, header=_has_header(rows))
-    return _table(text, layout)
+    layout = replace(layout, quotes=_has_quotes(lines, layout))
+    rows = _fields(lines, layout) or []
+    _check_no_headings(text, rows)
+    above = _lines_above_names(rows)
+    if above:
+        layout = replace(layout, skip=_place_of_line(text, skip, above))
+    layout = replace(layout, header=_has_header(rows[above:]))
+    recognised = _table(text, layout)
+    if not above:
+        return recognised
+    noun = "line is"
+    if above > 1:
+        noun = f"{above} lines are"
+    note = f"The first {noun} no part of the table: {lines[0].strip()[:LONGEST_NAME]}."
+    return replace(recognised, notes=(note, *recognised.notes))
+
+
+def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
+    """Whether fields may stand in quotation marks; else these are signs like any other.
+
+    They are such signs where a quotation mark is not closed, or where all lines agree without
+    quotation marks, and some of them vanish in a quoted field with them.
+    """
+    quoted = _fields(lines, layout)
+    if quoted is None:
+        return False
+    plain = _fields(lines, replace(layout, quotes=False)) or []
+    if len(plain) == len(quoted):
+        return True
+    _, fitting_quoted = _usual_width(quoted)
+    _, fitting_plain = _usual_width(plain)
+    return fitting_plain <= fitting_quoted or fitting_plain < _MOST_AGREE * len(plain)
+
+
+def _usual_width(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """The number of fields that most rows have, and how many rows have it."""
+    return Counter(map(len, rows)).most_common(1)[0]
+
+
+def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
+    """Refuse a table with headings between its rows, such as '1:'. Raises: Unreadable."""
+    width, _ = _usual_width(rows)
+    if width < 2 or len(rows[0]) > 1 or not _HEADING.fullmatch(rows[0][0].strip()):
+        return
+    headings = []
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if _HEADING.fullmatch(line.strip()):
+            headings.append(f"'{line.strip()}' in line {number:,}")
+    if len(headings) > 1:
+        raise Unreadable(
+            f"lines such as {headings[0]} and {headings[1]} are headings of the rows below them; "
+            "write what a heading says into a column of each of its rows"
+        )
+
+
+def _lines_above_names(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first lines are titles or comments, above the names or the first row.
+
+    The line right above the first row of usual width can be the names of its columns, one more or
+    less than these, as long as that row does not name them itself.
+    """
+    width, _ = _usual_width(rows)
+    if width < 2:
+        return 0
+    first = 0
+    while len(rows[first]) != width:
+        first += 1
+    if first and _can_be_names(rows[first - 1], width) and not _has_header(rows[first:]):
+        return first - 1
+    return first
+
+
+def _is_comment(fields: Sequence[str]) -> bool:
+    """Whether a line begins with the sign of a comment."""
+    first = fields[0]
+    return first.startswith(_COMMENTS)
+
+
+def _can_be_names(fields: Sequence[str], width: int) -> bool:
+    """Whether a line of another width than the rows can name their columns."""
+    if _is_comment(fields):
+        return False
+    return len(fields) > 1 and abs(len(fields) - width) == 1
+
+
+def _place_of_line(text: str, skip: int, count: int) -> int:
+    """How many lines come before the line after `count` filled ones; `skip` come before these."""
+    for place, line in enumerate(io.StringIO(text, newline=None)):
+        if place < skip or not line.strip():
+            continue
+        if not count:
+            return place
+        count -= 1
+    return skip
 
 
 def _check_no_markup(text: str) -> None:
@@ -282,21 +431,31 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if any(is_role_name(name) for name in rows[0]):
         return True
+    if _is_comment(rows[0]) and len(rows) > 1:
+        return not _is_comment(rows[1])
     if any(is_number(name) for name in rows[0]):
         return False
     for place, name in enumerate(rows[0]):
-        below = [row[place] for row in rows[1:] if place < len(row) and row[place].strip()]
-        if below and _is_word_above(name, below):
+        if _is_word_above(name, _filled_values(rows[1:], place)):
             return True
     return False
 
 
+def _filled_values(rows: Sequence[Sequence[str]], place: int) -> list[str]:
+    """The values of a column that are not empty."""
+    values = []
+    for row in rows:
+        if place < len(row) and row[place].strip():
+            values.append(row[place])
+    return values
+
+
 def _is_word_above(name: str, values: Sequence[str]) -> bool:
     """Whether a word that is no number stands above numbers, or one that is no date above dates."""
-    numbers = 0
-    for value in values:
-        numbers += is_number(value)
-    if numbers > 0.9 * len(values):
+    if not values:
+        return False
+    numbers = list(filter(is_number, values))
+    if len(numbers) > 0.9 * len(values):
         return True
     return are_dates(values) and not are_dates([name])
 
@@ -306,28 +465,59 @@ def _json_lines(text: str, encoding: str) -> Recognised:
     for line in _lines(text)[:SAMPLE]:
         record = json_object(line)
         if record is not None:
-            records.append(record)
+            records.append(opened_up(record))
     if not records:
         raise Unreadable(
             "it begins like JSON, but none of its first lines is an object; write JSON lines, one "
             'object per line, such as {"user": "ann", "item": "42"}'
         )
-    every_name: dict[str, None] = {}  # in the order in which they appear
-    for record in records:
-        every_name.update(dict.fromkeys(record))
-    names = tuple(name for name in every_name if len(name) <= LONGEST_NAME)
+    names = _names_of(records)
     check_limits(columns=len(names))
     rows = []
     for record in records:
         rows.append(tuple(as_text(record.get(name)) or "" for name in names))
-    return with_guesses(Layout(form=Form.JSON_LINES, names=names, encoding=encoding), rows)
+    layout = Layout(form=Form.JSON_LINES, names=names, encoding=encoding)
+    recognised = with_guesses(layout, rows)
+    lists = [name for name in names if isinstance(records[0].get(name), list)]
+    _check_no_lists(lists, recognised)
+    return recognised
+
+
+def _names_of(records: Sequence[Mapping[str, object]]) -> Row:
+    """The names of the fields of objects, in the order in which they appear.
+
+    Of a field that holds a value in some objects and an object in others only the value has a name.
+    """
+    every_name: dict[str, None] = {}
+    for record in records:
+        every_name.update(dict.fromkeys(record))
+    names = []
+    for name in every_name:
+        above = name.rpartition(".")[0]
+        if len(name) <= LONGEST_NAME and above not in every_name:
+            names.append(name)
+    return tuple(names)
+
+
+def _check_no_lists(lists: Sequence[str], recognised: Recognised) -> None:
+    """Refuse objects whose users or items are in lists. Raises: Unreadable."""
+    layout = recognised.layout
+    filled = True
+    for role, place in layout.roles:
+        if role in ("user_id", "item_id") and not any(_column(recognised, place)):
+            filled = False  # as the columns of lists are
+    if lists and not filled:
+        raise Unreadable(
+            f"'{lists[0]}' holds lists, and each row takes one user and one item; write a line for "
+            "each entry of the list"
+        )
 
 
 def first_look(recognition: Recognised) -> list[str]:
     """What of the first rows is read as rating and time, and how; a sentence each."""
     layout = recognition.layout
     count = len(recognition.rows)
-    sentences = []
+    sentences = list(recognition.notes)
     rating = layout.column("rating")
     if rating is not None:
         values = _column(recognition, rating)

@@ -11,6 +11,7 @@ from ecv_core.dataset.layout import TimeUnit
 _NAMES = {
     "user_id": """
         userid user uid customerid customer visitorid reviewerid memberid accountid clientid
+        studentid learnerid personid authorid deviceid cookieid householdkey householdid
         playerid readerid listenerid viewerid buyerid username reviewer member account client
         player reader listener visitor viewer buyer userhash useridx userindex usernumber u
         benutzer benutzerid nutzer nutzerid kunde kundennummer kundeid sessionid session
@@ -20,7 +21,8 @@ _NAMES = {
         bookid book isbn trackid track songid song artistid artist albumid businessid gameid
         game appid app recipeid newsid videoid video contentid parentasin stockcode itemidx
         itemindex itemnumber i artikel artikelnummer artikelid produkt produktid documentid
-        pageid jobid hotelid
+        pageid jobid hotelid cityid venueid placeid locationid poiid poi restaurantid animeid
+        beerid jokeid courseid episodeid showid postid tweetid adid
     """,
     "rating": """
         rating ratings score stars overall bookrating userrating vote preference value grade
@@ -144,7 +146,7 @@ def _roles_by_values(
 
 def _other_columns(roles: Mapping[str, int], rows: Rows, width: int) -> dict[int, Values]:
     """The first values of the columns that have no role, by column."""
-    columns = {}
+    columns: dict[int, Values] = {}
     for place in range(width):
         if place not in roles.values():
             columns[place] = [row[place].strip() for row in rows if place < len(row)]
@@ -193,6 +195,8 @@ def _can_be_ids(role: str, values: Values) -> bool:
     Decimals are measurements, a number for each row counts rows, and few different numbers are a
     scale. Of a file that is sorted by users all the first rows may have the same user.
     """
+    if role == "item_id" and _never_changes(values):
+        return False
     if are_dates(values) or _have_decimals(values) or _counts_rows(values):
         return False
     return role == "user_id" or not _is_scale(values)
@@ -201,6 +205,11 @@ def _can_be_ids(role: str, values: Values) -> bool:
 def _counts_rows(values: Values) -> bool:
     """Whether every row has another value, as the number of a row has."""
     return len(values) >= _TELLING and len(set(values)) == len(values)
+
+
+def _never_changes(values: Values) -> bool:
+    """Whether every row has the same value."""
+    return len(values) >= _TELLING and len(set(values)) == 1
 
 
 def _have_decimals(values: Values) -> bool:
@@ -232,7 +241,7 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
         values: as they are written.
         name: of their column; a date in it makes numbers of five digits days of Excel.
     """
-    present = [value.strip() for value in values if value.strip()]
+    present = list(filter(None, map(str.strip, values)))
     numbers = sorted(abs(_number(value)) for value in present if is_number(value))
     if len(numbers) * 2 < len(present):
         orders, _ = date_orders(present)
@@ -283,9 +292,7 @@ def are_dates(values: Values) -> bool:
 def _is_rating(values: Values) -> bool:
     """Whether values are few numbers on a grid, and not the same one in every row."""
     different = {value for value in values if value}
-    if not different or len(different) > _FEW:
-        return False
-    if len(different) == 1 and len(values) >= _TELLING:
+    if not different or len(different) > _FEW or _never_changes(values):
         return False
     return all(map(_can_be_rating, different))
 

@@ -19,6 +19,7 @@ from ecv_core.dataset.losses import (
     NO_TEXT,
     NO_USER,
     REPEATED,
+    SWALLOWED,
     WIDTH,
     loss,
 )
@@ -259,3 +260,33 @@ def test_rows_are_those_kept_and_those_counted(tmp_path, rows, separator, end, e
     assert len(pairs) == kept
     written_pairs = {(row[0], row[1]) for row in [["ann", "x"], *rows] if len(row) > 1}
     assert pairs <= written_pairs
+
+
+def rows_with(field: str, every: int = 10) -> str:
+    """Thirty rows of a user, an item and a title, some of which have this field as the title."""
+    lines = []
+    for number in range(30):
+        title = "plain"
+        if number % every == 3:
+            title = field
+        lines.append(f"u{number % 5},i{number % 6},{title}")
+    return "user,item,title\n" + "\n".join(lines) + "\n"
+
+
+def test_quotation_marks_are_letters_where_all_lines_agree_without_them(read):
+    text = rows_with('"the quoted" band').replace("u4,i4,plain", 'u4,i4,"open', 1)
+    layout, reading = read(text.replace("u4,i2,plain", 'u4,i2,closed"', 1))
+    assert (layout.quotes, reading.rows, reading.unused) == (False, 30, {})
+
+
+def test_rows_within_a_quotation_mark_that_is_not_closed_are_counted_as_lost(read):
+    text = "user,item,title\n" + 'a,x,"one, two"\n' * 300 + 'b,y,"open\nc,z,t\nd,z,t\ne,z,closed"\n'
+    _, reading = read(text)
+    assert reading.rows == 304
+    assert reading.unused[SWALLOWED] == 3  # of c, d and e
+    assert reading.examples[SWALLOWED] == "c,z,t"
+
+
+def test_a_text_with_line_breaks_swallows_no_rows(read):
+    _, reading = read(rows_with('"good, and\nvery good\nindeed"'))
+    assert (reading.rows, reading.unused) == (30, {})

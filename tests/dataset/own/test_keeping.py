@@ -293,3 +293,40 @@ def test_the_cluster_of_each_user_is_kept_where_a_column_is_named(tmp_path: Path
     assert found.user_ids.tolist() == [f"u{user}" for user in range(6)]
     assert found.cluster_of is not None
     assert found.cluster_of.tolist() == [1, 0] * 3  # b comes first in the file
+
+
+def late_baskets(columns: str = "user,item,order") -> str:
+    """Every user with every item, where only the first 200 of 400 rows have an order."""
+    rows = [columns]
+    for number in range(400):
+        order = ""
+        if number < 200:
+            order = str(number // 3)
+        rows.append(f"u{number // 20},i{number % 20},{order}")
+    return "\n".join(rows)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_basket_that_nobody_named_costs_no_rows(tmp_path: Path):
+    path = tmp_path / "shop.csv"
+    path.write_text(late_baskets())
+    about, recognised = own.add_file("shop", path, NOTHING, no_report)
+    assert (about.kept, about.unused) == (400, {})
+    assert set(about.columns) == {"user_id", "item_id"}
+    (note,) = recognised.notes
+    assert "order is not taken as the basket: 200 of 400 rows" in note
+    with pytest.raises(InputError, match=r"order as the basket .* 200 of 400 rows"):
+        own.add_file("shop-2", path, {"basket": "order"}, no_report)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_quotation_marks_far_down_that_swallow_rows_are_read_as_signs(tmp_path: Path):
+    path = tmp_path / "plays.csv"
+    rows = [f"u{number // 20},i{number % 20},t" for number in range(400)]
+    rows[300] = 'u15,i0,"open'
+    rows[350] = 'u17,i10,closed"'
+    path.write_text("\n".join(["user,item,title", *rows]))
+    about, _ = own.add_file("plays", path, NOTHING, no_report)
+    assert (about.kept, about.unused) == (400, {})
+    with pytest.raises(InputError, match="without quotation marks"):
+        own.add_file("plays-2", path, NOTHING, no_report, form={"quotes": True})
