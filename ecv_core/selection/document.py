@@ -209,7 +209,8 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         as_good = _names_at(verdict.as_good, names)
         listing = listed(as_good)
         margin = percent_text(terms.indifference)
-        sentence += f" {listing} {_verb(as_good)} as good: within {margin} of its mean, either way."
+        sentence += f" {listing} {_verb(as_good)} as good: within {margin} of its mean"
+        sentence += f" of all {terms.k} folds, either way."
     claims = _claims(names, verdict)
     if claims.worse:
         sentence += f" On new data {listed(claims.worse)} {_verb(claims.worse)} worse."
@@ -329,14 +330,14 @@ def _indifferent_sentence(names: Sequence[str], terms: Terms, played: Played, wh
         if contender not in verdict.as_good:
             undecided.append(names[contender])
     folds = folds_text(played.rounds[-1].n)
-    loss = f"Taking {winner} loses at most {margin} of its mean"
+    loss = f"Taking {winner} loses at most {margin} of its mean of all {terms.k} folds"
     doubt = f"that {listed(undecided)} {_verb(undecided)} as good is not shown."
     if not as_good:
         return f"{loss}{where}: decided after {folds}; {doubt}"
     listing = listed(as_good)
     sentence = f"{winner}, or as good as it {listing}{where}: decided after {folds}; "
-    sentence += f"{listing} {_verb(as_good)} within {margin} of the mean of {winner}, "
-    sentence += "above or below."
+    sentence += f"{listing} {_verb(as_good)} within {margin} of the mean of {winner} "
+    sentence += f"over all {terms.k} folds, above or below."
     if undecided:
         sentence += f" {loss}; {doubt}"
     return sentence

@@ -228,7 +228,7 @@ def _note(run: RunRecord, *, borrowed: bool) -> str:
     if run.state.active:
         left = remaining_seconds(run)
         if left is not None:
-            notes.append(f"at most {duration(left)} left")
+            notes.append(f"at most about {duration(left)} left")
     if run.state is RunState.FAILED and run.error:
         notes.append(run.error)
     if run.state is RunState.FINISHED and borrowed:

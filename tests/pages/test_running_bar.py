@@ -49,7 +49,7 @@ def test_the_bar_says_what_runs_and_how_far_it_is(bar, a_run, store):
     # Folds of 2 s each: what runs now has only begun, and 8 folds remain.
     assert 4 <= said["elapsed"] < 34
     assert said["ticks"]
-    assert said["rest"] == "at most 16 s remaining"
+    assert said["rest"] == "at most about 16 s remaining"
     assert said["part"] == pytest.approx(0.215)  # 2.15 of 10 folds
 
 

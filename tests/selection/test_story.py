@@ -163,21 +163,21 @@ def test_all_folds_used_leaves_ties_and_places():
     [
         (
             (),
-            "Taking A loses at most 10 % of its mean: decided after 2 folds; that B and C are as "
-            "good is not shown.",
+            "Taking A loses at most 10 % of its mean of all 4 folds: decided after 2 folds; that B "
+            "and C are as good is not shown.",
             "ahead of A by 10 % at most; as good is not shown",
         ),
         (
             ((0, 1), (0, 2)),
             "A, or as good as it B and C: decided after 2 folds; B and C are within 10 % of the "
-            "mean of A, above or below.",
+            "mean of A over all 4 folds, above or below.",
             "as good as A: within 10 % of its mean",
         ),
         (
             ((0, 1),),
-            "A, or as good as it B: decided after 2 folds; B is within 10 % of the mean of A, "
-            "above or below. Taking A loses at most 10 % of its mean; that C is as good is not "
-            "shown.",
+            "A, or as good as it B: decided after 2 folds; B is within 10 % of the mean of A "
+            "over all 4 folds, above or below. Taking A loses at most 10 % of its mean of all 4 "
+            "folds; that C is as good is not shown.",
             "as good as A: within 10 % of its mean",
         ),
     ],

@@ -171,7 +171,7 @@ def _data(run: RunRecord, part: float, words: str) -> dict[str, object]:
         data["ticks"] = run.progress is not None
         remaining = remaining_seconds(run)
         if remaining is not None:
-            data["rest"] = f"at most {duration(remaining)} remaining"
+            data["rest"] = f"at most about {duration(remaining)} remaining"
     return data
 
 

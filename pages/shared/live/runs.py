@@ -77,7 +77,7 @@ def elapsed_seconds(run: RunRecord) -> float:
 
 
 def remaining_seconds(run: RunRecord) -> float | None:
-    """At most this long to the last fold, at the mean pace so far.
+    """About this long to the last fold, at the mean pace so far; a stop comes sooner.
 
     None before the first fold, and while it waits: for a fold of others, a quiet machine, a node.
     """
