@@ -117,7 +117,7 @@ def _claims() -> dict[str, object]:
     """What the provider says of who is signed in here; empty for anybody else."""
     if not st.user.get("is_logged_in"):
         return {}
-    claims = dict(st.user.to_dict())
+    claims: dict[str, object] = dict(st.user.to_dict())
     if sign_outs.is_over(claims):
         return {}
     return claims
