@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ from ecv_core.selection.rounds import Selection
 
 K = 10
 """Folds of every candidate."""
+NUMBERS = ("r2", "neg_mean_squared_error", "neg_mean_absolute_error")
+"""Scores without a bound."""
 ASKED = 0.001
 """The expected loss that is asked for."""
 
@@ -185,15 +187,18 @@ def folds_of(table: Table, family: Family, scoring: str, seed: int) -> list[dict
     return candidates
 
 
-def play(candidates: Sequence[dict[int, Scored]], orders: int, *, certain: bool) -> Tally:
+def play(
+    candidates: Sequence[dict[int, Scored]], orders: int, *, certain: bool, bounded: bool
+) -> Tally:
     """Search in many orders of the folds.
 
     Args:
         candidates: of each, fold -> scores.
         orders: how many.
         certain: whether to be certain, or else to go by the expected loss.
+        bounded: whether the score has a bound, or it is known what one sample can do.
     """
-    terms = search_terms(K, 0.95, ASKED, certain)
+    terms = replace(search_terms(K, 0.95, ASKED, certain), bounded=bounded)
     differences = SampleDifferences(candidates, [()] * len(candidates), apart=True)
     scores = [[folds[fold].score for fold in range(K)] for folds in candidates]
     means = np.array(scores).mean(axis=1)
@@ -215,19 +220,20 @@ def play(candidates: Sequence[dict[int, Scored]], orders: int, *, certain: bool)
         tally.losses.append(loss)
         tally.folds.append(ran / (K * len(candidates)))
         tally.after_one.append(ran == len(candidates))
-        tally.withheld.append(getattr(selection, "withheld", None) is not None)
+        tally.withheld.append(not bounded)
     return tally
 
 
 def report(tables: Sequence[Table], families: Sequence[Family], scoring: str, orders: int) -> None:
     """Print a row for each table, family and question."""
+    bounded = scoring not in NUMBERS
     for table in tables:
         for family in families:
             if scoring in ("neg_log_loss",) and family.name == "SVC":
                 continue  # It has no probabilities.
             candidates = folds_of(table, family, scoring, 0)
             for certain in (True, False):
-                tally = play(candidates, orders, certain=certain)
+                tally = play(candidates, orders, certain=certain, bounded=bounded)
                 question = "certain" if certain else "loss 0.1 %"
                 print(f"{scoring:18} {table.name:14} {family.name:12} {question:11}", tally.text())
 
@@ -240,10 +246,9 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     classes = ("neg_log_loss", "accuracy", "f1", "precision", "balanced_accuracy", "roc_auc")
-    numbers = ("r2", "neg_mean_squared_error", "neg_mean_absolute_error")
     print(f"{'':58} {'wrong':>8} {'lost':>8} {'folds':>8} {'one':>8} {'withheld':>8}  (percent)")
-    for scoring in options.metrics or (*classes, *numbers):
-        if scoring in numbers:
+    for scoring in options.metrics or (*classes, *NUMBERS):
+        if scoring in NUMBERS:
             report(tables_of_numbers(), regressors(), scoring, options.orders)
         else:
             report(tables_of_classes(), classifiers(), scoring, options.orders)

@@ -34,6 +34,8 @@ class Direction:
     higher_is_better: bool
     why: str
     """As a part of a sentence: "by the column 'rmse'"."""
+    bounded: bool = True
+    """Whether the scores can be only so bad, as far as is known."""
 
     @property
     def words(self) -> str:
@@ -53,7 +55,9 @@ class Direction:
         if higher_is_better == self.higher_is_better:
             return replace(self, why="as was asked")
         return Direction(
-            higher_is_better=higher_is_better, why=f"as was asked, although {self.words} {self.why}"
+            higher_is_better=higher_is_better,
+            why=f"as was asked, although {self.words} {self.why}",
+            bounded=self.bounded and higher_is_better,
         )
 
 
@@ -188,13 +192,16 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
             named.append((clue, metric))
     if not named:
         return Direction(
-            higher_is_better=True, why="for nothing in the file names a metric that is known"
+            higher_is_better=True,
+            why="for nothing in the file names a metric that is known",
+            bounded=not any((of_folds < 0).any() for of_folds in scores),
         )
     clue, metric = named[0]
     if metric.never_negative and _below_zero(scores):
         return Direction(
             higher_is_better=True,
             why=f"for scores below zero of {clue.source} were turned round, as scikit-learn does",
+            bounded=metric.bounded,
         )
     why = f"by {clue.source}"
     if metric.never_negative and any((of_folds < 0).any() for of_folds in scores):
@@ -203,7 +210,7 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} says otherwise"
             break
-    return Direction(higher_is_better=metric.higher_is_better, why=why)
+    return Direction(higher_is_better=metric.higher_is_better, why=why, bounded=metric.bounded)
 
 
 def _below_zero(scores: Sequence[NDArray[np.float64]]) -> bool:

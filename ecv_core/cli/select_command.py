@@ -258,7 +258,10 @@ def _from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     check_contenders(contenders)
     facts = file_facts(scores)
     terms = Terms(
-        k=len(scores.folds), higher_is_better=scores.direction.higher_is_better, **_terms(options)
+        k=len(scores.folds),
+        higher_is_better=scores.direction.higher_is_better,
+        bounded=scores.direction.bounded,
+        **_terms(options),
     )
     if options.orders is not None:
         outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)

@@ -25,6 +25,7 @@ from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 from ecv_core.records.spec import RunSpec
+from ecv_core.selection.document import withheld_sentence
 from ecv_core.selection.evidence import FoldDifferences, variance_over_all
 from ecv_core.selection.rounds import Selection, Terms, Verdict
 
@@ -271,9 +272,9 @@ class _Race:
         """Candidates that are in, best first; none where nobody has a score."""
         self._terms: Terms | None = None
         if len(candidates) > 1:
-            self._terms = search_terms(
-                table.k, search.confidence, search.expected_loss, search.certain
-            )
+            terms = search_terms(table.k, search.confidence, search.expected_loss, search.certain)
+            # Of predicted numbers no error is too large.
+            self._terms = replace(terms, bounded=table.classes)
 
     @property
     def folds_used(self) -> NDArray[np.int_]:
@@ -546,6 +547,10 @@ class _Race:
             f"{self.table.k} folds; {used} of {whole} folds were run ({1 - used / whole:.0%} saved)"
         )
         sentences = [f"{text}{self._promise()}."]
+        if self._terms is not None:
+            withheld = withheld_sentence(self._terms)
+            if withheld is not None:
+                sentences.append(withheld)
         if self.left_out:
             sentences.append(self._left_out_sentence())
         if self.out:
@@ -555,6 +560,8 @@ class _Race:
     def _promise(self) -> str:
         """What is known of the others, as the end of a sentence."""
         if self._terms is None or self.verdict is None:
+            return ""
+        if not self._terms.certain and not self._terms.bounded:
             return ""
         if not self._terms.certain:
             loss = f"{self._terms.expected_loss:.2%}"

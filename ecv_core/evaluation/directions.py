@@ -30,6 +30,19 @@ _LOWER_OF_ANY_SIGN = """
     loss, losses, nll, negative log likelihood, neg log likelihood, deviance, aic, bic, aicc, waic
 """
 """Lower is better, and values may be below zero."""
+_SHARES = """
+    error rate, hamming, hamming loss, zero one, zero one loss, brier, brier loss, eer, ece, mce,
+    gini, false positive rate, false negative rate, false discovery rate, fpr, fnr, fdr, miss rate,
+    misclassification, misclassification rate, fallout, fall out, false alarm rate, smape, jsd,
+    giniindex, ndpm
+"""
+"""Of those of which lower is better: they can be only so high."""
+_BOTTOMLESS = """
+    r2, explained variance, log likelihood, loglikelihood, elbo, evidence, psnr, d2 log loss,
+    d2 brier, d2 absolute error, d2 pinball, d2 tweedie, revenue, reward, return, gain, utility,
+    profit
+"""
+"""Of those of which higher is better: they can be as low as one likes."""
 _HIGHER = """
     acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure,
     precision, recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate,
@@ -77,6 +90,8 @@ class NamedMetric:
     higher_is_better: bool
     never_negative: bool
     """Whether no value of it is below zero, so that values below zero were turned round."""
+    bounded: bool = True
+    """Whether it can be only so bad; of a name that is not known that is taken for so."""
 
 
 def metric_named(name: str) -> NamedMetric | None:
@@ -139,26 +154,41 @@ def same_metric(name: str, other: str) -> bool:
 def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
     """By the words of their names; what the project and plug-ins say goes before the table."""
     table = {}
+    shares = _phrases(_SHARES)
+    bottomless = _phrases(_BOTTOMLESS)
     for names, higher_is_better, never_negative in (
         (_HIGHER, True, False),
         (_LOWER, False, True),
         (_LOWER_OF_ANY_SIGN, False, False),
     ):
-        for phrase in names.split(","):
-            words = phrase.split()
-            table[tuple(words)] = NamedMetric(
-                words=" ".join(words),
+        for phrase in _phrases(names):
+            bounded = phrase in shares
+            if higher_is_better:
+                bounded = phrase not in bottomless
+            table[tuple(phrase.split())] = NamedMetric(
+                words=phrase,
                 higher_is_better=higher_is_better,
                 never_negative=never_negative,
+                bounded=bounded,
             )
     for metric in METRICS.values():
         words = _words(metric.id)
+        bounded = metric.is_bounded
+        elsewhere = table.get(tuple(words))
+        if elsewhere is not None and not elsewhere.bounded:
+            bounded = False  # Of other programs' errors it is not known that ratings are clipped.
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
             never_negative=not metric.higher_is_better and not metric.is_own,
+            bounded=bounded,
         )
     return table
+
+
+def _phrases(names: str) -> list[str]:
+    """The names of metrics, one blank between the words of each."""
+    return [" ".join(name.split()) for name in names.split(",")]
 
 
 def _last_metric(

@@ -186,6 +186,15 @@ class Metric:
         return self.id not in WITHOUT_CUTOFF
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether it can be only so bad; predicted ratings are clipped to their scale."""
+        if self.kind is Kind.RATINGS and not self.is_own:
+            return True
+        if self.higher_is_better:
+            return math.isfinite(self.low)
+        return math.isfinite(self.high)
+
+    @property
     def is_own(self) -> bool:
         """Whether it does not come with the project."""
         return self.id not in _PROJECTS

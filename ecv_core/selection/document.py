@@ -45,7 +45,7 @@ def selection_document(
     expected_loss = None
     if not terms.certain:
         question = "expected_loss"
-        expected_loss = _finite(played.rounds[-1].expected_loss)
+        expected_loss = _expected_loss(played.rounds[-1], terms)
     budget = None
     if terms.budget is not None:
         budget = asdict(terms.budget)
@@ -66,6 +66,7 @@ def selection_document(
         "asked": question,
         "expected_loss": expected_loss,
         "expected_loss_asked": terms.expected_loss,
+        "withheld": withheld_sentence(terms),
         "budget": budget,
         "spent": played.spent,
         "winner": names[winner],
@@ -100,8 +101,36 @@ def _round_document(selection_round: Round, names: Sequence[str], terms: Terms) 
         "differences": differences,
         "dropped": _names_at(selection_round.dropped, names),
         "ran": [[names[turn.contender], turn.fold] for turn in selection_round.ran],
-        "expected_loss": _finite(selection_round.expected_loss),
+        "expected_loss": _expected_loss(selection_round, terms),
     }
+
+
+def _expected_loss(selection_round: Round, terms: Terms) -> float | None:
+    """What a round may say of the expected loss; None where nothing can be said of it."""
+    if not terms.bounded:
+        return None
+    return _finite(selection_round.expected_loss)
+
+
+def withheld_sentence(terms: Terms) -> str | None:
+    """Why less is said than was asked for; None where nothing is withheld."""
+    if terms.bounded:
+        return None
+    reason = (
+        "This score has no bound: a single sample can cost any amount, and folds without such a "
+        "sample look calm"
+    )
+    if terms.certain:
+        return f"{reason}, so nothing is certain before all {terms.k} folds have run."
+    return f"{reason}, so nothing is said of how much may be lost in the folds that did not run."
+
+
+def _withheld_end(terms: Terms) -> str:
+    """The sentence of what is withheld, to follow others; empty where nothing is."""
+    sentence = withheld_sentence(terms)
+    if sentence is None:
+        return ""
+    return f" {sentence}"
 
 
 def orders_document(over: OverOrders) -> dict[str, Any]:
@@ -216,7 +245,7 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         sentence += f" On new data {listed(claims.worse)} {_verb(claims.worse)} worse."
     if claims.alike:
         sentence += f" No difference on new data is claimed to {listed(claims.alike)}."
-    return sentence
+    return sentence + _withheld_end(terms)
 
 
 class _Claims(NamedTuple):
@@ -302,7 +331,7 @@ def verdict_sentence(
     if not brief:
         end += _worse_sentence(names, verdict) + _luck_sentence(verdict, mean)
     if terms.certain:
-        return f"{winner} is best{where}: decided {end}"
+        return f"{winner} is best{where}: decided {end}{_withheld_end(terms)}"
     return f"Use {winner}{where}: {_loss_words(terms, last)} Decided {end}"
 
 
@@ -365,6 +394,8 @@ def _loss_words(terms: Terms, last: Round) -> str:
     within = ""
     if terms.budget is not None:
         within = f" within {terms.budget.text}"
+    if not terms.bounded:
+        return f"the best that is found{within}.{_withheld_end(terms)}"
     if not math.isfinite(last.expected_loss):
         return (
             f"the best that is found{within}; what may be lost by it is not known, for not "
@@ -529,7 +560,7 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
     if terms.until == "order":
         return f"{len(selection_round.left)} still have to be told apart."
     sentence = f"{others_text(len(selection_round.left) - 1)} can still win."
-    if not terms.certain:
+    if not terms.certain and terms.bounded:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
 

@@ -124,6 +124,9 @@ class Terms:
     best; None where it is to be certain who is best."""
     budget: Budget | None = None
     """The most that all folds may take; the best that can be said within it is the answer."""
+    bounded: bool = True
+    """Whether a fold can be only so bad. Where it is not so, as of squared errors, folds without a
+    bad sample look calm: nothing is certain before all have run, and no loss is expected."""
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
@@ -443,7 +446,7 @@ class Selection:
         if self._terms.certain:
             # What is certain has to hold however much the folds that have not run may differ.
             spread = self._spread(leader, others, ANY_NOISE)
-        half_widths = spread.half_widths(self._level, self._terms.k)
+        half_widths = self._half_widths(spread)
         lows = spread.means - half_widths
         highs = spread.means + half_widths
         gaps = {}
@@ -467,6 +470,13 @@ class Selection:
             # A gain is an expectation, whatever has to be certain: it holds on average.
             gains=usual_spread.gains(self._terms.k),
         )
+
+    def _half_widths(self, spread: Spread) -> Floats:
+        """How far each k-fold difference can be from its mean; infinite where that has no bound."""
+        half_widths = spread.half_widths(self._level, self._terms.k)
+        if self._terms.certain and not self._terms.bounded:
+            half_widths[spread.folds < self._terms.k] = np.inf
+        return half_widths
 
     def _expected_loss(self, look: _Look) -> float:
         """See `Round.expected_loss`."""
@@ -499,7 +509,20 @@ class Selection:
         """Who cannot be best, or may be passed over for the little that is expected to be lost."""
         if self._terms.certain:
             return [contender for contender in look.others if look.gaps[contender].low > 0]
-        return self._affordable(look, look.gains)
+        affordable = self._affordable(look, look.gains)
+        if self._terms.bounded:
+            return affordable
+        return self._without_better_means(affordable)
+
+    def _without_better_means(self, contenders: Sequence[int]) -> list[int]:
+        """Those of the contenders whose mean is not better than the leader's, each of its folds.
+
+        Where the leader's later folds turned bad, the others are judged anew on all of them.
+        """
+        leader_mean = self._signed_mean(self._leader)
+        return [
+            contender for contender in contenders if self._signed_mean(contender) <= leader_mean
+        ]
 
     def _waited_for(self, look: _Look, rivals: Sequence[int]) -> list[int]:
         """The rivals of whom more folds are needed before it is decided.
@@ -584,7 +607,7 @@ class Selection:
             those with whom it has to run on.
         """
         spread = self._spread(contender, after, ANY_NOISE)
-        half_widths = spread.half_widths(self._level, self._terms.k)
+        half_widths = self._half_widths(spread)
         worse: tuple[int, ...] = ()
         if last:
             worse = self._worse_on_new_data(contender, after)

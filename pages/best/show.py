@@ -369,8 +369,10 @@ def show_scores_file(question: Question) -> None:
     if file is None:
         return
     scores = scores_of(file, key="best-file")
-    higher_is_better = scores.direction.higher_is_better
-    terms = Terms(k=len(scores.folds), higher_is_better=higher_is_better, **question)
+    k = len(scores.folds)
+    direction = scores.direction
+    higher_is_better = direction.higher_is_better
+    terms = Terms(k=k, higher_is_better=higher_is_better, bounded=direction.bounded, **question)
     shown = Shown(
         contenders=scores.contenders,
         terms=terms,

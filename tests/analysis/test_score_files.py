@@ -219,8 +219,10 @@ def test_select_plays_a_file_and_writes_the_contract(
         "expected_loss_asked", "budget", "spent", "winner_mean", "winner_mean_corrected",
         "winner_mean_corrected_for", "winner_new_data",
         "shown_worse", "methods", "as_good", "higher_is_better", "direction", "left_out",
+        "withheld",
     }  # fmt: skip
     assert document["winner"] == "a"
+    assert document["withheld"] is None
     assert document["order"] == ["a", "b"]
     assert document["k"] == 3
     # Every user's difference is 0.4, which is not certain: after one fold of 3 users one may yet
@@ -234,6 +236,28 @@ def test_select_plays_a_file_and_writes_the_contract(
     assert low < -0.4 < high < 0
     assert (first["dropped"], last["dropped"]) == ([], ["b"])
     assert document["joules"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "folds"), [([], 10), (["--expected-loss", "0.001"], 1)], ids=["certain", "loss"]
+)
+def test_of_a_loss_without_a_bound_less_is_said_than_was_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], folds: int
+) -> None:
+    lines = ["contender,fold,user,log_loss"]
+    for fold in range(10):
+        for user in range(40):
+            lines.append(f"a,{fold},{fold}-{user},{0.1 + 0.001 * (user % 7)}")
+            lines.append(f"b,{fold},{fold}-{user},{0.9 + 0.001 * (user % 5)}")
+    path = file(tmp_path, "\n".join(lines))
+    assert main(["select", "--scores", str(path), *options, "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["folds_used"] == {"a": folds, "b": folds}
+    assert document["withheld"].startswith("This score has no bound")
+    assert document["withheld"] in document["methods"]
+    assert document["expected_loss"] is None
+    assert main(["select", "--scores", str(path), *options]) == 0
+    assert document["withheld"] in capsys.readouterr().out
 
 
 def test_select_over_orders_writes_the_contract(

@@ -47,7 +47,7 @@ USUAL = {
 
 
 def test_the_same_scores_from_fewer_folds():
-    ours = ecv.EFoldSearchCV(Ridge(), ALPHAS, certain=True).fit(*DIABETES)
+    ours = ecv.EFoldSearchCV(Ridge(), ALPHAS).fit(*DIABETES)
     theirs = GridSearchCV(Ridge(), ALPHAS, cv=10).fit(*DIABETES)
     assert ours.best_params_ == theirs.best_params_
     assert ours.best_estimator_.coef_.tolist() == theirs.best_estimator_.coef_.tolist()
@@ -642,3 +642,13 @@ def test_where_nothing_is_known_of_samples_that_agree_folds_have_to_tell():
     alike = {0: fold_of([1.5, 0.5, 2.0], reach=0.0)}
     differences = SampleDifferences([alike, alike], [(), ()], apart=True)
     assert np.isnan(differences.between(0, 1, 0b1).users)
+
+
+def test_of_predicted_numbers_nothing_is_certain_before_all_folds_have_run():
+    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, certain=True).fit(*DIABETES)
+    assert search.n_folds_used_.tolist() == [10] * 6
+    assert "This score has no bound" in search.sentence_
+    usual = ecv.EFoldSearchCV(Ridge(), ALPHAS).fit(*DIABETES)
+    assert usual.n_folds_used_.sum() < 60
+    assert "This score has no bound" in usual.sentence_
+    assert "expected to be lost" not in usual.sentence_

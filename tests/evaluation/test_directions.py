@@ -66,3 +66,22 @@ def test_a_contender_with_a_metric_in_its_name_is_no_metric() -> None:
     assert is_metric_name("test_score")
     assert not is_metric_name("SVD rmse")
     assert not is_metric_name("ItemKNN")
+
+
+@pytest.mark.parametrize(
+    ("name", "bounded"),
+    [
+        ("accuracy", True),
+        ("ndcg@10", True),
+        ("test_error_rate", True),
+        ("log_loss", False),
+        ("neg_log_loss", False),
+        ("rmse", False),
+        ("r2", False),
+        ("neg_mean_squared_error", False),
+    ],
+)
+def test_a_name_says_whether_its_scores_can_be_only_so_bad(name: str, bounded: bool) -> None:
+    metric = metric_named(name)
+    assert metric is not None
+    assert metric.bounded is bounded

@@ -99,3 +99,9 @@ def test_the_range_of_a_metric_is_said_where_it_has_one():
     assert {"ndcg", "recall", "precision", "mrr", "hit", "map", "auc", "epc"} < shares
     assert METRICS["efd"].high == METRICS["rmse"].high == inf
     assert METRICS["r2"].low == -inf
+
+
+def test_losses_of_any_size_have_no_bound_and_clipped_ratings_have_one():
+    unbounded = {metric.id for metric in METRICS.values() if not metric.is_bounded}
+    losses = {"log-loss", "cross-entropy", "mean-absolute-error", "root-mean-squared-error"}
+    assert unbounded == losses | {"r2"}

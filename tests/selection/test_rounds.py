@@ -281,3 +281,33 @@ def test_over_orders_counts_right_winners_folds_and_joules() -> None:
     assert over.folds_share == pytest.approx(0.1)
     assert over.joules_share == pytest.approx(0.1)
     assert over.mean_loss_percent == over.p95_loss_percent == 0.0
+
+
+def test_nothing_is_certain_of_scores_without_a_bound_before_all_folds_have_run() -> None:
+    contenders = made([0.5, 0.9, 0.1], spread=0.01)
+    played = play(contenders, Terms(k=10, bounded=False), range(10))
+    assert played.folds_used == (10, 10, 10)
+    assert played.verdict.winner == 1
+    ranked = play(contenders, Terms(k=10, bounded=False, until="order"), range(10))
+    assert ranked.folds_used == (10, 10, 10)
+    assert ranked.verdict.order == (1, 0, 2)
+
+
+def turned_bad() -> list[Scores]:
+    """Losses: two are a little ahead, and each has a sample that costs 20 in every later fold."""
+    contenders = made([0.30, 0.301, 0.36], k=6, spread=0.02, users=20)
+    for contender in contenders[:2]:
+        assert contender.users is not None
+        contender.users[2:, 0] += 20
+        contender.folds[:] = contender.users.mean(axis=1)
+    return contenders
+
+
+def test_who_was_put_out_is_judged_anew_where_the_leader_turned_bad() -> None:
+    terms = Terms(k=6, higher_is_better=False, expected_loss=0.001)
+    trusting = play(turned_bad(), terms, range(6))
+    assert trusting.folds_used[2] == 1
+    assert trusting.verdict.winner != 2
+    wary = play(turned_bad(), replace(terms, bounded=False), range(6))
+    assert wary.rounds[0].dropped == (2,)
+    assert wary.verdict.winner == 2

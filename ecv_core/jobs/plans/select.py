@@ -533,7 +533,13 @@ def named_contenders(
 
 def terms_for(spec: RunSpec, **terms: Any) -> Terms:  # noqa: ANN401  checked by Terms
     """What is asked of contenders that are run with this spec; see `Terms` for the names."""
-    return Terms(k=spec.k, higher_is_better=metric_of(spec).higher_is_better, **terms)
+    metric = metric_of(spec)
+    return Terms(
+        k=spec.k,
+        higher_is_better=metric.higher_is_better,
+        bounded=metric.is_bounded,
+        **terms,
+    )
 
 
 def tracked_names(store: Store, dataset: str) -> set[str]:
