@@ -65,9 +65,10 @@ def new_data_interval(
         confidence: in (0, 1).
         k: folds that the run has when none is saved; of repeated splits those of one partition,
             1 + training rows / held-out rows of a fold.
-        rows: whether these are rows of a table, each of which is held out once in a partition.
-            Then folds share n - n/k of n rows in training, and Nadeau and Bengio's term for it is
-            the variance of a fold's mean over k - 1; splits that are repeated leave it as it is.
+        rows: whether each is held out in one fold of a partition, as rows of a table are. Then
+            Nadeau and Bengio's term for the training that folds share is the variance of a fold's
+            mean over k - 1, and splits that are repeated leave it as it is. It is seen where nobody
+            is in two folds, and has to be said of repeated splits.
 
     Returns:
         An interval with `low` and `high`; it holds the mean score of as many new users, drawn as
@@ -90,6 +91,7 @@ def new_data_interval(
     variance = influence.var(ddof=1)
     slope = _skewness_slope(influence, variance)
     of_one_row = 0.0
+    rows = rows or int((~np.isnan(table)).sum(axis=0).max()) == 1
     if rows:
         of_one_row = _variance_within_folds(table)
         variance = max(variance, LEAST_SHARE * of_one_row)

@@ -122,6 +122,16 @@ def test_a_confidence_and_a_k_that_cannot_be_are_refused():
         ecv.new_data_interval([[0.1, 0.2]], k=1)
 
 
+def test_folds_of_rows_of_their_own_are_seen_to_share_their_training():
+    # Deviations -1/2 and 1/2 in each of two folds: squares add up to 1, over 3 and over 2. Two
+    # folds of one partition: the variance of a fold's mean, 1/2 over 2 rows, over 2 - 1.
+    nan = math.nan
+    scores = [[1.0, 0.0, nan, nan], [nan, nan, 1.0, 0.0]]
+    half = stats.t.ppf(0.975, 3) * math.sqrt(1 / 3 / 4 + 1 / 4)
+    interval = ecv.new_data_interval(scores, k=2)
+    assert (interval.low, interval.high) == pytest.approx((0.5 - half, 0.5 + half))
+
+
 def test_a_row_that_is_held_out_again_is_no_new_row():
     # Two repetitions of two folds; every row once right and once wrong, so that the rows' means
     # over the repetitions do not differ at all. Within folds, of one right and one wrong each, the
