@@ -400,6 +400,8 @@ def interval_lines(run: RunRecord) -> list[str]:
     plain = uncertainty(run)
     if plain:
         how = f"Student's t over {counted(run.folds_used, 'fold')}"
+        if run.spec.overlap:
+            how += " that overlap, which is corrected for"
         lines.append(f"{level} interval of these folds: {_ends_and_half_words(plain, how)}")
     elif run.folds_used > 1:
         lines.append(

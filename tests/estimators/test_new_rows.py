@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB
 
 import ecv_core as ecv
+from ecv_core.figures.words import interval_lines
 
 CANCER = load_breast_cancer(return_X_y=True)
 
@@ -91,6 +92,8 @@ def test_the_interval_of_the_mean_is_nadeaus_and_bengios_where_rows_are_held_out
     assert result.run.mean_interval == pytest.approx(expected)
     assert result.run.interval == pytest.approx(expected)
     assert result.run.stop_interval == pytest.approx(expected)
+    lines = interval_lines(result.run.record)
+    assert "20 folds that overlap" in lines[1]
 
 
 def test_the_interval_of_the_mean_of_one_partition_is_students_as_ever():
