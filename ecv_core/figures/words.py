@@ -399,10 +399,8 @@ def interval_lines(run: RunRecord) -> list[str]:
     lines = [new_data_line(run)]
     plain = uncertainty(run)
     if plain:
-        how = f"Student's t over {counted(run.folds_used, 'fold')}"
-        if run.spec.overlap:
-            how += " that overlap, which is corrected for"
-        lines.append(f"{level} interval of these folds: {_ends_and_half_words(plain, how)}")
+        ends = _ends_and_half_words(plain, _students_words(run))
+        lines.append(f"{level} interval of these folds: {ends}")
     elif run.folds_used > 1:
         lines.append(
             "no interval of these folds: folds that score alike do not tell how far it is off"
@@ -418,6 +416,14 @@ def interval_lines(run: RunRecord) -> list[str]:
         half = f"at most {at_stop.interval.width / 2:.4f}"
         lines.append(f"distance to the {run.k}-fold mean: {half} ({level} confidence)")
     return lines
+
+
+def _students_words(run: RunRecord) -> str:
+    """How the interval of these folds comes about: 'Student's t over 3 folds'."""
+    words = f"Student's t over {counted(run.folds_used, 'fold')}"
+    if run.spec.overlap:
+        words += " that overlap, which is corrected for"
+    return words
 
 
 def ends_words(interval: Interval | NewDataInterval) -> str:
