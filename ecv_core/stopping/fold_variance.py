@@ -287,6 +287,46 @@ def _not_certain(variance: Floats, freedom: Floats, span: float) -> Floats:
     return np.where(alike, span**2 / np.maximum(freedom, 1), variance)
 
 
+NEAR_BOUND = 0.9
+"""From this mean on, scores that are at most 1 are near their bound."""
+_DIGITS = 1e-6
+"""Of a score of 1 that is the mean of values of seven digits."""
+_UNSEEN = 3
+"""Users who differ by the whole scale, of whom none need be among those seen: the rule of three."""
+
+
+def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> Floats:
+    """What users not seen yet, who differ by the whole scale, may add to the variance of users.
+
+    Near a bound hardly anybody differs from it, and those who do differ by much. Folds that
+    happen to be without them look calm as well as good, so as many are counted there as may have
+    been missed: 3 in n (rule of three; Hanley and Lippman-Hand 1983).
+
+    Args:
+        scores: as for `fold_variance`.
+        chosen: likewise.
+        moments: of these scores.
+    Returns: shape (sets,); 0 where no bound is near, and where nobody differs, for that is counted
+        as it is (`_not_certain`).
+    """
+    there = ~np.isnan(scores)
+    lows = np.where(there, scores, np.inf).min(axis=1)
+    highs = np.where(there, scores, -np.inf).max(axis=1)
+    levels = np.nansum(scores, axis=1) / np.maximum(there.sum(axis=1), 1)
+    lowest = np.where(chosen, lows, np.inf).min(axis=1)
+    highest = np.where(chosen, highs, -np.inf).max(axis=1)
+    best = np.where(chosen, levels, -np.inf).max(axis=1)
+    mean = chosen @ levels / chosen.sum(axis=1)
+    # Errors and other scores without a bound at 1 have their farthest users above the mean.
+    bounded = (best <= 1 + _DIGITS) & (mean - lowest > highest - mean)
+    near = bounded & (mean >= NEAR_BOUND)
+    scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
+    differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
+    freedom = np.maximum(moments.freedom_between, 1)
+    more = _UNSEEN * scale**2 / (freedom * np.maximum(moments.per_fold, 1))
+    return np.where(near & differ, more, 0.0)
+
+
 UNSTABLE = 0.01
 """Fold means that differ so much with at most this probability by users alone are unstable."""
 _ROUNDING = 1e-12
@@ -512,6 +552,8 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
         once = np.where((sizes > 1) & (moments.freedom_within == 0), 1.0, np.nan)
         hits = once * (chosen @ np.nansum(scores, axis=1))
         samples = once * (chosen @ there.sum(axis=1))
+    else:
+        users = users + _unseen(scores, chosen, moments)
     return FoldVariance(
         sizes=sizes,
         hits=hits,

@@ -289,3 +289,41 @@ def test_more_folds_than_a_number_has_bits_are_told_apart():
     values[64:, :20] = NAN
     found = np.transpose(user_variance(values, np.ones((1, 70), dtype=np.bool_)))
     np.testing.assert_allclose(found[0], plainly(values, range(70)), rtol=1e-12)
+
+
+def test_near_a_bound_three_users_more_are_counted_who_differ_by_the_whole_scale():
+    # Nine users at 1 and one at 0.5: a mean of 0.95 and a sum of squares of 0.225, of 9 degrees of
+    # freedom a fold. So u is 0.45 / 18 / 10, and three users more add 3 / 18 / 10.
+    folds = apart([[1.0] * 9 + [0.5]] * 2)
+    variance = fold_variance(folds, np.ones((1, 2), dtype=np.bool_))
+    assert variance.users[0] == pytest.approx(0.45 / 180 + 3 / 180)
+
+
+@pytest.mark.parametrize(
+    ("scores", "sum_of_squares"),
+    [
+        ([0.9] * 9 + [0.4], 0.225),  # a mean of 0.85: no bound is near
+        ([0.9] * 9 + [1.4], 0.225),  # errors, most of them small: the far ones are above
+        ([1.1] * 9 + [0.6], 0.225),  # a mean of 1.05: there is no bound at 1
+    ],
+)
+def test_far_from_a_bound_users_are_counted_as_they_are(scores, sum_of_squares):
+    variance = fold_variance(apart([scores] * 2), np.ones((1, 2), dtype=np.bool_))
+    assert variance.users[0] == pytest.approx(2 * sum_of_squares / 18 / 10)
+
+
+def test_what_is_counted_near_a_bound_depends_on_the_folds_seen_alone():
+    rows = [[1.0] * 9 + [0.5]] * 2 + [[1.0] * 9 + [-3.0]]
+    seen = fold_variance(apart(rows[:2]), np.ones((1, 2), dtype=np.bool_))
+    of_three = fold_variance(apart(rows), np.array([[True, True, False]]))
+    assert of_three.users[0] == pytest.approx(seen.users[0])
+
+
+def apart(rows):
+    """Scores of users who are each in one fold only; shape (folds, users)."""
+    table = np.full((len(rows), sum(map(len, rows))), np.nan)
+    start = 0
+    for fold, row in enumerate(rows):
+        table[fold, start : start + len(row)] = row
+        start += len(row)
+    return table
