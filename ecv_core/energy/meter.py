@@ -138,6 +138,18 @@ def country_in_words(code: str) -> str:
     return f"the {country.name}" if _WITH_ARTICLE.fullmatch(country.name) else country.name
 
 
+def with_emissions(energy: Energy, code: str) -> Energy:
+    """The same energy, with the emissions that it has with a country's electricity.
+
+    Args:
+        energy: of a fold, wherever and for whichever country it was metered.
+        code: ISO 3166-1 alpha-3.
+    Raises: InputError for an unknown country.
+    """
+    kilowatt_hours = energy.joules / JOULES_PER_KWH
+    return replace(energy, grams_co2e=kilowatt_hours * country(code).grams_co2e_per_kwh)
+
+
 def intensity_words(code: str) -> str:
     """'the electricity of Germany in 2023, 381 g CO2e per kWh (...)'; the code alone if unknown."""
     country = countries().get(code.upper())

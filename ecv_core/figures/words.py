@@ -440,14 +440,20 @@ def _ends_and_half_words(interval: Interval | NewDataInterval, how: str) -> str:
 
 
 def reused_words(run: RunRecord) -> str:
-    """How many folds another run had computed before, in a sentence; empty where none."""
+    """How many folds another run had computed before, and with which watts; empty where none."""
     reused = sum(fold.reused for fold in run.folds)
     if not reused:
         return ""
     folds = f"{reused} of {counted(len(run.folds), 'fold')}"
+    sentence = f"{folds} were there already: no time or energy was spent on them again."
     if reused == 1:
-        return f"{folds} was there already: no time or energy was spent on it again."
-    return f"{folds} were there already: no time or energy was spent on them again."
+        sentence = f"{folds} was there already: no time or energy was spent on it again."
+    watts_given = run.spec.processor_watts is not None or run.spec.memory_watts is not None
+    if watts_given:
+        sentence += (
+            " Energy that was metered then is shown as it was, whatever watts were given now."
+        )
+    return sentence
 
 
 def node_words(run: RunRecord) -> str:

@@ -16,6 +16,7 @@ from itertools import chain, takewhile
 from typing import TypeVar
 
 from ecv_core import stopping
+from ecv_core.energy.meter import with_emissions
 from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
@@ -286,7 +287,9 @@ class PlanRuns:
             return False
         if result.user_scores is None and metric_of(spec).per_user:
             return False
-        self.commit(task, 0, replace(result, reused=True))
+        # The fold was metered then, and this run may ask for another country's electricity.
+        energy = with_emissions(result.energy, spec.country)
+        self.commit(task, 0, replace(result, energy=energy, reused=True))
         return True
 
     def commit(self, task: FoldTask, place: int, result: FoldResult) -> bool:

@@ -11,6 +11,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from ecv_core.energy.meter import country
+from ecv_core.figures.words import reused_words
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
@@ -482,6 +484,17 @@ def test_another_rule_uses_the_folds_and_stops_where_it_would_have(store: Store)
     stopped = run(store, spec(alpha=1.0), counting)
     assert (stopped.stopped_at, len(counting.asked)) == (3, 5)
     assert all(fold.reused for fold in stopped.folds)
+
+
+def test_folds_used_again_have_the_emissions_of_the_country_that_is_asked_for(store: Store) -> None:
+    counting = Counting()
+    run(store, spec(rule="never", country="DEU"), counting)
+    poland = run(store, spec(rule="never", country="POL", processor_watts=65), counting)
+    per_joule = country("POL").grams_co2e_per_kwh / 3.6e6
+    for fold in poland.folds:
+        assert (fold.reused, fold.energy.joules) == (True, 10)
+        assert fold.energy.grams_co2e == pytest.approx(10 * per_joule)
+    assert "whatever watts were given" in reused_words(poland)
 
 
 def test_anew_computes_every_fold(store: Store) -> None:

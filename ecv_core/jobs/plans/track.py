@@ -233,8 +233,7 @@ def tell(
     Returns: the run after it, and the fold's scores.
     Raises: InputError for a fold that was told before or not asked for, or what was reported of it.
     """
-    from ecv_core.energy.meter import country
-    from ecv_core.energy.savings import JOULES_PER_KWH
+    from ecv_core.energy.meter import with_emissions
     from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
     from ecv_core.jobs.reported_scores import measure
 
@@ -249,8 +248,8 @@ def tell(
     evaluate_seconds = (datetime.now(UTC) - told_at).total_seconds()
     energy = Energy.none()
     if joules is not None:
-        grams = joules / JOULES_PER_KWH * country(run.spec.country).grams_co2e_per_kwh
-        energy = replace(energy, joules=joules, grams_co2e=grams, source="told")
+        energy = replace(energy, joules=joules, source="told")
+        energy = with_emissions(energy, run.spec.country)
     result = FoldResult(
         fold=index,
         score=measured.score,
