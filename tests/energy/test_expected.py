@@ -23,25 +23,27 @@ def expected(spec, runs):
 def test_from_the_fewest_folds_at_the_lowest_cost_to_the_most_at_the_highest():
     found = expected(SPEC, [known((9, 2, 4), (90, 20, 40))])
     assert found.folds == (3, 10)
-    assert found.seconds == pytest.approx((3 * 2 * 0.85, 10 * 4 * 1.15))  # the 9 s pay start-up
-    assert found.joules == pytest.approx((3 * 20 * 0.85, 10 * 40 * 1.15))
+    # The 9 s pay start-up too, and after three folds another may be off by 30 %.
+    assert found.seconds == pytest.approx((3 * 2 * 0.7, 10 * 4 * 1.3))
+    assert found.joules == pytest.approx((3 * 20 * 0.7, 10 * 40 * 1.3))
     assert (found.runs, found.same_parameters) == (1, True)
 
 
 def test_several_runs_widen_the_range_and_those_without_a_meter_say_only_time():
     runs = [known((9, 2), (90, 20)), known((9, 6), (0, 0))]
     found = expected(SPEC, runs)
-    assert found.seconds == pytest.approx((3 * 2 * 0.85, 10 * 6 * 1.15))
-    assert found.joules == pytest.approx((3 * 20 * 0.85, 10 * 20 * 1.15))
+    # After two folds another may be off by 50 %.
+    assert found.seconds == pytest.approx((3 * 2 * 0.5, 10 * 6 * 1.5))
+    assert found.joules == pytest.approx((3 * 20 * 0.5, 10 * 20 * 1.5))
     assert expected(SPEC, runs[1:]).joules is None
 
 
 def test_runs_with_the_same_parameters_go_first():
     other = replace(SPEC, params=(("neighbours", 7),))
     both = [known((1, 1), (1, 1), other), known((5, 5), (5, 5))]
-    assert expected(SPEC, both).seconds == pytest.approx((3 * 5 * 0.85, 10 * 5 * 1.15))
+    assert expected(SPEC, both).seconds == pytest.approx((3 * 5 * 0.5, 10 * 5 * 1.5))
     alone = expected(SPEC, both[:1])
-    assert alone.seconds == pytest.approx((3 * 0.85, 10 * 1.15))
+    assert alone.seconds == pytest.approx((3 * 0.5, 10 * 1.5))
     assert not alone.same_parameters
 
 
@@ -72,5 +74,5 @@ def test_runs_one_after_the_other_add_up():
     one = expected(SPEC, [known((9, 2, 4), (90, 20, 40))])
     both = together([one, one])
     assert both.folds == (6, 20)
-    assert both.seconds == pytest.approx((2 * 5.1, 2 * 46))
+    assert both.seconds == pytest.approx((2 * 4.2, 2 * 52))
     assert together([one, replace(one, joules=None)]).joules is None
