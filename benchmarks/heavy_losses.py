@@ -226,13 +226,13 @@ def play(
 
 def report(tables: Sequence[Table], families: Sequence[Family], scoring: str, orders: int) -> None:
     """Print a row for each table, family and question."""
-    bounded = scoring not in NUMBERS
     for table in tables:
         for family in families:
             if scoring in ("neg_log_loss",) and family.name == "SVC":
                 continue  # It has no probabilities.
             candidates = folds_of(table, family, scoring, 0)
             for certain in (True, False):
+                bounded = scoring not in NUMBERS and (certain or scoring != "neg_log_loss")
                 tally = play(candidates, orders, certain=certain, bounded=bounded)
                 question = "certain" if certain else "loss 0.1 %"
                 print(f"{scoring:18} {table.name:14} {family.name:12} {question:11}", tally.text())

@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from ecv_core.energy.real_meters import meter_for
 from ecv_core.estimators.fold_scores import NoScore, Scored, SplitSamples, report_failed_fits
+from ecv_core.evaluation.directions import metric_named
 from ecv_core.evaluation.scoring import SampleValues, Scoring
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
@@ -273,8 +274,7 @@ class _Race:
         self._terms: Terms | None = None
         if len(candidates) > 1:
             terms = search_terms(table.k, search.confidence, search.expected_loss, search.certain)
-            # Of predicted numbers no error is too large.
-            self._terms = replace(terms, bounded=table.classes)
+            self._terms = replace(terms, bounded=_is_bounded(table, scorer, certain=search.certain))
 
     @property
     def folds_used(self) -> NDArray[np.int_]:
@@ -603,6 +603,18 @@ class _Race:
             f"no candidate has a finite {name} in any of the {self.table.k} folds, so none is "
             "best; choose another score, or folds in which it is defined"
         )
+
+
+def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
+    """Whether a fold can be only so bad, as far as a search has to know.
+
+    Of predicted numbers no error is too large. Of log loss it is known what one sample can do,
+    which is enough to be certain who is best, but not to say what is lost on average.
+    """
+    metric = metric_named(scorer.name)
+    if certain or metric is None:
+        return table.classes
+    return table.classes and metric.bounded
 
 
 _NAMED = 3

@@ -652,3 +652,11 @@ def test_of_predicted_numbers_nothing_is_certain_before_all_folds_have_run():
     assert usual.n_folds_used_.sum() < 60
     assert "This score has no bound" in usual.sentence_
     assert "expected to be lost" not in usual.sentence_
+
+
+def test_of_log_loss_it_can_be_certain_who_is_best_but_no_loss_is_said_to_be_expected():
+    settings = {"scoring": "neg_log_loss", "cv": 5}
+    usual = ecv.EFoldSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}, **settings)
+    assert "This score has no bound" in usual.fit(*CANCER).sentence_
+    sure = ecv.EFoldSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}, certain=True, **settings)
+    assert "This score has no bound" not in sure.fit(*CANCER).sentence_
