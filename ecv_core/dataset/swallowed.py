@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
 
 from ecv_core.dataset.layout import Layout
 
+_QUOTED = re.compile('"[^"]*"')
 _LINE_FEED = 10
 _CARRIAGE_RETURN = 13
 _BEGINNING = 120
@@ -92,12 +94,17 @@ def swallowed_lines(file: io.BufferedIOBase, layout: Layout) -> list[str]:
             swallowed += _rows_among(field, separator, separators)
             field = []
     lines.detach()
-    return swallowed + _rows_among(field, separator, separators)
+    swallowed += [line.strip()[:_BEGINNING] for line in field]  # a field without an end is no text
+    return swallowed
 
 
 def _rows_among(field: list[str], separator: str, separators: int) -> list[str]:
     """The beginnings of the lines of a quoted field, if most of them look like rows; else none."""
-    rows = [line for line in field if line.count(separator) == separators]
+    rows = []
+    for line in field:
+        outside = _QUOTED.sub("", line)
+        if separators in (line.count(separator), outside.count(separator)):
+            rows.append(line)
     if len(rows) * 2 <= len(field):
         return []
     return [row.strip()[:_BEGINNING] for row in rows]
