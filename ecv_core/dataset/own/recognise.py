@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import ecv_core.untrusted.bounded as bounded
-from ecv_core.dataset.columns import read_ids, read_ratings, read_seconds
+from ecv_core.dataset.columns import read_ids, read_numbers, read_ratings, read_seconds
 from ecv_core.dataset.dates import date_orders
 from ecv_core.dataset.layout import (
     OPTIONS,
@@ -36,6 +36,7 @@ from ecv_core.dataset.own.roles import (
     guess_unit,
     is_number,
     is_role_name,
+    says_quantity,
     says_time,
 )
 from ecv_core.dataset.plain import Plain, check_limits, refusals
@@ -532,6 +533,24 @@ def first_look(recognition: Recognised) -> list[str]:
         fitting, _ = date_orders(values)
         if layout.unit in fitting and len(fitting) > 1:
             sentences.append("Day first and month first fit these dates alike: see which it is.")
+    return sentences + _returns(recognition)
+
+
+def _returns(recognition: Recognised) -> list[str]:
+    """A sentence for the rating, and each column of quantities, that is 0 or less in some rows."""
+    layout = recognition.layout
+    sentences = []
+    for place, name in enumerate(layout.names):
+        if place != layout.column("rating") and not says_quantity(name):
+            continue
+        values = pa.array(_column(recognition, place), pa.string())
+        numbers = read_numbers(values, decimal_comma=layout.decimal_comma)
+        returns = np.count_nonzero(numbers <= 0)
+        if returns:
+            sentences.append(
+                f"{returns} of the first {len(numbers)} rows have a {name} of 0 or less, as "
+                "returns have: algorithms that rank items take them as liked all the same."
+            )
     return sentences
 
 

@@ -49,6 +49,7 @@ _PARTS = {
     "item_id": ("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
 }
 """Role -> what the name of its column may contain where no name of _NAMES is there."""
+_QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _TIME_PARTS = ("date", "time", "datum", "zeit")
 
 _DAY = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
@@ -103,6 +104,11 @@ def says_time(name: str) -> bool:
     """Whether a column is called a date or a time, in English or German."""
     plain = plain_name(name)
     return any(part in plain for part in _TIME_PARTS)
+
+
+def says_quantity(name: str) -> bool:
+    """Whether a column is called a quantity, in English or German."""
+    return plain_name(name) in _QUANTITIES
 
 
 def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, int]:

@@ -207,6 +207,13 @@ def test_a_date_that_is_not_read_is_said(tmp_path):
     assert sentence == "The column date_added is not read as a time: it begins with gestern."
 
 
+def test_returns_are_said_before_they_are_kept(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text("user,item,Quantity\na,x,2\nb,y,-1\nc,z,0\n")
+    (sentence,) = first_look(recognise(plain_file(path, path.name, tmp_path, no_report)))
+    assert sentence.startswith("2 of the first 3 rows have a Quantity of 0 or less, as returns")
+
+
 def test_day_or_month_first_is_decided_by_the_whole_sample(read):
     rows = "ann;x;02/01/2023\nbob;y;03/01/2023\ncid;z;31/01/2023\n"
     layout, reading = read("wer;was;wann\n" + rows)  # a word above dates is a header
