@@ -223,6 +223,8 @@ def summary(about: own.About) -> list[str]:
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "
         f"density {about.density:.3%}"
     )
+    if about.busiest_words:
+        lines.append(about.busiest_words)
     return lines
 
 

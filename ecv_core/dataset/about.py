@@ -14,6 +14,9 @@ ADDED = "added"
 """Folder of the added datasets below a folder of datasets; each is a folder under its name."""
 INTERACTIONS = "interactions.parquet"
 ABOUT = "about.json"
+_MANY_USERS = 50
+_MUCH = 10
+"""A user of many who has more than a tenth of all interactions is hardly a person."""
 _LARGEST_ABOUT = 1 << 20
 """Bytes; a larger file was not written by this program."""
 
@@ -48,6 +51,20 @@ class About:
     task: Task | None = None
     """Of a table of `raw_users` samples with `raw_items` features; None for interactions."""
     classes: int = 0
+
+    busiest: int = 0
+    """Interactions before pruning of the user who has most of them; 0 where that is not known."""
+
+    @property
+    def busiest_words(self) -> str:
+        """That one of many users has much of everything, as programs have; else empty."""
+        if self.raw_users < _MANY_USERS or self.busiest * _MUCH <= self.kept:
+            return ""
+        share = self.busiest / self.kept
+        return (
+            f"One of {self.raw_users:,} users has {self.busiest:,} of {self.kept:,} interactions "
+            f"({share:.0%}): see whether it is a person"
+        )
 
     @property
     def density(self) -> float:

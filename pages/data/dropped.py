@@ -360,6 +360,8 @@ def _show_interactions(about: About) -> None:
     lossy = loss(about.unused, about.rows)
     if lossy:
         st.warning(f"{escaped(lossy)}.", icon=":material/warning:")
+    if about.busiest_words:
+        st.warning(f"{about.busiest_words}.", icon=":material/smart_toy:")
     if unused:
         reasons = pd.DataFrame(about.unused.items(), columns=["why", "rows"])
         reasons["the first"] = reasons["why"].map(about.examples).fillna("")

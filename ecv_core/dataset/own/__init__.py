@@ -208,6 +208,7 @@ def _write_interactions(content: FileContent, plain: Plain, layout: Layout, path
         users=len(np.unique(data.users[rows])),
         items=len(np.unique(data.items[rows])),
         interactions=len(rows),
+        busiest=int(np.bincount(data.users).max()),
     )
 
 

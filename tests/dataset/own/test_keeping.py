@@ -330,3 +330,15 @@ def test_quotation_marks_far_down_that_swallow_rows_are_read_as_signs(tmp_path: 
     assert (about.kept, about.unused) == (400, {})
     with pytest.raises(InputError, match="without quotation marks"):
         own.add_file("plays-2", path, NOTHING, no_report, form={"quotes": True})
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_user_with_a_tenth_of_everything_is_said(tmp_path: Path):
+    path = tmp_path / "shop.csv"
+    people = [f"u{user},i{item}" for user in range(59) for item in range(5)]
+    robot = [f"robot,i{item}" for item in range(100)]
+    path.write_text("\n".join(["user,item", *people, *robot]))
+    about = add("shop", path)
+    assert about.busiest_words.startswith("One of 60 users has 100 of 395 interactions (25%)")
+    path.write_text("\n".join(["user,item", *people]))
+    assert add("shop-2", path).busiest_words == ""
