@@ -12,7 +12,7 @@ from ecv_core.dataset.dates import unix_seconds
 from ecv_core.dataset.layout import TimeUnit, Unreadable
 
 _WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
-_MISSING = pa.array(["", *_WORDS_FOR_MISSING.split()])
+_MISSING = pa.array(_WORDS_FOR_MISSING.split())
 """What programs write where an id is missing."""
 _UNITS_A_SECOND = {
     TimeUnit.SECONDS: 1,
@@ -29,11 +29,13 @@ _NO_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
 """Where commas separate columns: '1,234' may be a thousand, '3,5' is none."""
 
 
-def read_ids(values: pa.Array) -> pa.Array:
+def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
     """Ids as text, null where there is none; a longer one than may be is cut one sign after that.
 
-    NULL, NA, None, nan and the like, as programs write a missing value, are no ids.
-
+    Args:
+        values: as they are written.
+        words_are_missing: whether NULL, NA, None, nan and the like, as programs write a missing
+            value, are no ids.
     Raises: Unreadable for a column of lists, structures or bytes, which are no ids.
     """
     ids = _decoded(values, limits.LONGEST_ID + 1)
@@ -46,7 +48,9 @@ def read_ids(values: pa.Array) -> pa.Array:
                 "another column"
             ) from error
         ids = _decoded(ids, limits.LONGEST_ID + 1)
-    missing = pc.or_(pc.is_in(ids, _MISSING), pc.utf8_is_space(ids))
+    missing = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
+    if words_are_missing:
+        missing = pc.or_(missing, pc.is_in(ids, _MISSING))
     return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
 

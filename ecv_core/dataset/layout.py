@@ -96,6 +96,8 @@ class Layout:
     """Whether the first line of delimited text names the columns."""
     quotes: bool = True
     """Whether a field may stand in quotation marks, which are then no part of it."""
+    words_are_missing: bool = False
+    """Whether NULL, NA and the like are no ids, as in files of which nobody says what they hold."""
     skip: int = 0
     """Lines before the table that are none of it: blank ones, and Excel's 'sep=;'."""
 

@@ -204,7 +204,7 @@ def _read_column(
 ) -> tuple[pa.Array | NDArray[np.float64], dict[str, NDArray[np.bool_]]]:
     """The values of a column with this role, and reason -> which rows it refuses."""
     if role in NO_ID:
-        ids = read_ids(written)
+        ids = read_ids(written, words_are_missing=layout.words_are_missing)
         refused = {
             NO_ID[role]: _mask(pc.is_null(ids)),
             LONG_ID: _mask(pc.greater(pc.utf8_length(ids), limits.LONGEST_ID)),

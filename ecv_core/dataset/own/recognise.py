@@ -118,7 +118,8 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
         )
     named = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, named=named)
-    guessed = with_unit(replace(layout, roles=in_order(roles)), rows)
+    layout = replace(layout, roles=in_order(roles), words_are_missing=True)
+    guessed = with_unit(layout, rows)
     return _without_costly_guesses(Recognised(layout=guessed, rows=tuple(rows)))
 
 
