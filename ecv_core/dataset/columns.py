@@ -12,8 +12,8 @@ from ecv_core.dataset.dates import unix_seconds
 from ecv_core.dataset.layout import TimeUnit, Unreadable
 
 _WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
-_MISSING = pa.array(_WORDS_FOR_MISSING.split())
-"""What programs write where an id is missing."""
+_MISSING = _WORDS_FOR_MISSING.split()
+"""What programs write where an id is missing; an array of Arrow's here would load pandas."""
 _UNITS_A_SECOND = {
     TimeUnit.SECONDS: 1,
     TimeUnit.MILLISECONDS: 10**3,
@@ -50,7 +50,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
         ids = _decoded(ids, limits.LONGEST_ID + 1)
     missing = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
     if words_are_missing:
-        missing = pc.or_(missing, pc.is_in(ids, _MISSING))
+        missing = pc.or_(missing, pc.is_in(ids, pa.array(_MISSING)))
     return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
 
