@@ -331,8 +331,8 @@ def spread_of(
 
 def moderated(
     means: Floats,
-    users: Floats,
-    observed: Floats,
+    user_variances: Floats,
+    fold_variances: Floats,
     folds: Floats,
     alike: NDArray[np.bool_],
     prior: Prior,
@@ -340,23 +340,30 @@ def moderated(
     """`spread_of` differences as arrays of shape (..., contenders); each row by itself.
 
     Args:
-        means, users, observed, folds: the fields of `Difference`.
+        means: `Difference.mean` of each.
+        user_variances: u, `Difference.users`; NaN where it is not known.
+        fold_variances: s2, `Difference.observed`.
+        folds: `Difference.folds`.
         alike, prior: as of `spread_of`.
     """
-    freedom = folds - 1
-    others = _ratios_of_others(users, observed, freedom)
-    freedom_of_q = prior.freedom + others.freedom
-    q = (prior.freedom + others.freedom * others.mean) / freedom_of_q
-    d = 1 / (1 / np.where(alike, prior.alike, prior.unlike) + 1 / freedom_of_q)
-    without_users = np.isnan(users)
-    d[without_users] = 0.0
-    from_users = np.where(without_users, 0.0, d * q * users)
+    fold_freedom = folds - 1
+    others = _ratios_of_others(user_variances, fold_variances, fold_freedom)
+    # q: by how much folds multiply the users' variance. The prior supposes 1, folds add nothing.
+    ratio_freedom = prior.freedom + others.freedom
+    ratios = (prior.freedom + others.freedom * others.mean) / ratio_freedom
+    # d: how many degrees of freedom the users' variance, so multiplied, is worth beside the folds'.
+    user_freedom = 1 / (1 / np.where(alike, prior.alike, prior.unlike) + 1 / ratio_freedom)
+    without_users = np.isnan(user_variances)
+    user_freedom[without_users] = 0.0
+    freedom = user_freedom + fold_freedom
+    # The mean of both variances, weighted by their degrees of freedom.
+    from_users = np.where(without_users, 0.0, user_freedom * ratios * user_variances)
     with np.errstate(invalid="ignore", divide="ignore"):
-        from_folds = np.where(freedom > 0, freedom * observed, 0.0)
-        variances = (from_users + from_folds) / (d + freedom)
+        from_folds = np.where(fold_freedom > 0, fold_freedom * fold_variances, 0.0)
+        variances = (from_users + from_folds) / freedom
     # Fold scores alone that differ by the same in every fold tell nothing: a zero is not certain.
-    variances[without_users & (observed <= (_ROUNDING * means) ** 2)] = np.nan
-    return Spread(means=means, variances=variances, freedom=d + freedom, folds=folds)
+    variances[without_users & (fold_variances <= (_ROUNDING * means) ** 2)] = np.nan
+    return Spread(means=means, variances=variances, freedom=freedom, folds=folds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

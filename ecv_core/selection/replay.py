@@ -200,11 +200,11 @@ def follow(
     Raises:
         InputError: for a budget in a unit in which the folds' costs are not known.
     """
-    ran: list[list[int]] = [[] for _ in contenders]
+    folds_ran: list[list[int]] = [[] for _ in contenders]
     costs = _costs(contenders, terms)
 
     def usual_cost(contender: int) -> float:
-        return float(costs[contender, ran[contender]].mean())
+        return float(costs[contender, folds_ran[contender]].mean())
 
     selection = Selection(differences, len(contenders), terms, cost=usual_cost)
     allowed = _allowed(terms)
@@ -215,13 +215,16 @@ def follow(
         for turn in selection.next_folds(order):
             if spent >= allowed:
                 break
-            if np.isnan(contenders[turn.contender].folds[turn.fold]):
+            contender = contenders[turn.contender]
+            if np.isnan(contender.folds[turn.fold]):
+                # The fold has not been run: the replay ends here, without a look at this round.
                 needed = turn
                 break
-            _check_cost(costs[turn], contenders[turn.contender], turn.fold, terms)
-            spent += costs[turn]
-            ran[turn.contender].append(turn.fold)
-            selection.ran(*turn)
+            cost = costs[turn.contender, turn.fold]
+            _check_cost(cost, contender, turn.fold, terms)
+            spent += cost
+            folds_ran[turn.contender].append(turn.fold)
+            selection.ran(turn.contender, turn.fold)
         if needed is None:
             rounds.append(selection.look(spent=spent >= allowed))
     verdict = None
@@ -232,7 +235,7 @@ def follow(
         spent_of_budget = spent
     return Followed(
         rounds=tuple(rounds),
-        ran=tuple(map(tuple, ran)),
+        ran=tuple(map(tuple, folds_ran)),
         needed=needed,
         left=tuple(selection.left),
         verdict=verdict,

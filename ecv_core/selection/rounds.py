@@ -644,14 +644,17 @@ class Selection:
         counts = self._counts
         near = self._near(look, waiting)
         if near:
+            # A difference is over folds that both have. While all near ones have fewer than the
+            # leader, they draw level with it; another fold of the leader would tell nothing yet.
             if all(counts[contender] < n for contender in near):
                 return dict.fromkeys(near, n)
             return dict.fromkeys([look.leader, *near], n + 1)
         lagging = [contender for contender in waiting if counts[contender] < n]
         if lagging:
             return {contender: counts[contender] + 1 for contender in lagging}
-        nearest = min(waiting, key=lambda contender: look.gaps[contender].low)
-        return dict.fromkeys([look.leader, nearest], n + 1)
+        # The one whose interval reaches farthest ahead of the leader.
+        may_be_best = min(waiting, key=lambda contender: look.gaps[contender].low)
+        return dict.fromkeys([look.leader, may_be_best], n + 1)
 
     def _near(self, look: _Look, waiting: Sequence[int]) -> list[int]:
         """Those waited for that would be waited for even if folds add no noise of their own."""
