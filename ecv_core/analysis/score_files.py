@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -237,58 +237,97 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
 def _contenders(
     labels: dict[str, Labels], score: NDArray[np.float64], file: str
 ) -> tuple[list[Scores], list[str]]:
-    """Of rows, each of a contender, a fold and perhaps a user, to the contenders and the folds."""
+    """Arrange the scores of rows by contender and fold, and by user where there are users.
+
+    Args:
+        labels: what each row is of: 'contender', 'fold' and perhaps USER.
+        score: of each row; shape (rows,).
+        file: how errors call the file.
+    Returns: the contenders, and the names of the folds.
+    Raises: InputError where a score is missing, comes twice, or is no finite number.
+    """
     by_user = USER in labels
     names, contender = labels["contender"]
     folds, fold = labels["fold"]
+    # Without users each score is that of one nameless user.
     users, user = labels.get(USER, ([""], np.zeros(len(score), dtype=np.int32)))
     shape = (len(names), len(folds), len(users))
     _check_size(shape, file)
+    _check_names(names, file)
+    _check_finite(labels, score, file)
+    cell = np.ravel_multi_index((contender, fold, user), shape)
+    _check_no_cell_twice(cell, labels, file)
+    scores = np.full(shape, np.nan)
+    scores.flat[cell] = score
+    _check_complete(~np.isnan(scores), names, folds, users, file)
+    contenders = []
+    for name, scores_of_contender in zip(names, scores, strict=True):
+        scores_by_user = None
+        if by_user:
+            scores_by_user = scores_of_contender
+        contenders.append(
+            Scores(
+                name=name,
+                folds=np.nanmean(scores_of_contender, axis=1),
+                users=scores_by_user,
+            )
+        )
+    return contenders, folds
+
+
+def _check_names(names: Sequence[str], file: str) -> None:
+    """Refuse names that are the same once they are cut to SHOWN characters."""
     for at, name in enumerate(names):
         if name in names[:at]:
             raise InputError(
                 f"{file} has two contenders whose names begin with '{name}'; only {SHOWN} "
                 "characters of a name are kept, so let them differ there"
             )
+
+
+def _check_finite(labels: Mapping[str, Labels], score: NDArray[np.float64], file: str) -> None:
+    """Refuse a score that is no finite number. Args: as of `_contenders`."""
     finite = np.isfinite(score)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        whose = f" of user {users[user[row]]}" if by_user else ""
-        raise InputError(
-            f"in {file}, fold {folds[fold[row]]} of '{names[contender[row]]}' has the score "
-            f"{score[row]}{whose}, which is no finite number; leave out "
-            + _way_without_score(by_user)
-        )
-    place = (contender * len(folds) + fold) * len(users) + user
-    ordered = np.sort(place)
+    if finite.all():
+        return
+    row = int(np.argmin(finite))
+    whose = ""
+    way_out = "this contender, or this fold of every contender"
+    if USER in labels:
+        whose = f" of user {_label(labels, USER, row)}"
+        way_out = "the users that have nothing held out, in every contender"
+    raise InputError(
+        f"in {file}, fold {_label(labels, 'fold', row)} of "
+        f"'{_label(labels, 'contender', row)}' has the score {score[row]}{whose}, which is no "
+        f"finite number; leave out {way_out}"
+    )
+
+
+def _check_no_cell_twice(cell: NDArray[np.intp], labels: Mapping[str, Labels], file: str) -> None:
+    """Refuse two rows with the same contender, fold and user.
+
+    Args:
+        cell: one number for these three, of each row; shape (rows,).
+        labels, file: as of `_contenders`.
+    """
+    ordered = np.sort(cell)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
-        first, fold_at, user_at = np.unravel_index(int(twice[0]), shape)
-        of_user = f", user {users[user_at]}; keep one" if by_user else ""
-        raise InputError(
-            f"{file} has more than one row for contender '{names[first]}', fold {folds[fold_at]}"
-            + (of_user or f"; keep one, or add column '{USER}'")
-        )
-    values = np.full(len(names) * len(folds) * len(users), np.nan)
-    values[place] = score
-    cube = values.reshape(shape)
-    _check_complete(~np.isnan(cube), names, folds, users, file)
-    contenders = []
-    for name, of_contender in zip(names, cube, strict=True):
-        contenders.append(
-            Scores(
-                name=name,
-                folds=np.nanmean(of_contender, axis=1),
-                users=of_contender if by_user else None,
-            )
-        )
-    return contenders, folds
+    if len(twice) == 0:
+        return
+    row = int(np.argmax(cell == twice[0]))
+    way_out = f"; keep one, or add column '{USER}'"
+    if USER in labels:
+        way_out = f", user {_label(labels, USER, row)}; keep one"
+    raise InputError(
+        f"{file} has more than one row for contender '{_label(labels, 'contender', row)}', "
+        f"fold {_label(labels, 'fold', row)}{way_out}"
+    )
 
 
-def _way_without_score(by_user: bool) -> str:
-    if by_user:
-        return "the users that have nothing held out, in every contender"
-    return "this contender, or this fold of every contender"
+def _label(labels: Mapping[str, Labels], role: str, row: int) -> str:
+    """What a row has in a column of labels."""
+    names, codes = labels[role]
+    return names[codes[row]]
 
 
 def _check_size(shape: tuple[int, int, int], file: str) -> None:
