@@ -107,8 +107,8 @@ def test_the_second_page_of_a_run_asks_the_database_little(app, a_run):
         second.run()
     assert not second.exception
     assert [one.value for one in second.title] == [one.value for one in app.title]
-    # The look, whether it was asked to stop, and where the run came from.
-    assert len(asked) == 4, asked
+    # The look, whether it was asked to stop, where the run came from, and the scores of its users.
+    assert len(asked) == 5, asked
 
 
 def test_a_run_that_is_over_is_read_once_for_its_page(app, a_run):
