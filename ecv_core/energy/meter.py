@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import logging
-import os
 import platform
 import re
 import sys
@@ -30,6 +28,7 @@ from ecv_core.records.errors import InputError, what_to_install
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import QUIET, Energy
 from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.private import private_folder, private_text
 
 log = logging.getLogger(__name__)
 
@@ -176,8 +175,8 @@ def remember(name: str, value: object) -> None:
 
 
 def _machine_file() -> Path:
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    return Path(tempfile.gettempdir()) / f"ecv-machine-{user}.json"
+    """Raises: OSError where this user has no folder alone."""
+    return private_folder() / "machine.json"
 
 
 def _boot() -> str:
@@ -186,7 +185,7 @@ def _boot() -> str:
 
 def _found() -> dict[str, Any]:
     with suppress(OSError, ValueError, TypeError, AttributeError):
-        kept = json.loads(_machine_file().read_text())
+        kept = json.loads(private_text(_machine_file()))
         if kept.get("boot") == _boot():
             return dict(kept["found"])
     return {}

@@ -57,7 +57,11 @@ def printed_reading(text: str) -> Printed:
 
     Raises: ValueError for what is no power and no energy, or not one per line, with what it is.
     """
-    readings = _readings_of([line.strip() for line in text.splitlines() if line.strip()])
+    lines = []
+    for line in text.splitlines():
+        if line.strip():
+            lines.append(line.strip())
+    readings = _readings_of(lines)
     units = {reading.unit for reading in readings}
     if len(units) > 1:
         raise ValueError("it prints watts and joules; print one of them")

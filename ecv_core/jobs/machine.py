@@ -7,12 +7,10 @@ the dead. Folds that no meter looks at compute together, as many as there are co
 
 from __future__ import annotations
 
-import getpass
 import json
 import logging
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,9 +23,12 @@ import psutil
 from filelock import FileLock
 
 from ecv_core.energy.load import Load
+from ecv_core.records.errors import printable
 from ecv_core.records.run import QUIET, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import is_alive, this_process
+from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.private import private_folder, private_text
 
 log = logging.getLogger(__name__)
 
@@ -62,35 +63,29 @@ def machine_for(spec: RunSpec, progress: Progress) -> Iterator[None]:
 def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]:
     """Have the machine alone: meters measure all of it, so two folds at once would count twice.
 
-    A folder that cannot be written, such as one of somebody else, is no reason to fail. Who has the
-    machine already, as the body of a tracked loop that evaluates something, need not wait for
-    itself.
+    Only folds of the same user wait for each other: nobody can make another user wait. Where there
+    is no folder of this user alone, that is no reason to fail. Who has the machine already, as the
+    body of a tracked loop that evaluates something, need not wait for itself.
 
     Args:
         progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
         metered: if not, others that are not metered have it meanwhile, too.
     """
     # The clock since boot is the same for all processes, and is never set back.
-    ticket = _folder() / f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
+    name = f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
+    ticket = None
     try:
         try:
-            ticket.parent.mkdir(mode=0o700, exist_ok=True)
+            ticket = private_folder() / "folds" / name
             _write_ticket(ticket, metered=metered, computes=False)
             _wait_for_turn(ticket, progress, metered=metered)
         except OSError as error:
             log.warning("folds of other programs are not waited for: %s", error)
         yield
     finally:
-        with suppress(OSError):
-            ticket.unlink(missing_ok=True)
-
-
-def _folder() -> Path:
-    """Where this user's tickets are."""
-    user = getpass.getuser()
-    if hasattr(os, "getuid"):
-        user = str(os.getuid())
-    return Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
+        if ticket is not None:
+            with suppress(OSError):
+                ticket.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +105,7 @@ class _Ticket:
     def words(self) -> str:
         """For whom one waits."""
         clock = f"{datetime.fromisoformat(self.since).astimezone():%H:%M}"
-        return f"waits for process {self.pid} since {clock}: {self.command}"
+        return f"waits for process {self.pid} since {clock}: {printable(self.command)}"
 
 
 def _write_ticket(path: Path, *, metered: bool, computes: bool) -> None:
@@ -126,9 +121,8 @@ def _write_ticket(path: Path, *, metered: bool, computes: bool) -> None:
         metered=metered,
         computes=computes,
     )
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(asdict(ticket)))
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(json.dumps(asdict(ticket)))
 
 
 def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
@@ -204,7 +198,7 @@ def _active_ticket(path: Path) -> _Ticket | None:
     with suppress(FileNotFoundError):  # it has had its turn
         looked_at = path.stat().st_mtime
         try:
-            ticket = _Ticket(**json.loads(path.read_text()))
+            ticket = _Ticket(**json.loads(private_text(path)))
             alive = is_alive(ticket.owner, datetime.fromtimestamp(looked_at, UTC))
         except (ValueError, TypeError):  # no ticket, or of another version
             alive = False

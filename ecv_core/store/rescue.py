@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from ecv_core.store.rows import fold_row, run_row, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores
 from ecv_core.store.store import Store
 from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.private import private_folder
 
 
 def back_up(store: Store, path: Path) -> int:
@@ -115,7 +115,9 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     Raises: StoreError where nothing can be written anywhere.
     """
     own_file = sqlite_file(store.url)
-    folders = [OWN.absolute(), Path.cwd(), Path(tempfile.gettempdir())]
+    folders = [OWN.absolute(), Path.cwd()]
+    with suppress(OSError):
+        folders.append(private_folder())
     stem = "runs"
     if own_file is not None:
         folders.insert(0, own_file.absolute().parent)

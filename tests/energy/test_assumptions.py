@@ -95,7 +95,7 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
     assert idle_watts(FakeMeter(), "usual") == (7.0, "cpu-load")
     assert machine["slept"] == slept  # nothing is measured again
     assert idle_watts(meter, "other watts") == (9.0, "cpu-load")
-    (path,) = tmp_path.glob("ecv-machine-*.json")
+    (path,) = tmp_path.glob("ecv-*/machine.json")
     assert json.loads(path.read_text())["found"] == {
         "idle usual": [7.0, "cpu-load"],
         "idle other watts": [9.0, "cpu-load"],
@@ -112,11 +112,11 @@ def test_where_the_machine_is_busy_or_has_no_meter_nothing_is_remembered(
 ):
     machine["busy"] = busy
     assert idle_watts(FakeMeter([found]), "usual") is None
-    assert not list(tmp_path.glob("*"))
+    assert not list(tmp_path.glob("*/*"))
 
 
 def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
     assert idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
-    (path,) = tmp_path.glob("ecv-machine-*.json")
+    (path,) = tmp_path.glob("ecv-*/machine.json")
     Path(path).write_text('{"boot": ')
     assert idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")

@@ -115,7 +115,7 @@ def test_killed_holders_and_waiters_keep_nobody_waiting(begin, tmp_path):
     first.send_signal(signal.SIGKILL)
     first.wait()
     until(lambda: order(tmp_path) == ["first", "third"])
-    folder = next(Path(tempfile.gettempdir()).glob("ecv-fold-*/"))
+    folder = next(Path(tempfile.gettempdir()).glob("ecv-*/folds/"))
     assert len(list(folder.glob("*.json"))) == 1  # those of the dead are gone
 
 

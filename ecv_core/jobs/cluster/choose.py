@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from ecv_core.jobs.executors import Compute, Executor, Here, compute
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
 from ecv_core.store.engine import database_url
+from ecv_core.untrusted.private import private_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,10 @@ def _on_this_machine(count: int, compute: Compute) -> Executor:
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             environment[name] = os.environ.get(name, threads)
     dask.config.set({"distributed.nanny.pre-spawn-environ": environment})
+    try:
+        scratch = private_folder()
+    except OSError as error:
+        raise InputError(f"workers have no place for their files: {error.strerror}") from None
     cluster = LocalCluster(
         n_workers=count,
         threads_per_worker=1,
@@ -152,7 +156,7 @@ def _on_this_machine(count: int, compute: Compute) -> Executor:
         dashboard_address="127.0.0.1:0",
         memory_limit=0,
         resources={"node": 1},
-        local_directory=tempfile.gettempdir(),
+        local_directory=str(scratch),
         silence_logs=logging.CRITICAL,
     )
     client = Client(cluster, set_as_default=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -38,6 +37,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits.exchange import stored_folds_path
 from ecv_core.store.environment import host
 from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.private import private_folder
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -138,7 +138,7 @@ def _folder(content: Content) -> Path:
     with suppress(OSError):
         usual.mkdir(parents=True, exist_ok=True)
     if not os.access(usual, os.W_OK):
-        usual = Path(tempfile.gettempdir()) / "ecv-datasets"
+        usual = private_folder() / "datasets"
     return usual / "sent" / content.name
 
 
@@ -331,6 +331,6 @@ def _node_joules(alone: bool | None) -> float | None:
 
 def _own_folder() -> dict[str, str]:
     """Surroundings in which folds of other workers on this machine are not waited for."""
-    folder = Path(tempfile.gettempdir()) / f"ecv-node-{os.getpid()}"
-    folder.mkdir(exist_ok=True)
+    folder = private_folder() / f"node-{os.getpid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
     return {"TMPDIR": str(folder)}
