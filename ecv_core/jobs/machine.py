@@ -20,7 +20,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import psutil
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from ecv_core.energy.load import Load
 from ecv_core.records.errors import printable
@@ -138,7 +138,7 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
     logged = ""
     gate = FileLock(path.parent.with_suffix(".lock"))
     while True:
-        with gate:  # one process at a time looks who computes, and begins
+        with _held(gate):  # one process at a time looks who computes, and begins
             others = _Others.of(path)
             if not others.are_waited_for(metered=metered):
                 _write_ticket(path, metered=metered, computes=True)
@@ -151,6 +151,17 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
         comes_next = not others.before
         time.sleep(NEXT_SECONDS if comes_next else LOOK_SECONDS)
         os.utime(path)
+
+
+@contextmanager
+def _held(gate: FileLock) -> Iterator[None]:
+    """Hold a lock; whoever keeps it for long was suspended while it looked, and is passed by."""
+    with suppress(Timeout):
+        gate.acquire(timeout=ASLEEP_SECONDS)
+    try:
+        yield
+    finally:
+        gate.release()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import ecv_core as ecv
 from ecv_core.cli import parse
@@ -24,6 +25,7 @@ from ecv_core.records.run import no_progress
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import RunList
 from ecv_core.store.store import open_store
+from ecv_core.untrusted.private import private_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -130,6 +132,13 @@ def test_a_suspended_program_that_waits_holds_nobody_up(begin, tmp_path):
     second.send_signal(signal.SIGCONT)
     go(tmp_path, "third")
     until(lambda: order(tmp_path) == ["first", "third", "second"])
+
+
+def test_a_program_that_is_suspended_while_it_looks_holds_nobody_up(begin, tmp_path):
+    with FileLock(private_folder() / "folds.lock"):
+        begin("first")
+        begin("second")
+        assert order(tmp_path) == ["first"]
 
 
 def test_who_has_the_machine_has_it_within_again():
