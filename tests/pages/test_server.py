@@ -25,7 +25,7 @@ class Streamlit:
 
     def __init__(self):
         self.files = {}
-        self.may = {"admitted": True, "upload": True}
+        self.may = {"member": True, "upload": True}
         self.forwarded = ""
         routes_of_it = [
             WebSocketRoute("/_stcore/stream", self.page),
@@ -106,12 +106,12 @@ def test_a_file_without_a_length_or_with_two_is_refused(client, tab):
 
 def test_nobody_sends_a_file_without_an_open_tab_that_may(client, streamlit):
     assert client.put(UPLOAD, content=b"x").status_code == 403
-    streamlit.may = {"admitted": True, "upload": False}
+    streamlit.may = {"member": True, "upload": False}
     with client.websocket_connect("/_stcore/stream") as tab:
         tab.receive_bytes()
         assert client.put(UPLOAD, content=b"x").status_code == 403
         # Whoever may says so of a tab by a name that only the server and the page know.
-        tabs.admit("guessed", admitted=True, upload=True)
+        tabs.admit("guessed", member=True, upload=True)
         assert client.put(UPLOAD, content=b"x").status_code == 403
     with client.websocket_connect("/_stcore/stream", headers={NAME: "mine"}):
         assert streamlit.forwarded != "mine"
@@ -195,12 +195,14 @@ def test_what_a_browser_has_sent_is_forgotten_when_its_last_tab_is_closed(client
 
 
 @pytest.mark.parametrize(("mode", "most"), [("public", OF_AN_ADDRESS), ("", 30)])
-def test_so_many_tabs_may_be_open(client, monkeypatch, mode, most):
+def test_so_many_tabs_may_be_open(client, streamlit, monkeypatch, mode, most):
     monkeypatch.setenv("ECV_MODE", mode)
+    streamlit.may = {"member": mode != "public", "upload": False}
     monkeypatch.setattr("pages.shared.live.tabs.OF_ALL", most)
     with ExitStack() as open_tabs:
         for _ in range(most):
-            open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
+            tab = open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
+            tab.receive_bytes()
         with pytest.raises(WebSocketDisconnect), client.websocket_connect("/_stcore/stream"):
             pass
         with client.websocket_connect("/events"):  # another kind
@@ -214,7 +216,7 @@ def test_strangers_of_one_address_hold_no_more_than_so_many_sockets_of_a_team(
 ):
     monkeypatch.setenv("ECV_MODE", "team")
     monkeypatch.setenv("ECV_EDITORS", "ada@example.org")
-    streamlit.may = {"admitted": False, "upload": False}
+    streamlit.may = {"member": False, "upload": False}
     with ExitStack() as open_tabs:
         for number in range(OF_AN_ADDRESS):
             client.cookies = {BROWSER: f"stranger-{number}"}

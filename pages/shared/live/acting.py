@@ -76,7 +76,8 @@ def admitted() -> bool:
         return False
     may_upload = refusal(Action.UPLOAD, person) is None
     may_look = person.role is not PersonRole.NOBODY
-    tabs.admit(st.context.headers.get(NAME, ""), admitted=may_look, upload=may_upload)
+    member = may_look and settings().mode is not Mode.PUBLIC
+    tabs.admit(st.context.headers.get(NAME, ""), member=member, upload=may_upload)
     _remember_visitor()
     if not may_look:
         _say_how_to_get_in(person)

@@ -26,7 +26,8 @@ BROWSER = "ecv_browser"
 OF_AN_ADDRESS = 20
 """Sockets of one kind (pages, their events) that strangers of one address may have open.
 
-Everybody is a stranger to a public dashboard, and whoever has not signed in to a team's.
+A stranger is everybody to a public dashboard, whoever has not signed in to a team's, and a tab
+that has not yet said anything to any.
 """
 OF_ALL = 400
 """Sockets of one kind that may be open on any dashboard."""
@@ -47,8 +48,8 @@ class Tab:
     address: str
     browser: str
     may_upload: bool = False
-    admitted: bool = False
-    """Whether its person may see the pages."""
+    member: bool = False
+    """Whether its person is no stranger: of the team, or whose dashboard it is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +80,17 @@ class Tabs:
         """Bytes of all uploads that are held."""
         return sum(upload.size for upload in list(self._uploads.values()))
 
-    def admit(self, name: str, *, admitted: bool, upload: bool) -> None:
+    def admit(self, name: str, *, member: bool, upload: bool) -> None:
         """Say what the person of a tab may do; a name that no open tab has is left alone.
 
         Args:
             name: what the header `NAME` of its socket says.
-            admitted: whether the person may see the pages.
+            member: whether the person is no stranger.
             upload: whether the person may send files.
         """
         tab = self._tabs.get(name)
         if tab is not None:
-            tab.admitted = admitted
+            tab.member = member
             tab.may_upload = upload
 
     def guard(self, app: ASGIApp) -> ASGIApp:
@@ -130,26 +131,23 @@ class Tabs:
 
     def _too_many(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
+        members = self._browsers_of_members()
         of_kind = 0
-        of_address = 0
+        strangers = 0
         for other in self._tabs.values():
             if other.path == tab.path:
                 of_kind += 1
-                of_address += other.address == tab.address and self._is_stranger(other)
-        return of_kind >= OF_ALL or (of_address >= OF_AN_ADDRESS and self._is_stranger(tab))
+                strangers += other.address == tab.address and other.browser not in members
+        if tab.browser in members:
+            return of_kind >= OF_ALL
+        return of_kind >= OF_ALL or strangers >= OF_AN_ADDRESS
 
-    def _is_stranger(self, tab: Tab) -> bool:
-        """Whether it is not known who opened it, so that its address has to answer for it."""
-        try:
-            mode = settings().mode
-        except EcvError:
-            return True
-        if mode is not Mode.TEAM:
-            return mode is Mode.PUBLIC
-        admitted = 0
-        for other in self._of_browser(tab.browser):
-            admitted += other.admitted
-        return not tab.browser or admitted == 0
+    def _browsers_of_members(self) -> set[str]:
+        browsers = set()
+        for tab in self._tabs.values():
+            if tab.member and tab.browser:
+                browsers.add(tab.browser)
+        return browsers
 
     def _of_browser(self, browser: str) -> list[Tab]:
         return [tab for tab in self._tabs.values() if tab.browser == browser]
