@@ -30,7 +30,7 @@ from ecv_core.stopping import (
     interval_after_stop,
     uncertainty_of,
 )
-from ecv_core.stopping.new_data import NewDataInterval, new_data_of
+from ecv_core.stopping.new_data import NewDataInterval, new_data_of, usual_new_data
 
 _OfRuns = Literal["efold", "stops", "tradeoff", "difference", "ranks"]
 _Curves = Literal["p-values", "dimensions", "steps", "board", "spaces"]
@@ -298,7 +298,7 @@ def _new_data_words(run: RunRecord) -> str:
     """'0.2803 to 0.3081 for new users', or that this is not known."""
     new_data = new_data_of(run, run.user_scores)
     if new_data is None:
-        return f"not known for new {run.spec.task.unit}s"
+        return f"not known for new {usual_new_data(run.spec)}"
     return f"{ends_words(new_data.interval)} for new {new_data.of}"
 
 
@@ -352,7 +352,7 @@ def new_data_line(run: RunRecord) -> str:
         return ""
     new_data = new_data_of(run, run.user_scores)
     if new_data is None:
-        return _new_data_sentence(None, f"{run.spec.task.unit}s", run.spec.confidence)
+        return _new_data_sentence(None, usual_new_data(run.spec), run.spec.confidence)
     return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
 
 
@@ -372,8 +372,8 @@ def winner_new_data_line(
         specs: of the contenders; none for scores from a file.
     """
     of = "users"
-    if specs and specs[0].task.of_table:
-        of = "rows"
+    if specs:
+        of = usual_new_data(specs[0])
     line = _new_data_sentence(interval, of, confidence)
     if interval is not None:
         line += f"; it allows for having been picked as the best of {contender_count}"

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, UserScores, user_table
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.interval import half_width, mean_and_deviation, t_quantile
 
 USUAL_K = 10
@@ -234,15 +235,23 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
     return NewData(interval=interval, of=_new_data_name(run, users))
 
 
+def usual_new_data(spec: RunSpec) -> str:
+    """What new data are of runs like this, where nobody says that users belong to clusters."""
+    if spec.clustered:
+        return "clusters"
+    if spec.task.of_table:
+        return "rows"
+    return "users"
+
+
 def _new_data_name(run: RunRecord, users: Mapping[int, UserScores]) -> str:
     """What new data are of a run: as `NewData.of`."""
-    if run.spec.clustered:
-        return "clusters"
-    if run.spec.task.of_table:
-        return "rows"
+    usual = usual_new_data(run.spec)
+    if usual != "users":
+        return usual
     for result in run.folds[: run.folds_used]:
         if users[result.fold].clusters is None:
-            return "users"
+            return usual
     return "clusters"
 
 
