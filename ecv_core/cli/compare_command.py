@@ -39,7 +39,7 @@ def compare_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="0.01",
         help="differences up to this do not matter in practice, in the unit of the score; "
-        f"by default {MARGIN:.0%} of the better mean",
+        f"by default {100 * MARGIN:g} %% of the better mean",
     )
     parser.add_argument("--json", metavar="FILE", help="write all as JSON; - for stdout")
 

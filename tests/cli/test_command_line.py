@@ -1,5 +1,6 @@
 """What the parsers know: commands that nearly are, completion in a shell."""
 
+import contextlib
 import shutil
 import subprocess
 
@@ -39,3 +40,10 @@ def test_a_shell_completes_commands_and_their_options(capsys):
     assert completed("ecv", "ex") == ["export"]
     assert sorted(completed("ecv", "run", "--sp")) == ["--speculate", "--split", "--split-param"]
     assert sorted(completed("ecv", "tell", "--sc")) == ["--score", "--scores"]
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_help(name, capsys):
+    with contextlib.suppress(SystemExit):
+        cli.main([name, "--help"])
+    assert f" {name} [-h]" in capsys.readouterr().out
