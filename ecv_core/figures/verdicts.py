@@ -5,6 +5,7 @@ from __future__ import annotations
 from ecv_core.analysis.comparison.further import DatasetRanks, FurtherTests
 from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
+from ecv_core.records.parameters import percent_text
 
 
 def p_words(p: float) -> str:
@@ -54,11 +55,13 @@ def further_sentence(tests: FurtherTests) -> str:
     """What other tests say of a pair; not corrected for several comparisons."""
     parts = []
     if tests.chances is not None:
+        first_better = percent_text(tests.chances.first)
+        second_better = percent_text(tests.chances.second)
+        equivalent = percent_text(tests.chances.equivalent)
         parts.append(
             f"{tests.first} is better by more than {tests.margin:.2g} with a probability of "
-            f"{tests.chances.first:.1%}, {tests.second} with {tests.chances.second:.1%}, and they "
-            f"are practically equivalent with {tests.chances.equivalent:.1%} (correlated Bayesian "
-            "t test over folds)"
+            f"{first_better}, {tests.second} with {second_better}, and they are practically "
+            f"equivalent with {equivalent} (correlated Bayesian t test over folds)"
         )
     if tests.signed_rank_p is not None and tests.randomization_p is not None:
         parts.append(

@@ -12,6 +12,7 @@ from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.figures.compare import NamedRun
 from ecv_core.figures.verdicts import p_words, ranks_sentence
 from ecv_core.figures.words import algorithm_title
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord
 from pages.shared.live.state import escaped, results, store
 from pages.shared.widgets.tables import number, table, text
@@ -28,7 +29,7 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
         return
     st.caption(
         "The correlated Bayesian t test over folds (Benavoli et al., 2017): how likely each "
-        f"learner is better by more than {MARGIN:.0%} of the better mean, or neither is. "
+        f"learner is better by more than {percent_text(MARGIN)} of the better mean, or neither is. "
         "Wilcoxon's signed-rank test and a randomization test over users or samples. None of them "
         "is corrected for several comparisons."
     )
@@ -41,9 +42,9 @@ def details(runs: Sequence[NamedRun], tested: Sequence[Comparison]) -> None:
     table(
         frame,
         {
-            "first better": number(None, "percent"),
-            "equivalent": number(None, "percent"),
-            "second better": number(None, "percent"),
+            "first better %": number(None, "%.3g"),
+            "equivalent %": number(None, "%.3g"),
+            "second better %": number(None, "%.3g"),
             "signed rank": text("p (Wilcoxon)"),
             "randomization": text("p (randomization)"),
         },
@@ -66,9 +67,9 @@ def _details(
     for pair in further_tests(_tested, with_users):
         row: dict[str, object] = {"first": pair.first, "second": pair.second}
         if pair.chances is not None:
-            row["first better"] = pair.chances.first
-            row["equivalent"] = pair.chances.equivalent
-            row["second better"] = pair.chances.second
+            row["first better %"] = 100 * pair.chances.first
+            row["equivalent %"] = 100 * pair.chances.equivalent
+            row["second better %"] = 100 * pair.chances.second
         if pair.signed_rank_p is not None and pair.randomization_p is not None:
             row["signed rank"] = p_words(pair.signed_rank_p)
             row["randomization"] = p_words(pair.randomization_p)

@@ -125,14 +125,14 @@ def test_other_tests_are_a_click_away(app, a_run, a_fold, store):
             store.add_fold(run.run_id, result, stopped_at=None)
         runs.append(run.run_id)
     open_compare(app, *runs)
-    assert not [one for one in app.dataframe if "equivalent" in one.value]
+    assert not [one for one in app.dataframe if "equivalent %" in one.value]
     app.toggle(key="compare-details").set_value(True).run()
     assert not app.exception
-    (row,) = next(one.value for one in app.dataframe if "equivalent" in one.value).to_dict(
+    (row,) = next(one.value for one in app.dataframe if "equivalent %" in one.value).to_dict(
         "records"
     )
     assert (row["first"], row["second"]) == ("ItemKNN", "Popularity")
-    assert (row["first better"], row["equivalent"], row["second better"]) == (1, 0, 0)
+    assert (row["first better %"], row["equivalent %"], row["second better %"]) == (100, 0, 0)
     assert row["signed rank"] == row["randomization"] == "p = 1.00"
 
 
