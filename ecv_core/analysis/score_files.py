@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core.analysis.orders.subsets import MAX_K
+from ecv_core.analysis.score_cells import with_plain_numbers
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
+from ecv_core.analysis.score_exports import with_plain_columns
 from ecv_core.analysis.score_rows import Clue, ScoreRows, left_out_part, rows_as_they_are
 from ecv_core.analysis.score_searches import is_search, rows_of_search
 from ecv_core.analysis.score_tables import SHOWN, Labels, table_of
@@ -73,7 +75,7 @@ class ScoreFile:
     """What is scored, as the file or the user calls it; empty where nobody says it."""
     direction: Direction
     left_out: str
-    """What of the file was not used, as a sentence; empty for nothing."""
+    """What of the file was not used or is no plain number, in sentences; empty for nothing."""
 
     def directed(self, higher_is_better: bool | None) -> ScoreFile:
         """The same with the direction that the user asks for; None for the file's own."""
@@ -93,12 +95,14 @@ def read_contenders(path: Path, metric: str | None = None) -> ScoreFile:
     """The contenders of a scores file, each with all folds and the same users.
 
     Args:
-        path: CSV, CSV.gz or Parquet, in one of these forms.
+        path: CSV, CSV.gz, JSON or Parquet, in one of these forms.
             One row per contender, fold and perhaps user, with the columns of COLUMNS and USER,
             named in any case; 'contender' may be called 'system', 'model' or 'algorithm', and
             'score' as a metric. A column 'metric' may name the metric of each row.
             One column per contender and one row per fold, or the other way round.
             What scikit-learn's searches keep in `cv_results_`: a row per candidate.
+            Runs of `mlflow.search_runs`, and trials of Optuna with a fold in each attribute.
+            Scores may be in per cent, and have a spread behind them ('0.81 ± 0.02').
         metric: which one is meant where the file has several; else what its scores are called.
     Returns: what the file holds. Rows and columns that are summaries of folds, times, numbers of
         rows or other metrics are left out, and said.
@@ -148,10 +152,20 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
 
 def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     file = f"the file {path.name}"
-    rows = _rows_of(table_of(path, file), file, metric)
+    table, dropped = with_plain_columns(table_of(path, file), file)
+    numbers = with_plain_numbers(table)
+    rows = _rows_of(numbers.table, file, metric)
     contenders, folds = _contenders(rows.labels, rows.scores, file)
     kept, summaries = _without_summary_contenders(contenders)
-    left_out = (*rows.left_out, *left_out_part(summaries, "summaries of the others"))
+    left_out = [*dropped, *rows.left_out]
+    left_out += left_out_part(summaries, "summaries of the others")
+    if numbers.spread:
+        left_out.append(f"spreads, as in '{numbers.spread}'")
+    sentences = []
+    if numbers.percent:
+        sentences.append(f"Per cent are hundredths, as in '{numbers.percent}'.")
+    if left_out:
+        sentences.append(f"Left out: {'; '.join(left_out)}.")
     stem = path.name.partition(".")[0]
     clues = [*rows.clues, Clue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
@@ -164,7 +178,7 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         folds=tuple(folds),
         metric=metric or rows.metric,
         direction=direction,
-        left_out=f"Left out: {'; '.join(left_out)}." if left_out else "",
+        left_out=" ".join(sentences),
     )
 
 

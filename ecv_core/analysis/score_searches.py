@@ -55,7 +55,7 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     left_out.append("scikit-learn's means, ranks, times and scores of training")
     return ScoreRows(
         labels={
-            "contender": repeated(_candidates(table), len(of_folds)),
+            "contender": repeated(names_by_parameters(table, "param_"), len(of_folds)),
             "fold": in_blocks(list(of_folds), len(table)),
         },
         scores=np.concatenate(scores),
@@ -65,9 +65,14 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     )
 
 
-def _candidates(table: pa.Table) -> list[str]:
-    """Names of the candidates, by the parameters that differ: 'C=0.1,kernel=rbf'."""
-    params = _params(table)
+def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
+    """Names of candidates, by the parameters that differ: 'C=0.1,kernel=rbf'.
+
+    Args:
+        table: with a row per candidate.
+        prefix: what the columns of its parameters begin with.
+    """
+    params = _params(table, prefix)
     differing = _differing(params)
     names = []
     for row, candidate in enumerate(params):
@@ -92,7 +97,7 @@ def _differing(params: Sequence[Params]) -> list[str]:
     return [name for name in values if len(values[name]) > 1 or counts[name] < len(params)]
 
 
-def _params(table: pa.Table) -> list[Params]:
+def _params(table: pa.Table, prefix: str) -> list[Params]:
     """The parameters of each candidate: of the column 'params', else of those of each parameter."""
     if "params" in table.column_names:
         params = [_parsed(text) for text in texts_of(table, "params")]
@@ -100,11 +105,11 @@ def _params(table: pa.Table) -> list[Params]:
             return params
     candidates: list[Params] = [{} for _ in range(len(table))]
     for column in table.column_names:
-        if not column.startswith("param_"):
+        if not column.startswith(prefix):
             continue
         for candidate, value in zip(candidates, table[column].to_pylist(), strict=True):
             if value is not None:
-                candidate[column.removeprefix("param_")] = value
+                candidate[column.removeprefix(prefix)] = value
     return candidates
 
 

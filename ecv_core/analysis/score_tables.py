@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.analysis.score_columns import names_metrics, roles_of
+from ecv_core.analysis.score_json import is_json, table_of_json
+from ecv_core.analysis.score_logs import table_of_log
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,10 +31,10 @@ Labels = tuple[list[str], NDArray[np.int32]]
 
 
 def table_of(path: Path, file: str) -> pa.Table:
-    """The table in a CSV, CSV.gz or Parquet file, with rows, and columns of different names.
+    """The table of a file, with rows, and columns of different names.
 
     Args:
-        path: of the file.
+        path: of a CSV or JSON file, perhaps packed as .gz, a Parquet file, or a log of RecBole.
         file: how a sentence names it.
     Raises: InputError for a file that cannot be read as a table.
     """
@@ -58,6 +60,10 @@ def _read(path: Path, file: str) -> pa.Table:
             return _parquet(path, file)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as text:
             head = text.read(1 << 16)
+            if is_json(head):
+                return table_of_json((head + text.read()).decode("utf-8-sig"), file)
+            if path.suffix == ".log":
+                return table_of_log((head + text.read()).decode("utf-8"), file)
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         raise _unreadable(file, error) from None
     return _csv(path, head, file)
@@ -134,7 +140,7 @@ def _unreadable(file: str, error: Exception) -> InputError:
     why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
     why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
     return InputError(
-        f"{file} cannot be read as a table of scores ({why}); give a CSV, CSV.gz or Parquet file "
+        f"{file} cannot be read as a table of scores ({why}); give a CSV, JSON or Parquet file "
         f"with the columns {', '.join(COLUMNS)}, or a column per contender and a row per fold"
     )
 

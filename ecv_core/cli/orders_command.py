@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def orders_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="CSV or Parquet, as `select --scores` reads it, or of one contender"
+        "file",
+        type=Path,
+        help="CSV, JSON or Parquet, as `select --scores` reads it, or of one contender",
     )
     parser.add_argument("--contender", metavar="NAME", help="only this one of several")
     parser.add_argument("--metric", metavar="NAME", help="which one, where the file has several")

@@ -89,7 +89,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scores",
         metavar="FILE",
-        help="CSV or Parquet with contender,fold,score, and user if known",
+        help="CSV, JSON or Parquet with contender,fold,score, and user if known",
     )
     parser.add_argument(
         "--recorded", action="store_true", help="play the recorded study, per dataset and in all"

@@ -365,7 +365,7 @@ def show_scores_file(question: Question) -> None:
     Raises:
         InputError: If the file cannot be used, with the reason.
     """
-    file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="best-file")
+    file = scores_upload(_FORM, ["csv", "tsv", "json", "gz", "parquet"], key="best-file")
     if file is None:
         return
     scores = scores_of(file, key="best-file")

@@ -228,7 +228,7 @@ def _with_different_names(systems: list[Scores]) -> list[Scores]:
 
 def _read_file() -> Chosen:
     """The systems of a file; nothing, with a sentence on the page, while there is no usable one."""
-    file = scores_upload(_FORM, ["csv", "gz", "parquet"], key="scores-file")
+    file = scores_upload(_FORM, ["csv", "tsv", "json", "gz", "parquet"], key="scores-file")
     if file is None:
         return _NOTHING
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -395,3 +396,133 @@ def test_scores_of_training_are_no_choice_beside_those_of_the_test(read_text) ->
 def test_an_error_with_both_signs_is_said(read_text) -> None:
     scores = read_text("model,fold,rmse\nsvd,0,0.9\nsvd,1,-0.9\n")
     assert "below zero" in scores.direction.why
+
+
+@pytest.mark.parametrize("cells", [("31.9 %", "30 %"), ("31.9%", "30%"), ("31.9 ± 0.5 %", "30 %")])
+@pytest.mark.parametrize("header", ["fold,knn,svd\n1,{0},{1}\n2,{0},{1}\n"])
+def test_shares_in_per_cent_are_divided_by_a_hundred(read_text, cells, header) -> None:
+    scores = read_text(header.format(*cells))
+    assert folds_of(scores) == {
+        "knn": pytest.approx([0.319, 0.319]),
+        "svd": pytest.approx([0.3, 0.3]),
+    }
+    assert cells[0] in scores.left_out
+
+
+def test_a_column_of_which_some_cells_are_in_per_cent_is_refused(read_text) -> None:
+    with pytest.raises(InputError, match=r"'31\.9 %'"):
+        read_text("fold,knn,svd\n1,31.9 %,0.3\n2,0.32,0.31\n")
+
+
+@pytest.mark.parametrize("spread", ["± 0.02", "+/- 0.02", "+- 0.02", "(0.02)", "(± 0.02)"])
+def test_a_spread_behind_a_score_is_left_out_and_said(read_text, spread) -> None:
+    scores = read_text(
+        f"model,fold,ndcg\nknn,1,0.31 {spread}\nknn,2,0.32\nsvd,1,0.2 {spread}\nsvd,2,0.21\n"
+    )
+    assert folds_of(scores) == {"knn": [0.31, 0.32], "svd": [0.2, 0.21]}
+    assert spread in scores.left_out
+
+
+def test_names_in_per_cent_stay_names(read_text) -> None:
+    scores = read_text("model,fold,ndcg\n10 %,1,0.3\n10 %,2,0.31\n50 %,1,0.2\n50 %,2,0.21\n")
+    assert folds_of(scores) == {"10 %": [0.3, 0.31], "50 %": [0.2, 0.21]}
+
+
+def test_runs_of_mlflow_have_the_roles_of_their_parameters(read_text) -> None:
+    scores = read_text(
+        "run_id,status,start_time,metrics.ndcg,params.model,params.fold,tags.mlflow.user\n"
+        "a,FINISHED,2026-01-01,0.30,ease,0,ann\nb,FINISHED,2026-01-01,0.31,ease,1,ann\n"
+        "c,FINISHED,2026-01-01,0.20,knn,0,ann\nd,FINISHED,2026-01-01,0.21,knn,1,ann\n"
+    )
+    assert folds_of(scores) == {"ease": [0.3, 0.31], "knn": [0.2, 0.21]}
+    assert "run_id, status, start_time and tags.mlflow.user" in scores.left_out
+
+
+def test_runs_of_mlflow_with_a_metric_per_fold_are_named_as_in_mlflow(read_text) -> None:
+    scores = read_text(
+        "run_id,metrics.rmse_fold_0,metrics.rmse_fold_1,tags.mlflow.runName\n"
+        "a,0.9,0.8,loud-fox\nb,0.7,0.6,calm-owl\n"
+    )
+    assert folds_of(scores) == {"loud-fox": [0.9, 0.8], "calm-owl": [0.7, 0.6]}
+    assert not scores.direction.higher_is_better
+
+
+OPTUNA = "number,value,datetime_start,params_k,{}state\n"
+
+
+def test_trials_of_optuna_are_named_by_their_parameters(read_text) -> None:
+    header = OPTUNA.format("user_attrs_fold_0,user_attrs_fold_1,")
+    scores = read_text(
+        header + "0,0.3,2026-01-01,5,0.30,0.31,COMPLETE\n1,0.2,2026-01-01,9,0.20,0.21,COMPLETE\n"
+        "2,,2026-01-01,7,0.1,,PRUNED\n"
+    )
+    assert folds_of(scores) == {"k=5": [0.3, 0.31], "k=9": [0.2, 0.21]}
+    assert "1 trials that are not complete" in scores.left_out
+
+
+def test_trials_of_optuna_without_folds_are_refused_with_the_way_to_have_them(read_text) -> None:
+    with pytest.raises(InputError, match=r'set_user_attr\("fold_0", score\)'):
+        read_text(OPTUNA.format("") + "0,0.3,2026-01-01,5,COMPLETE\n1,0.2,2026-01-01,9,COMPLETE\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"model": "A", "fold": 1, "ndcg": 0.3}, {"model": "A", "fold": 2, "ndcg": 0.31},'
+        ' {"model": "B", "fold": 1, "ndcg": 0.2}, {"fold": 2, "model": "B", "ndcg": 0.21}]',
+        '{"model": "A", "fold": 1, "ndcg": 0.3}\n{"model": "A", "fold": 2, "ndcg": 0.31}\n'
+        '{"model": "B", "fold": 1, "ndcg": 0.2}\n{"model": "B", "fold": 2, "ndcg": 0.21}\n',
+        '{"A": [0.3, 0.31], "B": [0.2, 0.21]}',
+        '\n{"A": {"1": 0.3, "2": 0.31}, "B": {"1": 0.2, "2": 0.21}}',
+        '{"A": {"ndcg": [0.3, 0.31], "mrr": [0, 0]}, "B": {"ndcg": [0.2, 0.21], "mrr": [0, 0]}}',
+        '{"model": ["A", "A", "B", "B"], "fold": [1, 2, 1, 2], "ndcg": [0.3, 0.31, 0.2, 0.21]}',
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_json_of_any_form_is_read(tmp_path: Path, text: str, packed: bool) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(text)
+    if packed:
+        path = tmp_path / "scores.json.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+    assert folds_of(read_contenders(path, "ndcg")) == {"A": [0.3, 0.31], "B": [0.2, 0.21]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1, 2]",
+        "{}",
+        "[",
+        '{"A": [0.3, 0.31], "B": [0.2]}',
+        '{"A": 1}',
+        "[" * 100_000,
+        '[{"a": {}}]',
+    ],
+)
+def test_json_that_holds_no_scores_is_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"the file scores\.json"):
+        read_contenders(path)
+
+
+def result(ndcg: float) -> str:
+    metrics = f"OrderedDict([('recall@10', 0.21), ('ndcg@10', {ndcg})])"
+    valid = "26 Nov 10:00:00    INFO  best valid : OrderedDict([('recall@10', 0.5)])\n"
+    return f"{valid}26 Nov 10:00:00    INFO  test result: {metrics}\n"
+
+
+def test_the_test_results_in_a_log_of_recbole_are_folds(tmp_path: Path) -> None:
+    path = tmp_path / "recbole.log"
+    path.write_text(result(0.22) + result(0.24) + result(2.5e-1))
+    scores = read_contenders(path, "ndcg@10")
+    assert folds_of(scores) == {"ndcg@10": [0.22, 0.24, 0.25]}
+
+
+@pytest.mark.parametrize("text", [result(0.22), "26 Nov 10:00:00    INFO  epoch 1\n", ""])
+def test_a_log_without_folds_says_what_is_needed(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "recbole.log"
+    path.write_text(text)
+    with pytest.raises(InputError, match="all folds of a model"):
+        read_contenders(path)

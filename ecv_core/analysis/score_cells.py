@@ -1,0 +1,90 @@
+"""Scores with something beside the number, such as '31.9 %' and '0.81 ± 0.02', as numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ecv_core.analysis.score_columns import numbers_rows, roles_of
+from ecv_core.analysis.score_tables import is_text, texts_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CELL = re.compile(
+    r"""\s*(?P<number>[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:e[-+]?\d+)?)
+    \s*%?
+    \s*(?P<spread>(?:±|\+/?-|\\pm)\s*[\d.,e-]+|\(\s*(?:±|\+/?-)?\s*[\d.,e-]+\s*%?\s*\))?
+    \s*%?\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A score, perhaps with a spread behind it, perhaps in per cent."""
+
+
+class PlainNumbers(NamedTuple):
+    """A table whose scores are numbers alone, and what stood beside them."""
+
+    table: pa.Table
+    percent: str
+    """The first cell in per cent; empty where there is none."""
+    spread: str
+    """The first cell with a spread behind its score; empty where there is none."""
+
+
+def with_plain_numbers(table: pa.Table) -> PlainNumbers:
+    """Make numbers of the columns in which every cell is one with a percent sign or a spread.
+
+    A share in per cent is divided by 100; a spread is left out. A column in which some cells have a
+    percent sign and others have none stays as it is, for nobody knows what the others are.
+    """
+    import pyarrow as pa
+
+    labels = set(roles_of(table.column_names).values())
+    percent = ""
+    spread = ""
+    for place, name in enumerate(table.column_names):
+        if not is_text(table, name) or name in labels or numbers_rows(name):
+            continue
+        cells = _cells(texts_of(table, name))
+        if not cells:
+            continue
+        numbers = pa.array([cell.score for cell in cells], pa.float64())
+        table = table.set_column(place, name, numbers)
+        if cells[0].in_percent:
+            percent = percent or cells[0].text
+        spread = spread or _first_with_spread(cells)
+    return PlainNumbers(table, percent, spread)
+
+
+class _Cell(NamedTuple):
+    text: str
+    score: float
+    """Divided by 100 where it is in per cent."""
+    in_percent: bool
+    has_spread: bool
+
+
+def _first_with_spread(cells: list[_Cell]) -> str:
+    """The text of the first cell that has a spread; empty where none has."""
+    for cell in cells:
+        if cell.has_spread:
+            return cell.text
+    return ""
+
+
+def _cells(texts: list[str]) -> list[_Cell]:
+    """The cells of a column; none where one is no number, or some alone are in per cent."""
+    cells: list[_Cell] = []
+    for text in texts:
+        match = _CELL.fullmatch(text)
+        if match is None:
+            return []
+        score = float(match["number"].replace(",", "."))
+        in_percent = "%" in text
+        if in_percent:
+            score /= 100
+        cell = _Cell(text.strip(), score, in_percent, match["spread"] is not None)
+        if cells and cells[0].in_percent != in_percent:
+            return []
+        cells.append(cell)
+    return cells

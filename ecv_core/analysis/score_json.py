@@ -1,0 +1,110 @@
+"""Scores as JSON -> a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ecv_core.records.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FORMS = (
+    'give a list of rows such as [{"model": "A", "fold": 1, "score": 0.3}], or the fold scores of '
+    'each contender such as {"A": [0.3, 0.31], "B": [0.2, 0.21]}'
+)
+Row = Mapping[str, Any]
+
+
+def is_json(head: bytes) -> bool:
+    """Whether text begins as JSON does that holds a list or an object."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
+
+
+def table_of_json(text: str, file: str) -> pa.Table:
+    """A table of scores in one of four forms.
+
+    A list of rows; rows that each are a line; the columns of a table; or of each contender what
+    its folds scored, perhaps by metric.
+
+    Args:
+        text: the JSON.
+        file: how a sentence names it.
+    Raises: InputError for what is no JSON or has another form.
+    """
+    import pyarrow as pa
+
+    rows = _rows(_parsed(text, file))
+    if not rows:
+        raise InputError(f"{file} has no table of scores; {_FORMS}")
+    try:
+        return pa.Table.from_pylist(_with_all_names(rows))
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(f"{file} has a column of mixed values ({error}); {_FORMS}") from None
+
+
+def _with_all_names(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The same rows, each with the names of all: what a row lacks is None."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    return [{**names, **row} for row in rows]
+
+
+def _parsed(text: str, file: str) -> object:
+    """The value, or a list of the values that stand on a line each."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        whole = error
+    rows = []
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        try:
+            rows.append(json.loads(line))
+        except (ValueError, RecursionError):
+            raise InputError(f"{file} is no JSON ({whole}); {_FORMS}") from None
+    return rows
+
+
+def _rows(value: object) -> Sequence[Row]:
+    """The rows of a table; none for what is no table."""
+    if isinstance(value, list):
+        if all(isinstance(row, dict) for row in value):
+            return value
+        return []
+    if not isinstance(value, dict):
+        return []
+    columns = list(value.values())
+    if all(isinstance(column, list) for column in columns):
+        return _rows_of_columns(value)
+    if all(isinstance(contender, dict) for contender in columns):
+        rows: list[Row] = []
+        for name, scores in value.items():
+            rows += _rows_of_contender(name, scores)
+        return rows
+    return []
+
+
+def _rows_of_contender(name: str, scores: Mapping[str, Any]) -> Sequence[Row]:
+    """One row with a score for each fold, or a row per fold with a score of each metric."""
+    by_metric = all(isinstance(of_metric, list) for of_metric in scores.values())
+    if not by_metric:
+        return [{"contender": name, **scores}]
+    rows = []
+    for place, row in enumerate(_rows_of_columns(scores), start=1):
+        rows.append({"contender": name, "fold": place, **row})
+    return rows
+
+
+def _rows_of_columns(columns: Mapping[str, list[Any]]) -> Sequence[Row]:
+    """The rows of columns of the same length; none where the lengths differ."""
+    if len({len(column) for column in columns.values()}) != 1:
+        return []
+    rows = []
+    for values in zip(*columns.values(), strict=True):
+        rows.append(dict(zip(columns, values, strict=True)))
+    return rows
