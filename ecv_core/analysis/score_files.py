@@ -199,16 +199,13 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
         clues: the surest first.
         scores: of each contender; shape (folds,).
     """
-    named: list[tuple[Clue, NamedMetric]] = []
-    for clue in clues:
-        metric = metric_named(clue.name)
-        if metric is not None:
-            named.append((clue, metric))
+    some_below_zero = any((of_folds < 0).any() for of_folds in scores)
+    named = _metrics_of(clues)
     if not named:
         return Direction(
             higher_is_better=True,
             why="for nothing in the file names a metric that is known",
-            bounded=not any((of_folds < 0).any() for of_folds in scores),
+            bounded=not some_below_zero,
         )
     clue, metric = named[0]
     if metric.never_negative and _below_zero(scores):
@@ -218,13 +215,23 @@ def _direction(clues: Sequence[Clue], scores: Sequence[NDArray[np.float64]]) -> 
             bounded=metric.bounded,
         )
     why = f"by {clue.source}"
-    if metric.never_negative and any((of_folds < 0).any() for of_folds in scores):
+    if metric.never_negative and some_below_zero:
         why += f", although some scores are below zero, which no {metric.words} is"
     for other, other_metric in named[1:]:
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} says otherwise"
-            break
+            break  # A sentence needs no second contradiction.
     return Direction(higher_is_better=metric.higher_is_better, why=why, bounded=metric.bounded)
+
+
+def _metrics_of(clues: Sequence[Clue]) -> list[tuple[Clue, NamedMetric]]:
+    """The metric that each clue names; without those that name none."""
+    named = []
+    for clue in clues:
+        metric = metric_named(clue.name)
+        if metric is not None:
+            named.append((clue, metric))
+    return named
 
 
 def _below_zero(scores: Sequence[NDArray[np.float64]]) -> bool:

@@ -140,10 +140,7 @@ def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Tabl
     if not is_text(table, fold):
         return table, []
     labels = [label for label in compute.unique(table[fold]).to_pylist() if label is not None]
-    named, others = parted(labels, is_fold_name)
-    summaries = [label for label in labels if is_summary(label)]
-    if len(named) > 1:  # beside '1' and '2' neither 'Mittelwert' nor 'p-value' is a fold
-        summaries = others
+    summaries = _labels_of_no_fold(labels)
     if not summaries:
         return table, []
     if len(summaries) == len(labels):
@@ -153,6 +150,18 @@ def without_summary_rows(table: pa.Table, fold: str, file: str) -> tuple[pa.Tabl
         if name != fold:
             folds = _with_numbers(folds, name)
     return folds, [label.strip() for label in summaries]
+
+
+def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
+    """Those that label no fold, such as 'Mean'.
+
+    Beside two names such as '1' and '2' every other label is none: neither 'Mittelwert' nor
+    'p-value' is a fold. Where folds have names of their own, only the usual summaries are none.
+    """
+    named, others = parted(labels, is_fold_name)
+    if len(named) > 1:
+        return others
+    return [label for label in labels if is_summary(label)]
 
 
 def _with_numbers(table: pa.Table, column: str) -> pa.Table:
@@ -265,12 +274,28 @@ def _score_column(
                 return name
     if score is not None:
         return score
+    return _unnamed_score_column(columns, numbers, file, wanted)
+
+
+def _unnamed_score_column(
+    columns: list[str], numbers: list[str], file: str, wanted: str | None
+) -> str:
+    """The column that has the scores, where neither 'score' nor the metric names it.
+
+    Args:
+        columns: that may have scores.
+        numbers: those of them that have numbers.
+        file: how a sentence names it.
+        wanted: the metric, if any.
+    Raises: as `_score_column`.
+    """
     if wanted is None:
-        numbers = [name for name in numbers if not is_of_training(name)] or numbers
+        of_tests = [name for name in numbers if not is_of_training(name)]
+        numbers = of_tests or numbers
     metrics = list(filter(is_metric_name, numbers))
-    for choice in (numbers, metrics, columns):
-        if len(choice) == 1:
-            return choice[0]
+    for candidates in (numbers, metrics, columns):
+        if len(candidates) == 1:
+            return candidates[0]
     if not numbers:
         raise _lacks_a_column(file, "score")
     return chosen_metric(metrics or numbers, wanted, file)

@@ -86,24 +86,56 @@ def rows_of_wide(
     table, of_rows, left_out = _rows_of_one_metric(table, file, metric)
     label = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _sorted_columns(table, label, file)
-    names = columns.scores
-    times = columns.times
-    left_out += left_out_part(times, "times or costs")
+    left_out += left_out_part(columns.times, "times or costs")
     left_out += left_out_part(columns.others, "settings, counts or spreads")
-    if label is not None and _rows_are_contenders(table, roles, label, names):
-        folds = _folds_of(names, file, metric)
-        table, contenders = _rows_of_contenders(table, label, file, metric)
-        left_out += folds.left_out
-        of_rows = of_rows or folds.clue
-        rows = _rows_of_columns(table, label, folds.names, file, across="fold")
+    if label is not None and _rows_are_contenders(table, roles, label, columns.scores):
+        rows = _rows_across_folds(table, label, columns.scores, file, metric)
     else:
-        contenders = _contenders_of(names, times, file, metric)
-        if label is not None:
-            table, summaries = without_summary_rows(table, label, file)
-            left_out += left_out_part(summaries, "no folds")
-        rows = _rows_of_columns(table, label, contenders.names, file, across="contender")
-    rows = replace(rows, left_out=left_out + contenders.left_out)
-    clue = of_rows or contenders.clue
+        rows = _rows_across_contenders(table, label, columns, file, metric)
+    rows = replace(rows, left_out=[*left_out, *rows.left_out])
+    return _of_metric(rows, of_rows)
+
+
+def _rows_across_folds(
+    table: pa.Table, label: str, names: Sequence[str], file: str, metric: str | None
+) -> ScoreRows:
+    """The scores of a table with a row per contender and a column per fold.
+
+    Args:
+        table: of scores.
+        label: the column that names the contenders.
+        names: of the columns that may have scores.
+        file: how a sentence names it.
+        metric: that was asked for.
+    Raises: SeveralMetrics; InputError for a table that cannot serve.
+    """
+    folds = _folds_of(names, file, metric)
+    table, contenders = _rows_of_contenders(table, label, file, metric)
+    rows = _rows_of_columns(table, label, folds.names, file, across="fold")
+    rows = replace(rows, left_out=folds.left_out + contenders.left_out)
+    return _of_metric(rows, folds.clue or contenders.clue)
+
+
+def _rows_across_contenders(
+    table: pa.Table, label: str | None, columns: _Columns, file: str, metric: str | None
+) -> ScoreRows:
+    """The scores of a table with a row per fold and a column per contender; as above.
+
+    Args:
+        label: the column that labels the folds, if any.
+        columns: all others.
+    """
+    contenders = _contenders_of(columns.scores, columns.times, file, metric)
+    summaries: list[str] = []
+    if label is not None:
+        table, summaries = without_summary_rows(table, label, file)
+    rows = _rows_of_columns(table, label, contenders.names, file, across="contender")
+    left_out = left_out_part(summaries, "no folds") + contenders.left_out
+    return _of_metric(replace(rows, left_out=left_out), contenders.clue)
+
+
+def _of_metric(rows: ScoreRows, clue: Clue | None) -> ScoreRows:
+    """The same rows, of the metric that the clue names, if there is a clue."""
     if clue is None:
         return rows
     return replace(rows, metric=clue.name, clues=[clue])
@@ -131,8 +163,7 @@ def _sorted_columns(table: pa.Table, label: str | None, file: str) -> _Columns:
     names = [name for name in table.column_names if name != label]
     columns = _Columns(scores=[], times=[], others=[])
     for name in names:
-        beside = [other for other in names if other != name]
-        if is_time_or_cost(name) or is_time_of(name, beside):
+        if _has_times(name, names):
             columns.times.append(name)
         elif is_bookkeeping(name) or is_end_of_range(name) or is_spread(name, names):
             columns.others.append(name)
@@ -142,6 +173,12 @@ def _sorted_columns(table: pa.Table, label: str | None, file: str) -> _Columns:
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
     scores = _without_row_numbers(table, columns.scores) or columns.scores
     return columns._replace(scores=scores)
+
+
+def _has_times(name: str, names: Sequence[str]) -> bool:
+    """Whether a column is of times or costs, by its name and those of all columns."""
+    others = [other for other in names if other != name]
+    return is_time_or_cost(name) or is_time_of(name, others)
 
 
 def _rows_of_one_metric(
@@ -330,14 +367,16 @@ def _contenders_of(
     """
     if all(map(is_metric_name, names)):
         return _of_one_contender(names, times, file, wanted)
-    words = _words_of_metrics(names)
-    counts = Counter(words.values())
-    if not words or len(names) == 1:
-        return _Chosen(list(names), [])
-    if len(counts) > 1 and min(counts.values()) == 1:  # such as contenders called by their losses
-        return _Chosen(list(names), [])
+    metrics = _words_of_metrics(names)
+    counts = Counter(metrics.values())
+    every_name = _Chosen(list(names), [])
+    if not metrics or len(names) == 1:
+        return every_name
+    if len(counts) > 1 and min(counts.values()) == 1:
+        # A metric of a single contender is a part of its name, such as the loss it minimises.
+        return every_name
     chosen = chosen_metric(list(counts), wanted, file)
-    columns, others = parted(names, lambda name: words[name] == chosen)
+    columns, others = parted(names, lambda name: metrics[name] == chosen)
     clue = Clue(f"'{chosen}' in the contenders' names", chosen)
     return _Chosen(columns, left_out_part(others, "other metrics"), clue)
 

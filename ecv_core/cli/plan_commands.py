@@ -84,28 +84,10 @@ def study_options(parser: argparse.ArgumentParser) -> None:
 
 
 def study_command(options: argparse.Namespace) -> None:
-    settings = _stopping(options)
-    if not (options.datasets and options.algorithms):
-        raise InputError(
-            "a study needs --datasets and --algorithms, such as --datasets ml-100k,ml-1m "
-            "--algorithms popular,ease"
-        )
-    folder = None
-    if options.folder:
-        folder = Path(options.folder)
-    planned = studies.planned(
-        options.datasets.split(","),
-        options.algorithms.split(","),
-        [name for name in options.splits.split(",") if name],
-        folder=folder,
-        seed=options.seed,
-        **settings,
-        **machine_settings(options),
-    )
-    possible = _without_obstacles(planned)
+    possible = _without_obstacles(_planned_study(options))
     store = open_store()
     cells = possible
-    if folder is None:
+    if not options.folder:
         cells = studies.filled(possible, store)
     to_compute = []
     for cell in cells:
@@ -119,6 +101,31 @@ def study_command(options: argparse.Namespace) -> None:
     failures = _compute_study(store, to_compute, options)
     if failures:
         raise RunError("; ".join(failures))
+
+
+def _planned_study(options: argparse.Namespace) -> list[Cell]:
+    """A run of each combination that the options name.
+
+    Raises: InputError where datasets or algorithms are not said, or a setting cannot be.
+    """
+    settings = _stopping(options)
+    if not (options.datasets and options.algorithms):
+        raise InputError(
+            "a study needs --datasets and --algorithms, such as --datasets ml-100k,ml-1m "
+            "--algorithms popular,ease"
+        )
+    folder = None
+    if options.folder:
+        folder = Path(options.folder)
+    return studies.planned(
+        options.datasets.split(","),
+        options.algorithms.split(","),
+        [name for name in options.splits.split(",") if name],
+        folder=folder,
+        seed=options.seed,
+        **settings,
+        **machine_settings(options),
+    )
 
 
 def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namespace) -> list[str]:

@@ -39,7 +39,7 @@ from ecv_core.selection.document import (
     verdict_sentence,
     winner_mean,
 )
-from ecv_core.selection.replay import check_contenders, play, play_orders
+from ecv_core.selection.replay import OverOrders, check_contenders, play, play_orders
 from ecv_core.selection.rounds import Budget, Round, Terms
 
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
@@ -206,6 +206,10 @@ def _round_words(selection_round: Round, names: Sequence[str]) -> str:
     return text
 
 
+_ORDERS = 1000
+"""Drawn of the recorded study, where the number is not said."""
+
+
 def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
     from ecv_core.energy.parts import left_in_words
@@ -216,39 +220,46 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         raise InputError(
             f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
         )
-    orders = 1000
-    if options.orders is not None:
-        orders = options.orders
-    datasets: dict[str, dict[str, Any]] = {}
+    orders = options.orders
+    if orders is None:
+        orders = _ORDERS
+    outcomes: dict[str, OverOrders] = {}
+    documents: dict[str, dict[str, Any]] = {}
     lines = []
     joules_spent = 0.0
     joules_of_all = 0.0
     for dataset, contenders in recorded_contenders().items():
         terms = Terms(k=contenders[0].k, **_terms(options))
         outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
-        joules = sum(float(contender.fold_joules.sum()) for contender in contenders)
-        joules_share = outcome.joules_share or 0.0
-        joules_spent += joules_share * joules
+        joules = float(sum(contender.fold_joules.sum() for contender in contenders))
+        joules_spent += (outcome.joules_share or 0.0) * joules
         joules_of_all += joules
         counts = {"contenders": len(contenders), "joules": joules}
-        datasets[dataset] = orders_document(outcome) | counts
-        lines.append(
-            f"{dataset}: {len(contenders)} contenders, {100 * outcome.folds_share:.3g} % of the "
-            f"folds, {100 * joules_share:.3g} % of the energy, the right winner in "
-            f"{100 * outcome.right:.4g} % of {orders} orders"
-        )
-    if not datasets:
+        outcomes[dataset] = outcome
+        documents[dataset] = orders_document(outcome) | counts
+        lines.append(_recorded_line(dataset, len(contenders), outcome))
+    if not outcomes:
         raise InputError("there are no recorded runs to select from; record a study first")
     share = joules_spent / joules_of_all
-    right = fmean(document["right"] for document in datasets.values())
+    right = fmean(outcome.right for outcome in outcomes.values())
     lines.append(
         f"in all: {100 * share:.3g} % of the energy, the right winner in {100 * right:.4g} % of "
         "orders"
     )
-    note = left_in_words(run for run in recorded_runs() if run.spec.dataset in datasets)
+    note = left_in_words(run for run in recorded_runs() if run.spec.dataset in outcomes)
     if note:
         lines.append(note)
-    return {"datasets": datasets, "joules_share": share, "right": right}, "\n".join(lines)
+    return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
+
+
+def _recorded_line(dataset: str, contender_count: int, outcome: OverOrders) -> str:
+    """What the selection on a dataset takes over many orders, as a line."""
+    joules_share = outcome.joules_share or 0.0
+    return (
+        f"{dataset}: {contender_count} contenders, {100 * outcome.folds_share:.3g} % of "
+        f"the folds, {100 * joules_share:.3g} % of the energy, the right winner in "
+        f"{100 * outcome.right:.4g} % of {outcome.orders} orders"
+    )
 
 
 def _from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

@@ -223,10 +223,7 @@ def _data_member(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """The one member that can hold the data. Raises: Unreadable if there is none, or several."""
     if any(member.filename == "xl/workbook.xml" for member in members):
         raise Unreadable("it is an Excel workbook; save the sheet as CSV")
-    files = [member for member in members if _is_visible_file(member)]
-    candidates = [file for file in files if file.filename.lower().endswith(_DATA_ENDINGS)]
-    if not candidates:
-        candidates = files
+    candidates = _data_candidates(members)
     if not candidates:
         raise Unreadable("the ZIP archive holds no file")
     if len(candidates) == 1:
@@ -238,6 +235,13 @@ def _data_member(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         f"the ZIP archive holds {len(candidates):,} files ({', '.join(names)}); "
         "pack the one with the interactions alone"
     )
+
+
+def _data_candidates(members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+    """The files that are called as data are; all files where none is."""
+    files = [member for member in members if _is_visible_file(member)]
+    data_files = [file for file in files if file.filename.lower().endswith(_DATA_ENDINGS)]
+    return data_files or files
 
 
 def _is_visible_file(member: zipfile.ZipInfo) -> bool:

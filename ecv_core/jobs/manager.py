@@ -258,24 +258,18 @@ class RunManager(Queue):
 
         Raises: StoreError where the database is away: the run waits until it is there again.
         """
+        was_claimed = False
         queued: list[str] = []
-        plan_runs: PlanRuns | None = None
         refusal: str | None = None
         try:
-            callbacks = Callbacks(trouble=self._tell)
             run = self._store.run(run_id)
             executor = self._executor_on(self._store.place_of(run.group) or place_asked(), run)
+            callbacks = Callbacks(trouble=self._tell)
             plan, plan_runs = plan_of(self._store, run, callbacks, together=executor.places > 1)
-            drive(
-                plan,
-                plan_runs,
-                executor,
-                closing=lambda: self._closing,
-                seconds=self._seconds,
-                gives_way=True,
-            )
-            if plan_runs.all_finished and not self._closing:
-                queued = _queue_next(plan, plan_runs)
+            try:
+                queued = self._drive(plan, plan_runs, executor)
+            finally:
+                was_claimed = plan_runs.had(run_id)
         except DamagedRun as error:
             refusal = str(error)
         except StoreError:
@@ -286,13 +280,26 @@ class RunManager(Queue):
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        was_claimed = plan_runs is not None and plan_runs.had(run_id)
         if self._closing or was_claimed or run_id in queued:
             return
         state = RunState.FINISHED  # nobody needs its fold any more
         if refusal is not None:
             state = RunState.FAILED
         self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
+
+    def _drive(self, plan: Plan, plan_runs: PlanRuns, executor: Executor) -> list[str]:
+        """Compute what the plan needs now; gives the ids of the runs that it has queued then."""
+        drive(
+            plan,
+            plan_runs,
+            executor,
+            closing=lambda: self._closing,
+            seconds=self._seconds,
+            gives_way=True,
+        )
+        if self._closing or not plan_runs.all_finished:
+            return []
+        return _queue_next(plan, plan_runs)
 
     def _executor_on(self, place: str, run: RunRecord) -> Executor:
         """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""

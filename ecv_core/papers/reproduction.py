@@ -102,15 +102,21 @@ def _parts(paper: str | None, table: str | None) -> list[Part]:
     parts: list[Part] = _file()["parts"]
     if paper is None:
         return parts
-    names = [name for name in papers() if name.startswith(paper)]
-    if len(names) != 1:
-        raise UnknownName("paper", paper, papers())
-    parts = [part for part in parts if part["paper"] == names[0]]
+    paper_id = _paper_id(paper)
+    parts = [part for part in parts if part["paper"] == paper_id]
     if table is None:
         return parts
-    if table not in tables(names[0]):
-        raise UnknownName(f"table or figure of {names[0]}", table, tables(names[0]))
+    if table not in tables(paper_id):
+        raise UnknownName(f"table or figure of {paper_id}", table, tables(paper_id))
     return [part for part in parts if part["table"] == table]
+
+
+def _paper_id(beginning: str) -> str:
+    """The id of the only paper that begins so. Raises: UnknownName."""
+    names = [name for name in papers() if name.startswith(beginning)]
+    if len(names) != 1:
+        raise UnknownName("paper", beginning, papers())
+    return names[0]
 
 
 def _has_text(cell: PaperCell, text: str) -> bool:

@@ -72,6 +72,10 @@ def read(kind: type[T], text: str | bytes) -> T:
     return _adapter(kind).validate_json(text, strict=True)
 
 
+_WITHOUT_VALUE = {"missing": "is missing", "timezone_aware": "has no time zone"}
+"""What pydantic calls an error -> its words, where the value would tell nothing."""
+
+
 def sentence(error: ValueError) -> str:
     """What is wrong with the first bad value, as the end of a sentence in one line."""
     from pydantic import ValidationError
@@ -88,10 +92,8 @@ def sentence(error: ValueError) -> str:
         del place[-1]
         must_be = "a number, text, or true or false"
     what = _place_words(place)
-    if kind == "missing":
-        return f"{what} is missing"
-    if kind == "timezone_aware":
-        return f"{what} has no time zone"
+    if kind in _WITHOUT_VALUE:
+        return f"{what} {_WITHOUT_VALUE[kind]}"
     if kind == "too_long":
         most = details["ctx"]["max_length"]
         return f"{what} has {len(details['input']):,} values, and at most {most:,} are read"

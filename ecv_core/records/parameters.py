@@ -116,10 +116,8 @@ class Parameter:
             shown = value
         if self.low is not None or self.high is not None:
             self.check_range(value, self.low, self.high, called, shown)
-        if not self.open and not abs(value) <= _LARGEST:  # so neither is NaN
-            raise InputError(
-                f"{called} must be a number from -{_LARGEST:,} to {_LARGEST:,}, but is {shown}"
-            )
+        if not self.open:
+            _check_size(value, called, shown)
         return value
 
     def check_range(
@@ -233,6 +231,14 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _check_size(value: float, called: str, shown: object) -> None:
+    """Refuse NaN, and a number that is too large either way. Raises: InputError."""
+    if not abs(value) <= _LARGEST:  # nothing is at most a number that NaN is compared with
+        raise InputError(
+            f"{called} must be a number from -{_LARGEST:,} to {_LARGEST:,}, but is {shown}"
+        )
 
 
 def in_range(value: float, low: float | None, high: float | None, *, open: bool) -> bool:

@@ -138,15 +138,13 @@ def users_table(
 
     indices = sorted(scores)
     folds = [scores[index] for index in indices]
-    kept = []
-    for metric in dict.fromkeys(metrics):
-        if all(metric in fold.metrics for fold in folds):
-            kept.append(metric)
+    kept = _metrics_of_all(folds, metrics)
     sizes = [len(fold.users) for fold in folds]
-    if not (kept and sum(sizes)):
+    rows = sum(sizes)
+    if not kept or rows == 0:
         return None
     columns = {
-        "name": np.full(sum(sizes), name),
+        "name": np.full(rows, name),
         "fold": np.repeat(np.array(indices, dtype=np.int16), sizes),
         "user": np.concatenate([fold.users for fold in folds]).astype(np.int32),
     }
@@ -156,6 +154,15 @@ def users_table(
     for metric in kept:
         columns[metric] = np.concatenate([fold.of(metric) for fold in folds]).astype(np.float16)
     return pa.table(columns)
+
+
+def _metrics_of_all(folds: Sequence[UserScores], metrics: Sequence[str]) -> list[str]:
+    """Those of the metrics that every fold has, each once."""
+    kept = []
+    for metric in dict.fromkeys(metrics):
+        if all(metric in fold.metrics for fold in folds):
+            kept.append(metric)
+    return kept
 
 
 def write_users(before: Path, name: str, scores: pa.Table | None, path: Path) -> None:

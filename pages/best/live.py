@@ -98,11 +98,17 @@ def _offer_folds(shown: Shown) -> None:
         question += f" ({_work_words(incomplete)})"
     if st.button(question, icon=":material/tune:", key="how-many"):
         with sentences():
-            if incomplete:
-                for run in store().group(acting().start(incomplete)):
-                    labels[run.spec.score_key] = run_label(run)
+            labels |= _started_labels(incomplete)
             runs = [labels[spec.score_key] for spec in specs]
             go("folds/folds.py", {"source": OWN, "runs": runs})
+
+
+def _started_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+    """Start a run of each; gives how the page How many folds? calls them, by their score keys."""
+    if not specs:
+        return {}
+    started = store().group(acting().start(specs))
+    return {run.spec.score_key: run_label(run) for run in started}
 
 
 def _work_words(specs: Sequence[RunSpec]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -182,12 +182,8 @@ def choose_run(picked: Callable[[Known], None] | None = None) -> RunRecord | Non
         st.info("There is no finished run yet; every run you start can be played here later.")
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return None
-    named = st.query_params.get("run")
-    if named and named not in runs:
-        st.warning(sentence(_why_not(named)), icon=":material/link_off:")
-    if named in runs:
-        st.session_state[KEY] = named
-    elif st.session_state.get(KEY) not in runs:
+    _choose_from_link(runs)
+    if st.session_state.get(KEY) not in runs:
         st.session_state[KEY] = _usual_run([*recorded, *own]).run_id
 
     def open_picked() -> None:
@@ -206,6 +202,15 @@ def choose_run(picked: Callable[[Known], None] | None = None) -> RunRecord | Non
         help="Your own runs, newest first, then those recorded for this page.",
     )
     return whole(runs[chosen])
+
+
+def _choose_from_link(runs: Collection[str]) -> None:
+    """Choose the run that the address names; say why where it cannot be chosen."""
+    run_id = st.query_params.get("run")
+    if run_id in runs:
+        st.session_state[KEY] = run_id
+    elif run_id:
+        st.warning(sentence(_why_not(run_id)), icon=":material/link_off:")
 
 
 def _usual_run(runs: Sequence[Known]) -> Known:

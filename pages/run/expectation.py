@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, median
@@ -141,10 +141,10 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     if pace != 1:
         source += ", at the pace of your runs"
         recorded = [_slower(costs, pace) for costs in recorded]
-    wanted = {_subject(spec) for spec in specs}
-    own = [costs for costs in own if _subject(costs.spec) in wanted]
-    wanted -= {_subject(costs.spec) for costs in own}
-    others = [costs for costs in recorded if _subject(costs.spec) in wanted]
+    subjects = {_subject(spec) for spec in specs}
+    own = _costs_of(subjects, own)
+    without_own = subjects - {_subject(costs.spec) for costs in own}
+    others = _costs_of(without_own, recorded)
     if others:
         return Evidence([*own, *others], source)
     if own:
@@ -152,8 +152,16 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     return _of_nearest_dataset(specs, recorded)
 
 
-def _subject(spec: RunSpec) -> tuple[str, str]:
+_Subject = tuple[str, str]
+"""Dataset and algorithm: the cost of a fold depends on these most."""
+
+
+def _subject(spec: RunSpec) -> _Subject:
     return spec.dataset, spec.algorithm
+
+
+def _costs_of(subjects: Collection[_Subject], costs: Iterable[KnownCosts]) -> list[KnownCosts]:
+    return [of_run for of_run in costs if _subject(of_run.spec) in subjects]
 
 
 def _recorded_costs() -> list[KnownCosts]:

@@ -159,10 +159,8 @@ def headline(run: RunRecord) -> tuple[str, str]:
             return "info", _queued_sentence(run.queue_position or 0)
         case RunState.FAILED:
             return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}"
-        case RunState.CANCELLED if run.error:
-            return "warning", f"Cancelled: {run.error}. {kept}"
         case RunState.CANCELLED:
-            return "warning", f"Cancelled: {kept}"
+            return "warning", _cancelled_sentence(run.error, kept)
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}"
         case RunState.FINISHED if run.damaged:
@@ -170,6 +168,12 @@ def headline(run: RunRecord) -> tuple[str, str]:
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     return _verdict_headline(run)
+
+
+def _cancelled_sentence(why: str | None, kept: str) -> str:
+    if not why:
+        return f"Cancelled: {kept}"
+    return f"Cancelled: {why}. {kept}"
 
 
 def _queued_sentence(before: int) -> str:

@@ -91,9 +91,7 @@ def algorithm_picker(
             lines.append(f"- **{algorithm.title}** (`{name}`): {algorithm.summary}")
     listed = "\n".join(lines)
     default = [name for name in names if name in default] or names[:1]
-    before = st.session_state.get(key) or []
-    if not set(before) <= set(names):  # of another dataset, for another task
-        st.session_state[key] = [name for name in names if name in before] or default
+    _unpick_other_tasks(key, names, default)
     picked = st.pills(
         "Algorithms",
         names,
@@ -110,6 +108,19 @@ def algorithm_picker(
         algorithm = ALGORITHMS[name]
         st.caption(f"**{algorithm.title}.** {algorithm.summary}")
     return sorted(picked, key=names.index)
+
+
+def _unpick_other_tasks(key: str, names: Sequence[str], default: list[str]) -> None:
+    """Leave out what was picked for a dataset of another task; pick the default where all was.
+
+    Args:
+        key: of the widget, which must not be drawn yet.
+        names: of the algorithms that can be picked now.
+        default: of these.
+    """
+    before = st.session_state.get(key) or []
+    if not set(before) <= set(names):
+        st.session_state[key] = [name for name in names if name in before] or default
 
 
 def parameter_settings(names: list[str]) -> Chosen:

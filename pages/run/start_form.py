@@ -23,6 +23,7 @@ from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
+from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES
@@ -282,15 +283,21 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     if spec.dataset in datasets.catalogue():  # an imported run's may not be here
         state["dataset"] = spec.dataset
     state["algorithm"] = [name for name in algorithms if name in ALGORITHMS] or [DEFAULT]
-    state["ranking"] = FULL if spec.negatives is None else SAMPLED
-    state["negatives"] = NEGATIVES if spec.negatives is None else spec.negatives
+    state["ranking"] = FULL
+    state["negatives"] = NEGATIVES
+    if spec.negatives is not None:
+        state["ranking"] = SAMPLED
+        state["negatives"] = spec.negatives
     state[min_folds_key(spec.rule)] = spec.min_folds
     state[K_OF] = spec.split
     state[TASK_OF] = spec.task
-    for key, value in rule_values(spec).items():
-        state[key] = value
+    state.update(rule_values(spec))
     if computed_here(spec):
-        for name, value in ALGORITHMS[spec.algorithm].every(spec.params).items():
-            state[parameter_key(spec.algorithm, name)] = value
-    for name, value in spec.split_params:
-        state[parameter_key(parameters_owner(spec.split), name)] = value
+        _fill_parameters(spec.algorithm, ALGORITHMS[spec.algorithm].every(spec.params))
+    _fill_parameters(parameters_owner(spec.split), dict(spec.split_params))
+
+
+def _fill_parameters(owner: str, values: Mapping[str, ParamValue]) -> None:
+    """Put the parameters of an algorithm or a split into the form."""
+    for name, value in values.items():
+        st.session_state[parameter_key(owner, name)] = value

@@ -241,33 +241,41 @@ def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
     person = acting()
     starter = stored_plan(store(), STUDY, study_id).started_by
     active = [cell for cell in cells if cell.active]
-    if any(_is_mine(cell) for cell in active) and st.button(
-        "Cancel all", icon=":material/cancel:", key="cancel-study"
-    ):
-        act_and_rerun(partial(person.cancel_study, cells))
+    _offer_to_cancel(active)
     if person.may(Action.START_MANY, starter):
+        unfinished = [cell for cell in cells if cell.to_do]
         _offer_to_go_on(
-            "Resume",
-            study_id,
-            [cell for cell in cells if cell.to_do],
-            help="Each run goes on at its next missing fold.",
+            "Resume", study_id, unfinished, help="Each run goes on at its next missing fold."
         )
+        ended_early = [cell for cell in cells if cell.early]
         _offer_to_go_on(
             "Run the remaining folds",
             study_id,
-            [cell for cell in cells if cell.early],
+            ended_early,
             help="Of the runs that ended at their stop: the figures need all folds.",
         )
     if not active and person.may(Action.FORGET, starter):
-        st.button(
-            "Remove from the list",
-            icon=":material/playlist_remove:",
-            key="forget-study",
-            type="tertiary",
-            help="Its runs stay on the page Runs.",
-            on_click=_forget,
-            args=(study_id,),
-        )
+        _offer_to_forget(study_id)
+
+
+def _offer_to_cancel(active: Sequence[Cell]) -> None:
+    """The button that cancels these cells, if one of them is this person's."""
+    if not any(_is_mine(cell) for cell in active):
+        return
+    if st.button("Cancel all", icon=":material/cancel:", key="cancel-study"):
+        act_and_rerun(partial(acting().cancel_study, active))
+
+
+def _offer_to_forget(study_id: str) -> None:
+    st.button(
+        "Remove from the list",
+        icon=":material/playlist_remove:",
+        key="forget-study",
+        type="tertiary",
+        help="Its runs stay on the page Runs.",
+        on_click=_forget,
+        args=(study_id,),
+    )
 
 
 def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:

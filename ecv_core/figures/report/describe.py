@@ -387,20 +387,15 @@ def _energy_saved_sentence(runs: Sequence[RunRecord], facts: Sequence[EnergyFact
         runs: with at least one fold each.
         facts: of each run.
     """
-    saved = 0.0
+    saved = sum(of_run.saved_joules or 0.0 for of_run in facts)
+    if not saved:
+        return ""
     least = 0.0
     most = 0.0
-    all_folds = 0.0
-    for run, of_run in zip(runs, facts, strict=True):
-        if run.stopped_at is not None:
-            checked = sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
-            all_folds += of_run.joules - checked + (of_run.saved_joules or 0.0)
-        saved += of_run.saved_joules or 0.0
+    for of_run in facts:
         low, high = of_run.saved_range or (0.0, 0.0)
         least += low
         most += high
-    if not saved:
-        return ""
     about = ""
     how = "the energy that the folds after the stop used when they were run to check"
     forecasts = [of_run.folds_ran for of_run in facts if of_run.forecast]
@@ -408,9 +403,20 @@ def _energy_saved_sentence(runs: Sequence[RunRecord], facts: Sequence[EnergyFact
         about = "about "
         how = f"a forecast: a fold that did not run is counted {forecast_words(forecasts)}"
     share = ""
+    all_folds = _joules_of_all_folds(runs, facts)
     if all_folds:
         share = f" ({about}{100 * saved / all_folds:.0f} % of all folds)"
     return f"Stopping saves {watt_hours_range(least, most)}{share}, {how}."
+
+
+def _joules_of_all_folds(runs: Sequence[RunRecord], facts: Sequence[EnergyFacts]) -> float:
+    """What all folds of the runs that stopped take: those up to the stop, and those it saved."""
+    joules = 0.0
+    for run, of_run in zip(runs, facts, strict=True):
+        if run.stopped_at is not None:
+            checked = sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
+            joules += of_run.joules - checked + (of_run.saved_joules or 0.0)
+    return joules
 
 
 def file_sentence(scores: Sequence[Scores], file: str) -> str:

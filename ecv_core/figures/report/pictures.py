@@ -79,11 +79,7 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
     figure = Figure(figsize=(width, height or layout["height"] / _PIXELS))
     sides = _add_sides(figure, layout)
     axes = sides["y"]
-    previous: _Trace = {}
-    for trace in chart["data"]:
-        if trace.get("visible", True) is True:
-            _draw_trace(sides[trace.get("yaxis", "y")], trace, previous)
-        previous = trace
+    _draw_traces(sides, chart["data"])
     _dress_axis(axes, "x", layout.get("xaxis", {}))
     for name, side in sides.items():
         _dress_axis(side, "y", layout.get(name.replace("y", "yaxis"), {}))
@@ -97,6 +93,15 @@ def printed(make: Make, *, width: float = COLUMN, height: float | None = None) -
         if height is None:
             figure.set_figheight(figure.get_figheight() + 0.14 * rows)
     return figure
+
+
+def _draw_traces(sides: Mapping[str, Axes], traces: Sequence[_Trace]) -> None:
+    """Draw what a page shows at first, each trace knowing the one before: it may fill up to it."""
+    previous: _Trace = {}
+    for trace in traces:
+        if trace.get("visible", True) is True:
+            _draw_trace(sides[trace.get("yaxis", "y")], trace, previous)
+        previous = trace
 
 
 def _add_sides(figure: Figure, layout: Mapping[str, Any]) -> dict[str, Axes]:

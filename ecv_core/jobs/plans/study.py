@@ -355,28 +355,41 @@ def compute(
     Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
     """
     recover(store)
-    todo = [cell for cell in cells if not cell.recorded]
-    done: list[Cell] = []
+    unrecorded = [cell for cell in cells if not cell.recorded]
+    ended: list[Cell] = []
 
     def record_ended(run: RunRecord) -> None:
-        for cell in todo:
+        for cell in unrecorded:
             if not cell.spec.same_run(run.spec):
                 continue  # as a cheap model is, by which a cell's run is adjusted
-            if run.state is RunState.FINISHED and cell.path is not None:
-                record(run, cell.path, store.user_scores(run.run_id), also)
-            done.append(replace(cell, run=run))
-            on_end(done[-1])
+            ended_cell = replace(cell, run=run)
+            _record(ended_cell, store, also)
+            ended.append(ended_cell)
+            on_end(ended_cell)
 
     begun = []
-    for cell in todo:
+    for cell in unrecorded:
         run = most_folds(_inactive_runs(store, cell.spec))
         if run is None:
             continue
         begun.append(run)
-        if run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None:
+        if _is_whole(run, full=cell.spec.full):
             record_ended(run)
     plan_runs = PlanRuns(
         store, runs=begun, callbacks=replace(callbacks or Callbacks(), ended=record_ended)
     )
-    drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), plan_runs, executor)
-    return done
+    plan = StudyPlan([cell.spec for cell in unrecorded], speculate=speculate)
+    drive(plan, plan_runs, executor)
+    return ended
+
+
+def _record(cell: Cell, store: Store, also: Sequence[str]) -> None:
+    """Write a finished run where its cell is to be recorded, if anywhere."""
+    run = cell.run
+    if run is not None and run.state is RunState.FINISHED and cell.path is not None:
+        record(run, cell.path, store.user_scores(run.run_id), also)
+
+
+def _is_whole(run: RunRecord, *, full: bool) -> bool:
+    """Whether a run has finished, and no fold is missing that its rule or `full` asks for."""
+    return run.state is RunState.FINISHED and next_fold(run, full=full) is None
