@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from ecv_core import dataset as datasets
 from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
-from ecv_core.dataset.own.recognise import first_look
+from ecv_core.dataset.own.recognise import Recognised, first_look, returns
 from ecv_core.records.errors import InputError
 from ecv_core.records.tasks import Task
 
@@ -151,6 +153,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="whether fields may stand in quotation marks",
     )
     parser.add_argument(
+        "--above-zero",
+        metavar="COLUMN",
+        default="",
+        help="leave out the rows with 0 or less in it: returns, or ratings of 0 that are none",
+    )
+    parser.add_argument(
+        "--no-bots",
+        action="store_true",
+        help="of many users leave out those who have more than a tenth of all rows",
+    )
+    parser.add_argument(
         "--yes", action="store_true", help="keep it even if more than a tenth of its rows is lost"
     )
 
@@ -166,16 +179,7 @@ def add_command(options: argparse.Namespace) -> None:
     unit = None
     if options.time_unit is not None:
         unit = TimeUnit(options.time_unit)
-    columns_by_role = {}
-    for role in OPTIONS:
-        column = getattr(options, role)
-        if column is not None:
-            columns_by_role[role] = column
-    form = {}
-    for field in ("encoding", "header", "quotes"):
-        value = getattr(options, field)
-        if value is not None:
-            form[field] = value
+    form = _values_of(options, ("encoding", "header", "quotes"))
     if options.separator is not None:
         form["separator"] = SEPARATOR_NAMES[options.separator]
     bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
@@ -191,18 +195,38 @@ def add_command(options: argparse.Namespace) -> None:
         about, recognised = own.add_file(
             options.name,
             options.file,
-            columns_by_role,
+            _values_of(options, OPTIONS),
             report,
             unit=unit,
             form=form,
+            leave_out=own.LeaveOut(options.above_zero, options.no_bots),
             lossy=options.yes,
         )
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{recognised.layout.form.value}: {columns}", file=sys.stderr)
     print(*first_look(recognised), sep="\n", file=sys.stderr)
+    _offer_to_leave_out(recognised)
     print("\n".join(summary(about)))
     algorithm = (about.task or Task.TOP_N).usual_algorithm
     print(f"kept as {options.name}: {program()} run {options.name} {algorithm}")
+
+
+def _values_of(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Those of these options that were given, and their values."""
+    values = {}
+    for name in names:
+        value = getattr(options, name)
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def _offer_to_leave_out(recognised: Recognised) -> None:
+    """Say how rows of 0 or less are left out, where there are some."""
+    layout = recognised.layout
+    for place in returns(recognised):
+        if place != layout.above_zero:
+            print(f"--above-zero {layout.names[place]} leaves such rows out.", file=sys.stderr)
 
 
 def summary(about: own.About) -> list[str]:
@@ -224,7 +248,7 @@ def summary(about: own.About) -> list[str]:
         f"density {about.density:.3%}"
     )
     if about.busiest_words:
-        lines.append(about.busiest_words)
+        lines.append(f"{about.busiest_words} (--no-bots leaves it out)")
     return lines
 
 

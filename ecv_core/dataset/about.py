@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
+from ecv_core.dataset.bots import most_of_a_person
 from ecv_core.records import codec
 from ecv_core.records.tasks import Task
 
@@ -14,9 +15,6 @@ ADDED = "added"
 """Folder of the added datasets below a folder of datasets; each is a folder under its name."""
 INTERACTIONS = "interactions.parquet"
 ABOUT = "about.json"
-_MANY_USERS = 50
-_MUCH = 10
-"""A user of many who has more than a tenth of all interactions is hardly a person."""
 _LARGEST_ABOUT = 1 << 20
 """Bytes; a larger file was not written by this program."""
 
@@ -58,7 +56,7 @@ class About:
     @property
     def busiest_words(self) -> str:
         """That one of many users has much of everything, as programs have; else empty."""
-        if self.raw_users < _MANY_USERS or self.busiest * _MUCH <= self.kept:
+        if self.busiest <= most_of_a_person(self.kept, self.raw_users):
             return ""
         share = self.busiest / self.kept
         return (

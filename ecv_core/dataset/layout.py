@@ -38,6 +38,10 @@ ENCODINGS = {
 }
 
 
+ABOVE_ZERO = "amount"
+"""Stands for the role of a column without one, of which rows of 0 or less are left out."""
+
+
 class Unreadable(Exception):
     """Why a file cannot be used, as half a sentence; callers add the file and the way out."""
 
@@ -98,12 +102,24 @@ class Layout:
     """Whether a field may stand in quotation marks, which are then no part of it."""
     words_are_missing: bool = False
     """Whether NULL, NA and the like are no ids, as in files of which nobody says what they hold."""
+    above_zero: int | None = None
+    """The column of which rows of 0 or less are left out: returns, or ratings that are none."""
+    without_bots: bool = False
+    """Whether users are left out who have so many rows that they are hardly people."""
     skip: int = 0
     """Lines before the table that are none of it: blank ones, and Excel's 'sep=;'."""
 
     def column(self, role: str) -> int | None:
         """The place of the column with this role; None where there is none."""
         return dict(self.roles).get(role)
+
+    @property
+    def columns_to_read(self) -> tuple[tuple[str, int], ...]:
+        """(role, column) of those with a role, and (ABOVE_ZERO, column) of one without."""
+        places = [place for _, place in self.roles]
+        if self.above_zero is None or self.above_zero in places:
+            return self.roles
+        return (*self.roles, (ABOVE_ZERO, self.above_zero))
 
     @property
     def decimal_comma(self) -> bool:

@@ -25,6 +25,10 @@ REPEATED = "a user and an item again; the earliest of them is kept"
 WIDTH = "another number of columns than the other rows"
 SWALLOWED = "their text within a quotation mark of an earlier row"
 NO_OBJECT = "no JSON object on the line"
+NOT_ABOVE_ZERO = "0 or less in the column of which such rows are left out"
+OF_A_BOT = "a user who has more than a tenth of all rows"
+_NO_LOSS = (REPEATED, NOT_ABOVE_ZERO, OF_A_BOT)
+"""Reasons of rows that are said once, or that their owner leaves out."""
 MOST_LOST = 0.1
 """The share of rows that may be lost without a word: with more, something is read wrongly."""
 
@@ -51,8 +55,8 @@ def way_out(reason: str) -> str:
 
 
 def lost(unused: Mapping[str, int]) -> int:
-    """How many rows are lost; those that repeat a user and an item are not."""
-    return sum(unused.values()) - unused.get(REPEATED, 0)
+    """How many rows are lost; those that repeat others or were to be left out are not."""
+    return sum(unused.values()) - sum(unused.get(reason, 0) for reason in _NO_LOSS)
 
 
 def reason_of(role: str, unit: TimeUnit) -> str:
@@ -64,7 +68,8 @@ def reason_of(role: str, unit: TimeUnit) -> str:
 def loss(unused: Mapping[str, int], rows: int) -> str:
     """Why more than MOST_LOST of the rows would be lost, and the way out; empty where they are not.
 
-    Rows that repeat a user and an item are not lost: what they say is kept once.
+    Rows that repeat a user and an item are not lost, for what they say is kept once; neither are
+    those that their owner leaves out.
 
     Args:
         unused: reason -> rows that cannot be used.
@@ -74,7 +79,8 @@ def loss(unused: Mapping[str, int], rows: int) -> str:
     if not lost_rows or lost_rows <= MOST_LOST * rows:
         return ""
     reasons = Counter(unused)
-    del reasons[REPEATED]
+    for no_loss in _NO_LOSS:
+        del reasons[no_loss]
     reason, count = reasons.most_common(1)[0]
     return (
         f"{lost_rows:,} of {rows:,} rows ({100 * lost_rows / rows:.0f} %) would be lost: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
+from ecv_core.dataset.bots import rows_of_bots
 from ecv_core.dataset.columns import read_ids, read_numbers, read_ratings, read_seconds
-from ecv_core.dataset.layout import OPTIONS, ROLE_WORDS, Layout, Unreadable
+from ecv_core.dataset.layout import ABOVE_ZERO, OPTIONS, ROLE_WORDS, Layout, Unreadable
 from ecv_core.dataset.losses import (
     LONG_ID,
     NO_ID,
     NO_RATING,
     NO_TEXT,
+    NOT_ABOVE_ZERO,
+    OF_A_BOT,
     REPEATED,
     have,
     no_time,
@@ -127,12 +130,26 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
     if repeated:
         losses.unused[REPEATED] = repeated
         interactions = whole.take(kept)
+    if layout.without_bots:
+        interactions = _without_bots(interactions, losses)
     return FileContent(
         interactions=interactions,
         rows=fitting + unfit,
         unused=losses.unused,
         examples=losses.examples,
     )
+
+
+def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:
+    """The interactions of users who may be people; the others are counted."""
+    of_bots = rows_of_bots(interactions.users, interactions.n_users)
+    if not of_bots.any():
+        return interactions
+    example = interactions.user_ids[interactions.users[of_bots.argmax()]]
+    losses.add(OF_A_BOT, int(of_bots.sum()), f"user '{example}'")
+    others = interactions.take(np.flatnonzero(~of_bots))
+    present, users = np.unique(others.users, return_inverse=True)
+    return replace(others, users=users.astype(np.int32), user_ids=interactions.user_ids[present])
 
 
 def _nothing_usable(losses: _Losses, rows: int) -> str:
@@ -177,16 +194,24 @@ def _usable_values(
     Returns: role -> ids as an Arrow dictionary, or numbers as an array.
     """
     usable = np.ones(len(batch), dtype=np.bool_)
+
+    def leave_out(reason: str, mask: NDArray[np.bool_]) -> None:
+        lost = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
+        if len(lost):
+            row = int(lost[0])
+            example = f"row {rows_before + row + 1:,}: {_shown(batch, row)}"
+            losses.add(reason, len(lost), example)
+            usable[lost] = False
+
+    if layout.above_zero is not None:
+        leave_out(NOT_ABOVE_ZERO, _is_not_above_zero(batch, layout))
     columns: dict[str, Any] = {}
     for role, written in batch.columns.items():
+        if role == ABOVE_ZERO:
+            continue
         values, refused = _read_column(role, written, layout)
         for reason, mask in refused.items():
-            lost = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
-            if len(lost):
-                row = int(lost[0])
-                example = f"row {rows_before + row + 1:,}: {_shown(batch, row)}"
-                losses.add(reason, len(lost), example)
-                usable[lost] = False
+            leave_out(reason, mask)
         columns[role] = values
     chosen = pa.array(usable)
     for role, values in columns.items():
@@ -197,6 +222,15 @@ def _usable_values(
         else:
             columns[role] = values[usable].astype(np.float32)
     return columns
+
+
+def _is_not_above_zero(batch: Batch, layout: Layout) -> NDArray[np.bool_]:
+    """Which rows have 0 or less in the column of which such rows are left out; shape (rows,)."""
+    for role, place in layout.columns_to_read:
+        if place == layout.above_zero:
+            numbers = read_numbers(batch.columns[role], decimal_comma=layout.decimal_comma)
+            return numbers <= 0
+    return np.zeros(len(batch), dtype=np.bool_)
 
 
 def _read_column(

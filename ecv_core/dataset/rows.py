@@ -187,7 +187,7 @@ def parquet_batches(path: Path, layout: Layout, *, limited: bool = True) -> Iter
     """
     with parquet_file(path, limited=limited) as file:
         schema = file.schema_arrow
-    names = {role: schema.names[place] for role, place in layout.roles}
+    names = {role: schema.names[place] for role, place in layout.columns_to_read}
     columns = list(dict.fromkeys(names.values()))
     texts = [column for column in columns if _is_text(schema.field(column).type)]
     done = 0
@@ -203,7 +203,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
-    roles = [role for role, _ in layout.roles]
+    roles = [role for role, _ in layout.columns_to_read]
     unfit = _UnfitLines()
     counted = CountedLines(file, layout)
     fitting = 0
@@ -278,7 +278,7 @@ def _open_csv(
         skip: called with each row of another width; returns 'skip'.
     Raises: pyarrow.ArrowInvalid for what is not readable as delimited text.
     """
-    places = [str(place) for _, place in layout.roles]
+    places = [str(place) for _, place in layout.columns_to_read]
     stream: pa.NativeFile = pa.PythonFile(file, mode="r")
     separator = layout.separator
     encoding = layout.encoding
@@ -346,7 +346,7 @@ def _csv_reason(message: str, layout: Layout) -> str:
 
 
 def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterator[Batch]:
-    names = {role: layout.names[place] for role, place in layout.roles}
+    names = {role: layout.names[place] for role, place in layout.columns_to_read}
     encoding = layout.encoding
     if encoding == "utf-8":
         encoding = "utf-8-sig"  # a mark of the byte order is no part of the first line

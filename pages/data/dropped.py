@@ -20,6 +20,7 @@ from ecv_core.dataset.own.recognise import (
     first_look,
     look_again,
     recognise,
+    returns,
     with_unit,
 )
 from ecv_core.dataset.plain import Plain
@@ -86,6 +87,9 @@ def correct_layout(token: str, plain: Plain) -> Layout | None:
     if corrected != recognised.layout:
         recognised = _recognised_again(token, plain, corrected)
     layout = _correct_roles(token, recognised, earlier)
+    if earlier is not None:
+        layout = replace(layout, without_bots=earlier.without_bots)
+    layout = _offer_to_leave_out(token, replace(recognised, layout=layout), earlier)
     own.ask_layout(token, layout)
     _show_preview(replace(recognised, layout=layout))
     for role in layout.missing:
@@ -215,6 +219,34 @@ def _correct_roles(token: str, recognised: Recognised, earlier: Layout | None) -
     return replace(corrected, unit=unit)
 
 
+def _offer_to_leave_out(token: str, recognised: Recognised, earlier: Layout | None) -> Layout:
+    """A switch for each column of ratings or quantities that is 0 or less in some rows.
+
+    Args:
+        token: Names the dropped file.
+        recognised: Its layout, as far as it is corrected, and its first rows.
+        earlier: The layout as it was corrected last.
+
+    Returns:
+        The layout, with the last column whose switch is on.
+    """
+    layout = recognised.layout
+    if layout.column("target") is not None:
+        return layout
+    for place, count in returns(recognised).items():
+        name = layout.names[place]
+        leave_out = st.toggle(
+            f"Leave out the rows with a {escaped(name)} of 0 or less",
+            value=earlier is not None and earlier.above_zero == place,
+            key=f"above-zero-{token}-{place}",
+            help=f"{count} of the first {len(recognised.rows)} rows have one, as returns have. "
+            "Algorithms that rank items take every row as a sign that an item was liked.",
+        )
+        if leave_out:
+            layout = replace(layout, above_zero=place)
+    return layout
+
+
 def _pick(
     row: DeltaGenerator,
     label: str,
@@ -302,7 +334,7 @@ def show_outcome(token: str, plain: Plain, layout: Layout) -> None:
         return
     st.header("What can be used", anchor=False)
     if about.task is None:
-        _show_interactions(about)
+        _show_interactions(token, about, layout)
     else:
         _show_samples(about)
     _offer_to_keep(token, about)
@@ -347,7 +379,7 @@ def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> Ab
     return about
 
 
-def _show_interactions(about: About) -> None:
+def _show_interactions(token: str, about: About, layout: Layout) -> None:
     """How many rows are interactions, why others are not, and what pruning leaves of them."""
     unused = about.rows - about.kept
     words = "Every row can be used."
@@ -362,6 +394,9 @@ def _show_interactions(about: About) -> None:
         st.warning(f"{escaped(lossy)}.", icon=":material/warning:")
     if about.busiest_words:
         st.warning(f"{about.busiest_words}.", icon=":material/smart_toy:")
+        _offer_people_only(token, layout, without_bots=True)
+    elif layout.without_bots:
+        _offer_people_only(token, layout, without_bots=False)
     if unused:
         reasons = pd.DataFrame(about.unused.items(), columns=["why", "rows"])
         reasons["the first"] = reasons["why"].map(about.examples).fillna("")
@@ -388,6 +423,19 @@ def _show_interactions(about: About) -> None:
             f"Nothing survives pruning, so nothing can be ranked{_way_out(about, lossy)}",
             icon=":material/warning:",
         )
+
+
+def _offer_people_only(token: str, layout: Layout, *, without_bots: bool) -> None:
+    """A button that leaves out users who are hardly people, or takes them back."""
+    label = "Use every user"
+    if without_bots:
+        label = "Leave out such users"
+    st.button(
+        label,
+        key="people-only",
+        on_click=own.ask_layout,
+        args=(token, replace(layout, without_bots=without_bots)),
+    )
 
 
 def _way_out(about: About, lossy: str) -> str:

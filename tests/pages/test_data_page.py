@@ -233,3 +233,18 @@ def test_a_large_file_is_read_when_asked_for(page, monkeypatch):
     button(page, "Read the file (0 MB)").click().run()
     assert len(page.metric) == 4
     assert not any(one.label == "Cancel" for one in page.button)
+
+
+def test_returns_and_users_who_are_hardly_people_can_be_left_out(page):
+    rows = [f"u{user},i{item},2" for user in range(60) for item in range(6)]
+    rows += [f"crawler,i{item},1" for item in range(90)]
+    dropped(page, "\n".join(["user,item,quantity", "u1,i9,-1", *rows]).encode(), "sales.csv")
+    assert "**451** of **451** rows" in texts(page)
+    returns = next(one for one in page.toggle if "quantity of 0 or less" in one.label)
+    returns.set_value(True).run()
+    assert "**450** of **451** rows" in texts(page)
+    button(page, "Leave out such users").click().run()
+    assert "**360** of **451** rows" in texts(page)
+    button(page, "Use every user").click().run()
+    assert "**450** of **451** rows" in texts(page)
+    assert not page.exception

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -425,11 +425,24 @@ def _kept(name: str) -> Path:
 # A path, and what of it is recognised wrongly -> a dataset under a name.
 
 
+class LeaveOut(NamedTuple):
+    """Rows that their owner leaves out although they can be read."""
+
+    not_above_zero: str = ""
+    """Those with 0 or less in this column, by its name or number from 1; empty for none."""
+    bots: bool = False
+    """Those of users who have more than a tenth of all rows."""
+
+
+NOBODY = LeaveOut()
+
+
 def recognised(
     plain: Plain,
     columns: Mapping[str, str],
     unit: TimeUnit | None = None,
     form: Mapping[str, Any] = NOTHING,
+    leave_out: LeaveOut = NOBODY,
 ) -> Recognised:
     """What a file is, corrected by what its owner knows better.
 
@@ -437,6 +450,7 @@ def recognised(
         columns: role -> a column's name, or its number from 1; NONE where no column has the role.
         unit: how times are written; None as recognised.
         form: fields of the layout of text that are corrected: encoding, separator, header, quotes.
+        leave_out: which rows are to be left out although they can be read.
     Raises: DatasetError for what is no table; UnknownName for a column.
     """
     recognition = recognise(plain)
@@ -456,6 +470,10 @@ def recognised(
         layout = with_unit(layout, recognition.rows)
     if unit is not None:
         layout = replace(layout, unit=unit)
+    if leave_out.not_above_zero:
+        layout = replace(layout, above_zero=layout.place(leave_out.not_above_zero))
+    if leave_out.bots:
+        layout = replace(layout, without_bots=True)
     return replace(recognition, layout=layout)
 
 
@@ -467,6 +485,7 @@ def add_file(
     *,
     unit: TimeUnit | None = None,
     form: Mapping[str, Any] = NOTHING,
+    leave_out: LeaveOut = NOBODY,
     lossy: bool = False,
 ) -> tuple[About, Recognised]:
     """Add a file as a dataset.
@@ -474,7 +493,7 @@ def add_file(
     Args:
         name: the id of the dataset.
         path: of the file.
-        columns, unit, form: as of `recognised`.
+        columns, unit, form, leave_out: as of `recognised`.
         report: called as it goes on; what it raises ends the reading, and nothing is kept.
         lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
     Returns: what was kept, and how the file was read.
@@ -483,7 +502,7 @@ def add_file(
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        recognition = recognised(plain, columns, unit, form)
+        recognition = recognised(plain, columns, unit, form, leave_out)
         folder = working_folder()
         try:
             fixed = {*columns, *form}

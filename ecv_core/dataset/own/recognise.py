@@ -534,25 +534,42 @@ def first_look(recognition: Recognised) -> list[str]:
         fitting, _ = date_orders(values)
         if layout.unit in fitting and len(fitting) > 1:
             sentences.append("Day first and month first fit these dates alike: see which it is.")
-    return sentences + _returns(recognition)
+    return sentences + _returns_sentences(recognition)
 
 
-def _returns(recognition: Recognised) -> list[str]:
-    """A sentence for the rating, and each column of quantities, that is 0 or less in some rows."""
+def _returns_sentences(recognition: Recognised) -> list[str]:
+    """A sentence for each column of ratings or quantities that is 0 or less in some rows."""
     layout = recognition.layout
     sentences = []
+    for place, count in returns(recognition).items():
+        name = layout.names[place]
+        sentence = f"{count} of the first {len(recognition.rows)} rows have a {name} of 0 or less"
+        if layout.above_zero == place:
+            sentences.append(f"{sentence}: they are left out.")
+        else:
+            sentences.append(
+                f"{sentence}, as returns have: algorithms that rank items take every row as a sign "
+                "that an item was liked."
+            )
+    return sentences
+
+
+def returns(recognition: Recognised) -> dict[int, int]:
+    """The columns of ratings or quantities -> how many of the first rows are 0 or less there.
+
+    Columns without such rows are not among them.
+    """
+    layout = recognition.layout
+    counts = {}
     for place, name in enumerate(layout.names):
         if place != layout.column("rating") and not says_quantity(name):
             continue
         values = pa.array(_column(recognition, place), pa.string())
         numbers = read_numbers(values, decimal_comma=layout.decimal_comma)
-        returns = np.count_nonzero(numbers <= 0)
-        if returns:
-            sentences.append(
-                f"{returns} of the first {len(numbers)} rows have a {name} of 0 or less, as "
-                "returns have: algorithms that rank items take them as liked all the same."
-            )
-    return sentences
+        count = int(np.count_nonzero(numbers <= 0))
+        if count:
+            counts[place] = count
+    return counts
 
 
 def _unread_times(recognition: Recognised) -> list[str]:

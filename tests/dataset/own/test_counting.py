@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from ecv_core.dataset import own
 from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.losses import (
     LONG_ID,
@@ -18,11 +19,15 @@ from ecv_core.dataset.losses import (
     NO_RATING,
     NO_TEXT,
     NO_USER,
+    NOT_ABOVE_ZERO,
+    OF_A_BOT,
     REPEATED,
     SWALLOWED,
     WIDTH,
     loss,
 )
+from ecv_core.dataset.plain import no_report, plain_file
+from ecv_core.dataset.reading import read_rows
 from ecv_core.records.errors import DatasetError
 from tests.dataset.own.conftest import read_path, rows_of
 
@@ -307,3 +312,43 @@ def test_rows_within_a_quotation_mark_that_is_not_closed_are_counted_as_lost(rea
 def test_a_text_with_line_breaks_swallows_no_rows(read):
     _, reading = read(rows_with('"good, and\nvery good\nindeed"'))
     assert (reading.rows, reading.unused) == (30, {})
+
+
+SALES = "user,item,quantity\nann,x,2\nann,y,-1\nbob,x,0\nbob,y,1\n"
+
+
+def test_returns_are_left_out_where_the_owner_says_so(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text(SALES)
+    plain = plain_file(path, path.name, tmp_path, no_report)
+    layout = own.recognised(plain, {}, leave_out=own.LeaveOut("quantity")).layout
+    reading = read_rows(plain, layout, "sales", no_report)
+    assert rows_of(reading) == [("ann", "x"), ("bob", "y")]
+    assert (reading.rows, reading.unused) == (4, {NOT_ABOVE_ZERO: 2})
+    assert reading.examples == {NOT_ABOVE_ZERO: "row 2: user 'ann', item 'y', amount '-1'"}
+    assert loss(reading.unused, reading.rows) == ""
+
+
+def test_ratings_of_zero_are_left_out_where_the_owner_says_so(tmp_path):
+    path = tmp_path / "books.csv"
+    path.write_text("user;item;rating\nann;x;8\nann;y;0\nbob;x;0,5\n")
+    plain = plain_file(path, path.name, tmp_path, no_report)
+    layout = own.recognised(plain, {}, leave_out=own.LeaveOut("rating")).layout
+    reading = read_rows(plain, layout, "books", no_report)
+    assert rows_of(reading) == [("ann", "x", 8.0), ("bob", "x", 0.5)]
+    assert reading.unused == {NOT_ABOVE_ZERO: 1}
+
+
+def test_users_with_a_tenth_of_all_rows_are_left_out_where_the_owner_says_so(tmp_path):
+    people = [f"u{number},i{number % 7}" for number in range(60)]
+    crawler = [f"crawler,i{number}" for number in range(7)]
+    path = tmp_path / "shop.csv"
+    path.write_text("\n".join(["user,item", *crawler, *people]) + "\n")
+    plain = plain_file(path, path.name, tmp_path, no_report)
+    for bots, users in ((False, 61), (True, 60)):
+        layout = own.recognised(plain, {}, leave_out=own.LeaveOut(bots=bots)).layout
+        reading = read_rows(plain, layout, "shop", no_report)
+        assert reading.interactions.n_users == users
+        assert len(reading.interactions) + sum(reading.unused.values()) == reading.rows == 67
+    assert reading.unused == {OF_A_BOT: 7}
+    assert sorted(reading.interactions.user_ids) == sorted(f"u{number}" for number in range(60))

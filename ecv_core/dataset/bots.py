@@ -1,0 +1,28 @@
+"""Users who have so many of all interactions that they are hardly people."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MANY_USERS = 50
+_SHARE = 10
+"""Of many users one who has more than a tenth of all interactions is hardly a person."""
+
+
+def most_of_a_person(interactions: int, users: int) -> int:
+    """How many of all interactions a person may have; of few users each may have all."""
+    if users < _MANY_USERS:
+        return interactions
+    return interactions // _SHARE
+
+
+def rows_of_bots(users: NDArray[np.int32], n_users: int) -> NDArray[np.bool_]:
+    """Which rows are of users who have more than a person may have.
+
+    Args:
+        users: the code of each row's user; shape (rows,).
+        n_users: how many users there are.
+    Returns: shape (rows,).
+    """
+    counts = np.bincount(users, minlength=n_users)
+    is_bot = counts > most_of_a_person(len(users), n_users)
+    return is_bot[users]
