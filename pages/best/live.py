@@ -107,8 +107,10 @@ def _started_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     """Start a run of each; gives how the page How many folds? calls them, by their score keys."""
     if not specs:
         return {}
-    started = store().group(acting().start(specs))
-    return {run.spec.score_key: run_label(run) for run in started}
+    labels = {}
+    for run in store().group(acting().start(specs)):
+        labels[run.spec.score_key] = run_label(run)
+    return labels
 
 
 def _work_words(specs: Sequence[RunSpec]) -> str:

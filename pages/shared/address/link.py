@@ -162,10 +162,15 @@ def label_from_link(
         hidden: whether the widget is in a popover, so that `link_warnings_again` has to say it.
     """
     values = st.query_params.get_all(key)
-    kept = values
-    if strict:
-        kept = _possible_choices(values, labels)
-    choices = [labels.get(value, value) for value in kept]
+    choosable = {*labels, *labels.values()}
+    choices = []
+    for value in values:
+        if strict and value not in choosable:
+            link_warning(
+                f"there is no {escaped(value)} to choose here; the choice goes without it."
+            )
+        else:
+            choices.append(labels.get(value, value))
     if choices == values or not (choices or hidden):
         return
     if len(choices) < len(values):
@@ -175,19 +180,6 @@ def label_from_link(
         st.rerun()
     several = isinstance(st.session_state.get(key), list)
     _rewrite(key, choices, values if several else values[0])
-
-
-def _possible_choices(values: Sequence[str], labels: Mapping[str, str]) -> list[str]:
-    """The values that are an id or a label; of every other one it is said that it is none."""
-    possible = []
-    for value in values:
-        if value in labels or value in labels.values():
-            possible.append(value)
-        else:
-            link_warning(
-                f"there is no {escaped(value)} to choose here; the choice goes without it."
-            )
-    return possible
 
 
 def _rewrite(key: str, text: str | list[str], value: object) -> None:
