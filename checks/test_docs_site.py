@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from scripts import corpus_table
 from scripts.notebooks import FOLDER
 from tests.documents import ROOT
 
@@ -16,3 +17,15 @@ def test_every_document_is_in_the_navigation() -> None:
     made = {f"notebooks/{path.stem}.md" for path in FOLDER.glob("*.ipynb")}
     outside = {"index.md", "changelog.md", "contributing.md", "code-of-conduct.md", "benchmarks.md"}
     assert listed == there | made | outside
+
+
+def test_the_table_of_forms_says_what_is_read_lost_and_refused() -> None:
+    lines = corpus_table.table().splitlines()
+    assert "| MovieLens 100K README | `movielens-100k-u.data` | 24 rows |" in lines
+    assert "| PostgreSQL, COPY | `postgres-copy.tsv` | 24 rows, 1 lost and counted |" in lines
+    assert "| a list | `one-column.csv` | refused: one column |" in lines
+    assert len(lines) == 2 + len(list((ROOT / "tests" / "dataset" / "corpus").iterdir()))
+
+
+def test_the_page_of_own_data_has_a_place_for_the_table_of_forms() -> None:
+    assert "\n<!-- forms -->\n" in (ROOT / "docs" / "your-data.md").read_text("utf-8")

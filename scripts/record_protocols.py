@@ -236,16 +236,24 @@ def flips(full: Verdicts, sampled: Verdicts) -> tuple[int, int, int, int]:
     )
 
 
+def recorded_datasets() -> dict[str, dict[str, NDArray[np.floating]]]:
+    """Dataset -> what is kept of its algorithms, where there are any."""
+    datasets = {}
+    for dataset in DATASETS:
+        kept = read(dataset)
+        if algorithms_of(kept):
+            datasets[dataset] = kept
+    return datasets
+
+
 def tables() -> str:
-    """What docs/metrics.md shows."""
+    """What docs/metrics.md shows: how often a sample turns a verdict round."""
     lines = [
         "| dataset | algorithms | first: all items | uniN | single lists | pairs "
         "| uniN: same, opposite, lost, new | single lists |"
     ]
     lines.append("|---" * 8 + "|")
-    every = {dataset: kept for dataset in DATASETS if algorithms_of(kept := read(dataset))}
-    values = ["\n| | " + " | ".join(every) + " |", "|---" * (1 + len(every)) + "|"]
-    for dataset, kept in every.items():
+    for dataset, kept in recorded_datasets().items():
         names = algorithms_of(kept)
         said = {one: verdicts(kept, one) for one in (FULL, POOLED, SINGLE)}
         first = [
@@ -255,16 +263,27 @@ def tables() -> str:
         counts = [", ".join(map(str, flips(said[FULL], said[one]))) for one in (POOLED, SINGLE)]
         cells = [dataset, str(len(names)), *first, str(len(said[FULL])), *counts]
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def values() -> str:
+    """AUC per user, AUC of all pairs together, and log loss, calibrated and the model's own."""
+    datasets = recorded_datasets()
+    lines = ["| | " + " | ".join(datasets) + " |", "|---" * (1 + len(datasets)) + "|"]
     for name in ALGORITHMS:
         cells = []
-        for kept in every.values():
-            if (found := kept.get(f"{name}--values")) is None:
+        for kept in datasets.values():
+            measured = kept.get(f"{name}--values")
+            if measured is None:
                 cells.append("")
                 continue
-            own = "" if np.isnan(found[3]) else f" ({found[3]:.3f})"
-            cells.append(f"{found[0]:.3f}, {found[1]:.3f}, {found[2]:.4f}{own}")
-        values.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines + values)
+            by_user, pooled, loss, own_loss = measured[:4]
+            cell = f"{by_user:.3f}, {pooled:.3f}, {loss:.4f}"
+            if not np.isnan(own_loss):
+                cell += f" ({own_loss:.3f})"
+            cells.append(cell)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def figure(target: Path) -> None:
@@ -313,7 +332,7 @@ def main() -> None:
         for algorithm in words[1:] or ALGORITHMS:
             record(words[0], algorithm)
     else:
-        sys.stdout.write(f"{tables()}\n")
+        sys.stdout.write(f"{tables()}\n\n{values()}\n")
 
 
 if __name__ == "__main__":

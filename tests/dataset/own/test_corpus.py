@@ -52,24 +52,6 @@ def test_every_file_of_the_corpus_is_in_its_table():
     )
 
 
-def documented(form: dict[str, str]) -> str:
-    """The line of a form in the table of docs/your-data.md."""
-    outcome = f"{form['rows']} rows"
-    if int(form["lost"] or 0):
-        outcome += f", {form['lost']} lost and counted"
-    if form["refused"]:
-        outcome = f"refused: {form['refused']}"
-    return f"| {form['source']} | `{form['file']}` | {outcome} |"
-
-
-def test_the_table_of_forms_in_the_docs_is_that_of_the_corpus():
-    text = (TABLE.parents[2] / "docs" / "your-data.md").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line.startswith("| ") and line.endswith(" |")]
-    head = lines.index("| form | file | what is read |")
-    table = lines[head + 1 : head + 1 + len(forms())]
-    assert table == list(map(documented, forms()))
-
-
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter", ".psv")
 NO_MUTANTS = ("netflix-prize.txt", "one-column.csv", "reviews-with-line-breaks.csv")
 """Files that are refused, and one in which a row is more than a line."""
