@@ -106,7 +106,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         metavar="30folds",
-        help="the best that is found within '50 Wh', '20 min' or '30 folds'",
+        help="the best so far within '50 Wh', '20 min' or '30 folds'",
     )
     parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
     add_direction(parser)

@@ -17,7 +17,7 @@ _LANE_HEIGHT = 46
 """Pixels."""
 _AROUND = 118
 """Pixels above and below the lanes: the legend, and the axis with its title."""
-_OUT = ("out", "worse", "placed", "waiting")
+_OUT = ("close", "out", "worse", "placed", "waiting")
 """States of contenders that are not evaluated any more, or not yet."""
 _KINDS = {
     "leader": ("leader", "diamond"),
@@ -25,8 +25,9 @@ _KINDS = {
     "tied": ("no difference found", "square"),
     "behind": ("behind after all folds", "triangle-up"),
     "placed": ("place is known", "triangle-right"),
-    "out": ("out: no difference shown on new data", "x"),
-    "worse": ("out: worse on new data too", "cross"),
+    "close": ("close: better by little, if at all", "circle-open"),
+    "out": ("dropped: behind on these folds", "x"),
+    "worse": ("worse: behind on new data too", "cross"),
 }
 """State of a contender -> what the legend calls it, and its mark."""
 

@@ -266,7 +266,7 @@ def select(
         confidence: of the verdict, in (0, 1).
         expected_loss: which one to use: it ends once at most this share of the leader's mean is
             expected to be lost by taking it. None: it ends once it is certain who is best.
-        budget: '50 Wh', '20 min' or '30 folds': the best that is found within it.
+        budget: '50 Wh', '20 min' or '30 folds': the best so far within it.
         keep: leave it in the database, where the page "Which is best?" finds it.
         on: where folds are computed, as of `evaluate`.
         on_fold: told where the selection is after every fold.

@@ -244,7 +244,8 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
     if claims.worse:
         sentence += f" On new data {listed(claims.worse)} {_verb(claims.worse)} worse."
     if claims.alike:
-        sentence += f" No difference on new data is claimed to {listed(claims.alike)}."
+        alike = listed(claims.alike)
+        sentence += f" No claim is made about the difference to {alike} on new data."
     return sentence + _withheld_end(terms)
 
 
@@ -395,18 +396,21 @@ def _loss_words(terms: Terms, last: Round) -> str:
     if terms.budget is not None:
         within = f" within {terms.budget.text}"
     if not terms.bounded:
-        return f"the best that is found{within}.{_withheld_end(terms)}"
+        return f"it has the best mean so far{within}.{_withheld_end(terms)}"
     if not math.isfinite(last.expected_loss):
         return (
-            f"the best that is found{within}; what may be lost by it is not known, for not "
-            "everybody could be compared."
+            f"it has the best mean so far{within}; how much taking it may cost is not known, as "
+            "not all contenders could be compared."
         )
+    if last.n == terms.k and last.expected_loss == 0:
+        return f"it has the best mean of all {terms.k} folds."
     limit = ""
     if terms.expected_loss is not None:
-        limit = f" ({percent_text(terms.expected_loss)} was asked)"
+        limit = f" (allowed: {percent_text(terms.expected_loss)})"
     return (
-        f"the best that is found{within}. By taking it at most {_loss(last.expected_loss)} of its "
-        f"score is expected to be lost{limit}."
+        f"it has the best mean so far{within}. Taking it rather than whichever is best over all "
+        f"{terms.k} folds is expected to cost at most {_loss(last.expected_loss)} of its "
+        f"score{limit}."
     )
 
 
@@ -445,15 +449,15 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
         subject = "all others are"
         if len(worse) == 1:
             subject = f"{worse[0]} is"
-        return f" It is shown on new data too that {subject} worse."
+        return f" On new data, too, {subject} shown to be worse."
     alike_words = listed(alike)
     if len(alike) > _NAMED:
         alike_words = f"{len(alike)} others"
-    sentence = f" No difference on new data is shown to {alike_words}"
+    sentence = f" Whether {alike_words} would also be behind on new data is not shown"
     if len(worse) == 1:
-        sentence += f"; {worse[0]} is worse there too"
+        sentence += f"; {worse[0]} would be"
     elif worse:
-        sentence += "; the others are worse there too"
+        sentence += "; the others would be"
     return f"{sentence}."
 
 
@@ -576,10 +580,12 @@ def is_best(terms: Terms, verdict: Verdict) -> bool:
     return terms.certain and not others_may_be_better
 
 
-STATES = ("waiting", "leader", "in", "tied", "behind", "out", "worse", "placed")
+STATES = ("waiting", "leader", "in", "tied", "behind", "close", "out", "worse", "placed")
 """Not run yet; the best so far; can still win; no difference to the winner was found; all folds are
-used and it is behind; cannot win here, or not by enough; shown to be worse on new data too; its
-place in the ranking is known."""
+used and it is behind; may be better, but by too little; cannot win here; shown to be worse on new
+data too; its place in the ranking is known."""
+_DROPPED = ("close", "out")
+"""States of contenders that do not run any more, although their places are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -670,14 +676,14 @@ class _Step:
             return self._leader_lane()
         lane = before
         gap = self.selection_round.gaps.get(place)
-        stays_out = before.state in ("out", "placed") and place not in self.selection_round.left
+        stays_out = before.state in (*_DROPPED, "placed") and place not in self.selection_round.left
         if gap is not None and not stays_out:
             lane = self._compared(place, gap)
-        if self.verdict is None or lane.state != "out":
+        if self.verdict is None or lane.state not in _DROPPED:
             return lane
         if place in self.verdict.worse:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
-        return replace(lane, says=f"{lane.says}; no difference shown on new data")
+        return replace(lane, says=f"{lane.says}; not shown for new data")
 
     def _leader_lane(self) -> _Lane:
         says = "leads"
@@ -704,14 +710,21 @@ class _Step:
         if self.terms.until == "order" and place in self.selection_round.dropped:
             return replace(lane, state="placed", says=f"its place is known after {after}")
         if place not in self.selection_round.left:
-            says = f"passed over after {after}: {_sides(lane.low, lane.high)}"
-            if self.terms.certain:
-                says = f"out after {after}: at least {side_of(lane.low)}"
-            return replace(lane, state="out", says=says)
+            return self._dropped(lane, after)
         says = _sides(lane.low, lane.high)
         if math.isinf(lane.high):
             says = f"{side_of(lane.behind)} so far; how sure, the next fold says"
         return replace(lane, state="in", says=says)
+
+    def _dropped(self, lane: _Lane, after: str) -> _Lane:
+        """The lane of a contender that does not run any more; `after` says how many folds."""
+        if lane.low <= 0:
+            says = f"close after {after}: {_sides(lane.low, lane.high)}"
+            return replace(lane, state="close", says=says)
+        says = f"dropped after {after}: {_sides(lane.low, lane.high)}"
+        if self.terms.certain:
+            says = f"dropped after {after}: at least {side_of(lane.low)}"
+        return replace(lane, state="out", says=says)
 
     def _tie_words(self, place: int, folds: int) -> str:
         leader = self.titles[self.selection_round.leader]

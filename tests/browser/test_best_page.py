@@ -34,5 +34,5 @@ def test_a_recorded_selection_plays_and_one_of_ones_own_is_decided(
     expect(page.get_by_role("button", name="Start the selection")).to_be_hidden()
     page.reload()
     expect(page.locator(".st-key-best-verdict")).to_contain_text(
-        re.compile(r"on Synthetic\s+The best that is found")
+        re.compile(r"on Synthetic\s+It has the best mean")
     )

@@ -38,10 +38,8 @@ def test_an_interval_ends_where_the_axis_does_and_who_is_beyond_is_an_arrow():
     marks = {
         (trace.name, trace.marker.symbol): trace for trace in after.data if trace.mode == "markers"
     }
-    assert marks["out: no difference shown on new data", "arrow-right"].y == (-2,)
-    assert marks[
-        "out: no difference shown on new data", "x"
-    ].showlegend  # though no cross is to be seen
+    assert marks["dropped: behind on these folds", "arrow-right"].y == (-2,)
+    assert marks["dropped: behind on these folds", "x"].showlegend  # no cross is to be seen
     assert list(marks["can still win", "circle"].x) == [4.0]
     assert marks["can still win", "circle"].showlegend
     assert not marks["place is known", "triangle-right"].showlegend

@@ -36,7 +36,7 @@ def test_a_file_of_fold_scores_is_replayed(app: AppTest) -> None:
     ]
     content = "\n".join(["system,fold,score", *rows]).encode()
     app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
-    assert verdict(app).startswith("**Use A**\n\nThe best that is found.")
+    assert verdict(app).startswith("**Use A**\n\nIt has the best mean")
     assert "No interval for new users" in texts(app)
 
 
@@ -44,7 +44,7 @@ def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     open_best(app, "file")
     app.file_uploader(key="best-file").upload("mine.csv", scores(), "text/csv").run()
     assert not app.exception
-    assert verdict(app).startswith("**Use A**\n\nThe best that is found.")
+    assert verdict(app).startswith("**Use A**\n\nIt has the best mean")
     assert "of all folds; C, the next, is" in verdict(app)
     assert "95 % interval for new users" in texts(app)
     app.session_state["paper-best"] = True
@@ -57,7 +57,7 @@ def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     assert "computed with e-fold" not in text
     assert "release them from there" in texts_of(app.caption)
     app.toggle(key="lower").set_value(True).run()
-    assert verdict(app).startswith("**Use B**\n\nThe best that is found.")
+    assert verdict(app).startswith("**Use B**\n\nIt has the best mean")
 
 
 def test_a_files_metric_says_which_way_is_better_and_the_switch_says_otherwise(

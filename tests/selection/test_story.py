@@ -96,7 +96,7 @@ def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
     assert first.loc["A", ["behind", "low", "high"]].tolist() == [0, 0, 0]
     assert first["state"].to_dict() == {"A": "leader", "B": "in", "C": "out", "D": "in"}
     assert first.loc["B", "says"] == "10.0 % ahead to 50.0 % behind"
-    assert first.loc["C", "says"] == "out after 1 fold: at least 40.0 % behind"
+    assert first.loc["C", "says"] == "dropped after 1 fold: at least 40.0 % behind"
     assert first.loc["D", "says"] == "10.0 % behind so far; how sure, the next fold says"
 
 
@@ -107,7 +107,7 @@ def test_who_is_out_keeps_its_interval_and_says_what_may_be_claimed():
     assert last.loc["C", "state"] == "worse"
     assert last.loc["C", "says"].endswith("at least 40.0 % behind; worse on new data too")
     assert last.loc["D", "says"] == (
-        "out after 1 fold: at least 2.0 % behind; no difference shown on new data"
+        "dropped after 1 fold: at least 2.0 % behind; not shown for new data"
     )
     assert last["folds"].to_dict() == {"A": 2, "B": 2, "C": 1, "D": 1}
     assert last.loc["A", "says"] == "is best"
@@ -153,7 +153,7 @@ def test_all_folds_used_leaves_ties_and_places():
     verdict = replace(verdict, worse=(2,))
     three = played([last], verdict, (4, 4, 4))
     said = verdict_sentence(["A", "D", "C"], TERMS, three, mean=0.5)
-    assert said == f"{found} It is shown on new data too that C is worse."
+    assert said == f"{found} On new data, too, C is shown to be worse."
     two = played([last], replace(verdict, order=(0, 1)), (4, 4))
     assert verdict_sentence(["A", "D"], TERMS, two, mean=0.5) == found
 
@@ -224,7 +224,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
     said = verdict_sentence(TITLES, TERMS, played(), mean=0.5, on="ML", energy=0.257)
     assert said == (
         "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
-        "30.0 % behind. No difference on new data is shown to B and D; C is worse there too."
+        "30.0 % behind. Whether B and D would also be behind on new data is not shown; C would be."
     )
 
 
@@ -233,17 +233,16 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
     said = verdict_sentence(TITLES, terms, played(verdict=lucky), mean=0.5)
     assert said == (
-        "Use A: the best that is found. By taking it at most 0.1 % of its score is expected to be "
-        "lost (0.2 % was asked). Decided after 2 folds, 37.5 % of all folds; B, the next, is 10.0 "
-        "to 30.0 % behind. It is shown on new data too that all others are worse. Its score so "
-        "far, 0.5000, is expected to be 0.4900 over all folds (which are not new data): picked for "
+        "Use A: it has the best mean so far. Taking it rather than whichever is best over all 4 "
+        "folds is expected to cost at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
+        "folds, 37.5 % of all folds; B, the next, is 10.0 to 30.0 % behind. On new data, too, all "
+        "others are shown to be worse. Its score so far, 0.5000, is expected to be 0.4900 over all "
+        "folds (which are not new data): picked for "
         "being best, it was also lucky (2 %)."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
     said = verdict_sentence(TITLES, within, played(), mean=0.5)
-    assert said.startswith(
-        "Use A: the best that is found within 6 folds. By taking it at most 0.1 %"
-    )
+    assert said.startswith("Use A: it has the best mean so far within 6 folds. Taking it ")
 
 
 def test_a_contender_is_named_by_what_is_not_usual():
@@ -265,7 +264,7 @@ def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
         "We asked which contender is best: 4 contenders were evaluated on the same folds, each "
         "until no other contender could have the best mean of all 4 folds, with 95 % confidence "
         "for all looks together (6 of 16 folds). A was chosen. On new data C is worse. No "
-        "difference on new data is claimed to D and B."
+        "claim is made about the difference to D and B on new data."
     )
     loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), ended)
     assert loss.startswith("We asked which contender to use: ")
@@ -298,3 +297,20 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
     assert winner_new_data([without_users, contenders[1]], played.rounds, 0, Terms(k=2)) is None
     of_one_user = replace(contenders[0], users=contenders[0].users[:, :1])
     assert winner_new_data([of_one_user, contenders[1]], played.rounds, 0, Terms(k=2)) is None
+
+
+def test_who_may_be_better_by_too_little_to_matter_is_close_and_not_behind() -> None:
+    terms = Terms(k=4, expected_loss=0.01)
+    gap = Gap(behind=0.01, low=-0.02, high=0.04, folds=1)
+    decided = replace(ROUNDS[0], gaps={1: gap}, left=(0,), dropped=(1,), decided=True)
+    verdict = Verdict(winner=0, ties=(), order=(0, 1), worse=(), optimism=0.0)
+    last = lanes(CONTENDERS[:2], TITLES[:2], terms, [decided], verdict).set_index("contender")
+    state, says = last[last["step"] == 1].loc["B", ["state", "says"]]
+    assert state == "close"
+    assert says.startswith("close after 1 fold: ")
+
+
+def test_of_all_folds_nothing_is_expected_to_be_lost() -> None:
+    last = replace(ROUNDS[-1], fold=3, n=4, decided=True, expected_loss=0.0)
+    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]), mean=0.5)
+    assert said.startswith("Use A: it has the best mean of all 4 folds. Decided after 4 folds")

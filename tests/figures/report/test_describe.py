@@ -243,8 +243,9 @@ def test_a_selection_from_a_file_says_its_question_its_answer_and_whose_scores_t
         "the file 'mine.csv'. All folds were there; the selection was replayed on them, in their "
         "order. We asked which contender is best: 2 contenders were evaluated on the same folds, "
         "each until the place of every contender by the mean of all 4 folds was known with 95 % "
-        "confidence for all looks together (8 of 8 folds). A was chosen. No difference on new "
-        "data is claimed to B_1. The mean score of A over 4 folds is 0.7500. No interval for new "
+        "confidence for all looks together (8 of 8 folds). A was chosen. No claim is made "
+        "about the difference to B_1 on new data. The mean score of A over 4 "
+        "folds is 0.7500. No interval for new "
         "users: the scores of single users are not known for every fold. The analysis was done "
         "with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python 3.11.7)."
     )
