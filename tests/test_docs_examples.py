@@ -113,7 +113,6 @@ def test_the_commands_of_the_examples_work(
         assert re.search(r"\d+ passed", output)
     elif line.startswith("python -m ecv_core datasets"):
         assert "book-club" in output
-        assert "my-shop" in output
 
 
 BACKGROUND = """
