@@ -21,13 +21,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
-from scipy.stats import rankdata
 
 from ecv_core import models, splits
 from ecv_core.analysis.significance import holm, over_users
 from ecv_core.evaluation import Protocol, Scorer, evaluate
 from ecv_core.evaluation.formulas import log_loss
+from ecv_core.evaluation.pairs import ScoredPairs, calibrated_losses, pooled_auc
 from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.store.recorded import FOLDER
@@ -63,67 +62,8 @@ N = 100
 USERS_AT_ONCE = 256
 
 
-def auc_of_all(scores: Floats, chosen: NDArray[np.bool_]) -> float:
-    """The chance that a chosen pair of user and item has a higher score than another pair.
-
-    Args:
-        scores: of pairs of any users; shape (pairs,).
-        chosen: whether it is held out; shape (pairs,).
-    Source: Hanley and McNeil (1982), as the Mann-Whitney statistic; RecBole's AUC.
-    """
-    held = int(chosen.sum())
-    ranks = float(rankdata(scores)[chosen].sum())
-    return (ranks - held * (held + 1) / 2) / (held * (len(scores) - held))
-
-
-def calibrated(scores: Floats, chosen: NDArray[np.bool_], half: NDArray[np.bool_]) -> float:
-    """Log loss of scores that a logistic curve turns into probabilities.
-
-    The two numbers of the curve are learnt from one half of the users and scored on the other.
-
-    Args:
-        scores, chosen: as of `auc_of_all`.
-        half: whether the pair's user is in the first half; shape (pairs,).
-    Source: Platt (1999), without his prior, as there are thousands of pairs.
-    """
-    spread = scores.std() or 1.0
-    scaled = (scores - scores.mean()) / spread
-    losses = [
-        log_loss(
-            np.polyval(_curve(scaled[learnt], chosen[learnt]), scaled[~learnt]), chosen[~learnt]
-        )
-        for learnt in (half, ~half)
-    ]
-    return float(np.concatenate(losses).mean())
-
-
-def _curve(scores: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """Slope and intercept of the likeliest logistic curve, by Newton's method with halved steps."""
-
-    def loss(curve: Floats) -> float:
-        return float(log_loss(np.polyval(curve, scores), chosen).mean())
-
-    share = chosen.mean()
-    found = np.array([0.0, np.log(share / (1 - share))])
-    least = loss(found)
-    for _ in range(100):
-        shares = expit(np.polyval(found, scores))
-        weights, errors = shares * (1 - shares), chosen - shares
-        cross = (weights * scores).mean()
-        curvature = [[(weights * scores**2).mean() + 1e-9, cross], [cross, weights.mean() + 1e-9]]
-        step = np.linalg.solve(curvature, [(errors * scores).mean(), errors.mean()])
-        while (after := loss(found + step)) > least and np.abs(step).max() > 1e-9:
-            step = step / 2
-        if least - after < 1e-9:
-            break
-        found, least = found + step, after
-    return found
-
-
-def pairs_of(
-    model: Scorer, seen: csr_array, held_out: csr_array, seed: int
-) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
-    """Scores of every held-out item and of N negatives drawn for each; whether held out; whose."""
+def pairs_of(model: Scorer, seen: csr_array, held_out: csr_array, seed: int) -> ScoredPairs:
+    """Every held-out item, and N negatives drawn for each."""
     users = np.flatnonzero(np.diff(held_out.indptr))
     rng = np.random.default_rng([seed, N])
     scores, chosen, whose = [], [], []
@@ -138,7 +78,11 @@ def pairs_of(
             scores.append(values[row, np.concatenate([held, drawn])])
             chosen.append(np.arange(len(held) + len(drawn)) < len(held))
             whose.append(np.full(len(held) + len(drawn), user))
-    return np.concatenate(scores), np.concatenate(chosen), np.concatenate(whose)
+    return ScoredPairs(
+        scores=np.concatenate(scores),
+        chosen=np.concatenate(chosen),
+        owners=np.concatenate(whose),
+    )
 
 
 def record(dataset: str, algorithm: str) -> None:
@@ -169,13 +113,13 @@ def record(dataset: str, algorithm: str) -> None:
             SINGLE: Protocol(negatives=N, seed=seed),
         }.items()
     }
-    scores, chosen, whose = pairs_of(model, parts.seen, parts.held_out, seed)
-    half = np.random.default_rng(seed).random(data.n_users)[whose] < 0.5
-    own = float(log_loss(scores, chosen).mean()) if known.log_odds else np.nan
+    pairs = pairs_of(model, parts.seen, parts.held_out, seed)
+    half = np.random.default_rng(seed).random(data.n_users)[pairs.owners] < 0.5
+    own = float(log_loss(pairs.scores, pairs.chosen).mean()) if known.log_odds else np.nan
     values = [
         found[SINGLE].means["auc"],
-        auc_of_all(scores, chosen),
-        calibrated(scores, chosen, half),
+        pooled_auc(pairs).mean(),
+        calibrated_losses(pairs.scores, pairs.chosen, half).mean(),
         own,
         fitted,
         time.process_time() - begin - fitted,

@@ -12,13 +12,14 @@ from typing import Protocol as Interface
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import Popularity, errors_by_user
+from ecv_core.evaluation.formulas import Popularity, errors_by_user, linearized
 from ecv_core.evaluation.formulas import per_user as per_user
 from ecv_core.evaluation.full import full_ranking, of_lists
 from ecv_core.evaluation.metrics import METRICS as METRICS
 from ecv_core.evaluation.metrics import Kind as Kind
 from ecv_core.evaluation.metrics import Metric as Metric
 from ecv_core.evaluation.metrics import check_computed_here as check_computed_here
+from ecv_core.evaluation.metrics import check_gains as check_gains
 from ecv_core.evaluation.metrics import check_metric as check_metric
 from ecv_core.evaluation.metrics import column_title as column_title
 from ecv_core.evaluation.metrics import id_and_length as id_and_length
@@ -27,8 +28,9 @@ from ecv_core.evaluation.metrics import metric as metric
 from ecv_core.evaluation.metrics import metric_described_by as metric_described_by
 from ecv_core.evaluation.metrics import metric_of as metric_of
 from ecv_core.evaluation.metrics import register_metric as register_metric
+from ecv_core.evaluation.pairs import PAIR_METRICS, ScoredPairs
 from ecv_core.evaluation.protocol import SAMPLED_WARNING as SAMPLED_WARNING
-from ecv_core.evaluation.protocol import EvaluatedFold
+from ecv_core.evaluation.protocol import Columns, EvaluatedFold
 from ecv_core.evaluation.protocol import Protocol as Protocol
 from ecv_core.evaluation.ranking import hits_of as hits_of
 from ecv_core.evaluation.ranking import load_compiled as load_compiled
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 FULL = Protocol()
-OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
+OF_LISTS = frozenset({Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY, Kind.LISTS})
 """Metrics that follow from users' lists alone."""
 
 
@@ -101,6 +103,7 @@ def evaluate(
     progress: Progress = no_progress,
     *,
     train: csr_array | None = None,
+    ratings: csr_array | None = None,
     protocol: Protocol = FULL,
     metrics: Sequence[str] | None = None,
     also: Sequence[str] = (),
@@ -117,6 +120,7 @@ def evaluate(
             places than there are items; metrics are as of a longer one that is not filled.
         progress: called with ("evaluate", users done, users).
         train: what popularity is counted in, where that is not `seen`.
+        ratings: of what is held out, stored where `held_out` is; metrics with gains need them.
         protocol: candidates, and negatives if sampled.
         metrics: which to compute; by default all that apply and that cost little beside ranking:
             under full ranking, all but AUC.
@@ -130,13 +134,7 @@ def evaluate(
     """
     if compiled is None:
         compiled = load_compiled(seen.shape[0] * seen.shape[1])
-    scope = {"sampled": protocol.sampled, "log_odds": log_odds}
-    chosen = [*(metrics or ()), *also]
-    for name in chosen:
-        check_metric(name, **scope)
-    if metrics is None:
-        usual = [name for name in METRICS if is_computed_by_default(METRICS[name], **scope)]
-        chosen += usual
+    chosen = _chosen_metrics(metrics, also, sampled=protocol.sampled, log_odds=log_odds)
     fold = _fold(
         seen,
         held_out,
@@ -144,17 +142,62 @@ def evaluate(
         train,
         protocol,
         model=model,
-        metrics=tuple(name for name in METRICS if name in chosen),
+        metrics=chosen,
         progress=progress,
         compiled=compiled,
+        ratings=ratings,
     )
     if protocol.sampled:
         columns = sampled_ranking(fold)
     else:
         columns = full_ranking(fold)
-    for name in fold.of_kind(Kind.PROBABILITIES):
-        _check_finite(METRICS[name], columns[name])
+    _add_together(fold, columns)
     return _evaluation(fold, columns)
+
+
+def _chosen_metrics(
+    metrics: Sequence[str] | None, also: Sequence[str], *, sampled: bool, log_odds: bool
+) -> tuple[str, ...]:
+    """The metrics to compute, in the registry's order; arguments as of `evaluate`."""
+    chosen = [*(metrics or ()), *also]
+    for name in chosen:
+        check_metric(name, sampled=sampled, log_odds=log_odds)
+    if metrics is None:
+        for name, each in METRICS.items():
+            if is_computed_by_default(each, sampled=sampled, log_odds=log_odds):
+                chosen.append(name)
+    in_order = [name for name in METRICS if name in chosen]
+    return tuple(in_order)
+
+
+def _add_together(fold: EvaluatedFold, columns: Columns) -> None:
+    """Complete the metrics that look at all users of a fold together.
+
+    Args:
+        fold: that was ranked.
+        columns: metric -> shape (users, ...); changed in place.
+    Raises: RunError for a loss that is infinite.
+    """
+    of_pairs = fold.of_kind(Kind.PAIRS)
+    for name in of_pairs:
+        columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), fold.protocol.seed)
+    for name in [*of_pairs, *fold.of_kind(Kind.PROBABILITIES)]:
+        _check_finite(METRICS[name], columns[name])
+    _weigh_users(fold, columns)
+
+
+def _weigh_users(fold: EvaluatedFold, columns: Columns) -> None:
+    """Replace the AUC of each user by what the user adds to the mean weighted by held-out items."""
+    if "grouped-auc" not in columns:
+        return
+    of_user = columns["grouped-auc"]
+    weights = np.diff(fold.held_out.indptr)[fold.users].astype(np.float64)
+    weights[np.isnan(of_user)] = 0
+    sums = np.nan_to_num(of_user) * weights
+    if not weights.any():
+        raise InputError("no user has a candidate besides what is held out, so there is no AUC")
+    mean = float(sums.sum() / weights.sum())
+    columns["grouped-auc"] = linearized(sums, weights, mean=mean)
 
 
 def _check_finite(metric: Metric, values: NDArray[np.float64]) -> None:
@@ -173,6 +216,7 @@ def evaluate_lists(
     cutoffs: Sequence[int],
     *,
     train: csr_array,
+    ratings: csr_array | None = None,
     protocol: Protocol = FULL,
     also: Sequence[str] = (),
 ) -> Evaluation:
@@ -181,14 +225,15 @@ def evaluate_lists(
     Args:
         lists: item codes, best first, candidates of the user and none twice, -1 where a list is
             shorter; shape (users, at least the longest cut-off).
-        seen, held_out, cutoffs, train: as of `evaluate`.
+        seen, held_out, cutoffs, train, ratings: as of `evaluate`.
         protocol: candidates; that of full ranking.
-        also: metrics of one's own.
+        also: metrics that are not computed by default.
     Raises: InputError for bad cut-offs, or nothing held out.
     """
     metrics = []
     for name, each in METRICS.items():
-        if each.kind in OF_LISTS and (name in also or not each.is_own):
+        usual = each.usual and not each.is_own
+        if each.kind in OF_LISTS and (name in also or usual):
             metrics.append(name)
     fold = _fold(
         seen,
@@ -199,6 +244,7 @@ def evaluate_lists(
         model=None,
         metrics=tuple(metrics),
         progress=no_progress,
+        ratings=ratings,
     )
     return _evaluation(fold, of_lists(fold, lists[fold.users].astype(np.int32)))
 
@@ -214,7 +260,10 @@ def _fold(
     metrics: tuple[str, ...],
     progress: Progress,
     compiled: bool = False,
+    ratings: csr_array | None = None,
 ) -> EvaluatedFold:
+    for name in metrics:
+        check_gains(METRICS[name], "what is held out", has_ratings=ratings is not None)
     users = np.flatnonzero(np.diff(held_out.indptr))
     if not len(users):
         raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
@@ -234,6 +283,7 @@ def _fold(
         metrics=metrics,
         report=lambda done: progress("evaluate", done, len(users)),
         compiled=compiled,
+        ratings=ratings,
     )
 
 
@@ -255,9 +305,10 @@ def evaluate_ratings(
     Returns: `values` are as `formulas.errors_by_user` says; their means are the metrics.
     Raises: RunError for a prediction that is not finite.
     """
-    if not np.isfinite(predicted).all():
+    not_finite = np.count_nonzero(~np.isfinite(predicted))
+    if not_finite:
         raise RunError(
-            f"{np.sum(~np.isfinite(predicted)):,} of {len(predicted):,} predicted ratings are not "
+            f"{not_finite:,} of {len(predicted):,} predicted ratings are not "
             "finite numbers, so the model has not learnt; choose a lower learning rate or more "
             "regularization"
         )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -81,6 +82,11 @@ def average_precision(ranked: Ranked) -> Floats:
     return ranked.at_cutoffs(ranked.hits * precision_at_rank) / ranked.reachable()
 
 
+def f1(ranked: Ranked) -> Floats:
+    """Harmonic mean of precision and recall. Source: van Rijsbergen (1979)."""
+    return 2 * _counts(ranked) / (np.array(ranked.cutoffs) + ranked.held_out[:, None])
+
+
 HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
     "ndcg": ndcg,
     "recall": recall,
@@ -88,6 +94,7 @@ HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
     "mrr": mrr,
     "hit": hit,
     "map": average_precision,
+    "f1": f1,
 }
 """Their kernels, by the metric's id: hits -> shape (users, cutoffs)."""
 
@@ -174,6 +181,122 @@ NOVELTY_METRICS = {"epc": epc, "efd": efd}
 """Their kernels, by the metric's id."""
 
 
+# The popularity of the recommended items, hit or not -> how popular lists are, per user.
+
+HEAD = 0.8
+"""The share of all training interactions that the most popular items, the short head, have."""
+
+
+def _mean_in_list(
+    items: NDArray[np.integer], cutoffs: Sequence[int], of_item: NDArray[Any]
+) -> Floats:
+    """The mean of a number of each item over the items of each list.
+
+    Args:
+        items: best first, -1 where there is none; shape (users, n).
+        cutoffs: list lengths, at most n.
+        of_item: the number; shape (items,).
+    Returns: shape (users, cutoffs); 0 for an empty list.
+    """
+    is_item = items >= 0
+    ends = np.array(cutoffs) - 1
+    sums = np.cumsum(np.where(is_item, of_item[items], 0), axis=1)[:, ends]
+    lengths = np.cumsum(is_item, axis=1)[:, ends]
+    return sums / np.maximum(lengths, 1)
+
+
+def average_popularity(
+    items: NDArray[np.integer], cutoffs: Sequence[int], popularity: Popularity
+) -> Floats:
+    """Training interactions of an item of the list, on average.
+
+    Args:
+        items: best first, -1 where there is none; shape (users, n).
+        cutoffs: list lengths, at most n.
+        popularity: of all items in training.
+    Returns: interactions; shape (users, cutoffs), not negative; 0 for an empty list.
+    Source: Yin, Cui, Li, Yao, Chen (2012), as average recommendation popularity.
+    """
+    return _mean_in_list(items, cutoffs, popularity.counts)
+
+
+def tail_share(
+    items: NDArray[np.integer], cutoffs: Sequence[int], popularity: Popularity
+) -> Floats:
+    """Share of the list's items that are of the long tail. Arguments as for `average_popularity`.
+
+    Returns: shape (users, cutoffs), in [0, 1]; 0 for an empty list.
+    Source: Abdollahpouri, Burke, Mobasher (2017), as average percentage of long tail items.
+    """
+    return _mean_in_list(items, cutoffs, ~short_head(popularity))
+
+
+def short_head(popularity: Popularity) -> NDArray[np.bool_]:
+    """Which items are the most popular ones that have 80 % of the training interactions.
+
+    They are taken one after the other, of equally popular ones that with the lower number first,
+    up to the one with which the share is reached.
+
+    Returns: shape (items,).
+    """
+    order = np.argsort(-popularity.counts, kind="stable")
+    reached = np.cumsum(popularity.counts[order])
+    before = reached - popularity.counts[order]
+    is_head = np.zeros(len(order), dtype=np.bool_)
+    is_head[order] = before < HEAD * popularity.counts.sum()
+    return is_head
+
+
+POPULARITY_METRICS = {"average-popularity": average_popularity, "tail-share": tail_share}
+"""Their kernels, by the metric's id."""
+
+
+# Hits and what users gave the items -> gains that differ, per user.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Graded:
+    """Ranked lists with the ratings of what was held out."""
+
+    ratings: Floats
+    """Of the item at each rank, 0 where none is held out; shape (users, n)."""
+    ideal: Floats
+    """Of a perfect list, the highest first, 0 where nothing is left; shape (users, n)."""
+    cutoffs: tuple[int, ...]
+    """At most n."""
+
+
+def linear_gain(ratings: Floats) -> Floats:
+    """The rating itself; nothing for one below 0."""
+    return np.maximum(ratings, 0)
+
+
+def exponential_gain(ratings: Floats) -> Floats:
+    """2 to the power of the rating, less 1, which is nothing for 0; nothing for one below 0."""
+    return np.exp2(np.maximum(ratings, 0)) - 1
+
+
+def graded_ndcg(graded: Graded, gain: Callable[[Floats], Floats]) -> Floats:
+    """Discounted gains of the held-out items over those of a perfect list.
+
+    Args:
+        graded: the users' lists.
+        gain: `linear_gain` or `exponential_gain`.
+    Returns: shape (users, cutoffs), in [0, 1]; 0 for a user of whose ratings none has a gain.
+    Source: Järvelin & Kekäläinen (2002), discount 1/log2(rank + 1); the exponential gain is of
+        Burges et al. (2005).
+    """
+    ends = np.array(graded.cutoffs) - 1
+    discounts = 1 / np.log2(np.arange(2.0, graded.ratings.shape[1] + 2))
+    gained = np.cumsum(gain(graded.ratings) * discounts, axis=1)[:, ends]
+    ideal = np.cumsum(gain(graded.ideal) * discounts, axis=1)[:, ends]
+    return np.divide(gained, ideal, out=np.zeros_like(gained), where=ideal > 0)
+
+
+GAINS = {"graded-ndcg": linear_gain, "graded-ndcg-exponential": exponential_gain}
+"""Rating -> gain, by the metric's id."""
+
+
 # Predictions and what came true -> prediction errors: log loss, and MAE and RMSE of ratings.
 
 
@@ -220,7 +343,6 @@ def errors_by_user(
     """
     error = np.asarray(predicted, dtype=np.float64) - np.asarray(given, dtype=np.float64)
     whose, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
-    per_user = len(error) / len(whose)
     parts: dict[str, Floats] = {}
     pooled: dict[str, float] = {}
     for name, losses in {"rmse": error**2, "mae": np.abs(error), **own}.items():
@@ -233,5 +355,30 @@ def errors_by_user(
             # Where all errors are 0 the root has no slope, and every user adds the same: 0.
             slope = 0.5 / value if mean > 0 else 0.0
         pooled[name] = value
-        parts[name] = value + slope * (sums - counts * mean) / per_user
+        parts[name] = linearized(sums, counts, mean=mean, value=value, slope=slope)
     return whose.astype(np.int32), parts, pooled
+
+
+def linearized(
+    sums: NDArray[Any],
+    counts: NDArray[Any],
+    *,
+    mean: float,
+    value: float | None = None,
+    slope: float = 1.0,
+) -> Floats:
+    """What each user adds to a function of a mean over all that users have, as above.
+
+    Args:
+        sums: over what the user has; shape (users,).
+        counts: how much that is; shape (users,), with a sum above 0.
+        mean: the sum of `sums` over that of `counts`.
+        value: f(mean); by default the mean itself.
+        slope: f'(mean).
+    Returns: shape (users,); its mean is `value`.
+    """
+    if value is None:
+        value = mean
+    per_user = counts.sum() / len(counts)
+    parts: Floats = value + slope * (sums - counts * mean) / per_user
+    return parts

@@ -8,10 +8,27 @@ import numpy as np
 import scipy  # its parts load when they are used
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked, log_loss
+from ecv_core.evaluation.formulas import (
+    GAINS,
+    HIT_METRICS,
+    NOVELTY_METRICS,
+    POPULARITY_METRICS,
+    Floats,
+    Graded,
+    Ranked,
+    graded_ndcg,
+    log_loss,
+)
 from ecv_core.evaluation.metrics import METRICS, Kind
+from ecv_core.evaluation.pairs import ScoredPairs
 from ecv_core.evaluation.protocol import Columns, EvaluatedFold
-from ecv_core.evaluation.ranking import Lists, best_items, candidate_scores, hits_of
+from ecv_core.evaluation.ranking import (
+    Lists,
+    best_items,
+    best_of_array,
+    candidate_scores,
+    hits_of,
+)
 from ecv_core.evaluation.shortcuts import USERS_AT_ONCE, ranked_blocks
 
 # Scores of all candidates -> where held-out items are among them all, per user.
@@ -44,6 +61,38 @@ def block_auc(
             no_higher = np.searchsorted(others, row[items], side="right").sum()
             shares[user] = 1 - (pairs - (below + no_higher) / 2) / pairs
     return shares
+
+
+def block_auc_of_two(
+    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: NDArray[np.bool_]
+) -> Floats:
+    """As `block_auc`, but NaN for a user without another candidate, who has no AUC to weigh."""
+    is_other = candidates & (held_out.toarray() == 0)
+    return np.where(is_other.any(axis=1), block_auc(scores, held_out, candidates), np.nan)
+
+
+def block_r_precision(
+    scores: NDArray[np.floating], held_out: scipy.sparse.csr_array, candidates: NDArray[np.bool_]
+) -> Floats:
+    """Of each user's first |H| items, the share that is held out.
+
+    Arguments as of `block_auc`.
+    Returns: shape (users,), in [0, 1].
+    """
+    shares = np.empty(len(scores))
+    for user, row in enumerate(scores):
+        items = held_out.indices[held_out.indptr[user] : held_out.indptr[user + 1]]
+        best = best_of_array(row[None], len(items))
+        shares[user] = np.isin(best, items).mean()
+    return shares
+
+
+RANK_METRICS = {
+    "auc": block_auc,
+    "grouped-auc": block_auc_of_two,
+    "r-precision": block_r_precision,
+}
+"""Their kernels, by the metric's id."""
 
 
 def block_log_loss(
@@ -111,12 +160,12 @@ LIST_METRICS = {"coverage": item_coverage, "gini": gini}
 
 def full_ranking(fold: EvaluatedFold) -> Columns:
     """The fold's metrics; memory grows with users x the longest list, never users x items."""
-    of_scores = [*fold.of_kind(Kind.RANKS), *fold.of_kind(Kind.PROBABILITIES)]
-    columns = {name: np.empty(len(fold.users)) for name in of_scores}
+    of_user = [*fold.of_kind(Kind.RANKS), *fold.of_kind(Kind.PROBABILITIES)]
+    columns = {name: np.empty(len(fold.users)) for name in of_user}
     lists = np.full((len(fold.users), max(fold.cutoffs)), -1, dtype=np.int32)
     n = min(max(fold.cutoffs), len(fold.candidates))
     blocks = ranked_blocks(fold, n)
-    if of_scores:
+    if of_user or fold.of_kind(Kind.PAIRS):
         blocks = _scored_blocks(fold, n, columns)
     done = 0
     for users, best in blocks:
@@ -144,11 +193,32 @@ def _scored_blocks(
         candidates &= fold.candidates
         held_out = fold.held_out[users]
         for name in fold.of_kind(Kind.RANKS):
-            columns[name][rows] = block_auc(values, held_out, candidates)
+            columns[name][rows] = RANK_METRICS[name](values, held_out, candidates)
         for name in fold.of_kind(Kind.PROBABILITIES):
             columns[name][rows] = block_log_loss(values, held_out, candidates)
+        if fold.of_kind(Kind.PAIRS):
+            fold.pairs.append(block_pairs(values, users, held_out, candidates))
         yield users, best_items(scores, n, compiled=fold.compiled)
         done += len(users)
+
+
+def block_pairs(
+    scores: NDArray[np.floating],
+    users: NDArray[np.intp],
+    held_out: scipy.sparse.csr_array,
+    candidates: NDArray[np.bool_],
+) -> ScoredPairs:
+    """What users have held out, candidates or not, and their other candidates.
+
+    Args: scores, held_out, candidates: as of `block_auc`; users: their numbers, shape (users,).
+    """
+    is_held_out = held_out.toarray() != 0
+    is_pair = candidates | is_held_out
+    return ScoredPairs(
+        scores=scores[is_pair].astype(np.float64),
+        chosen=is_held_out[is_pair],
+        owners=np.repeat(users, is_pair.sum(axis=1)),
+    )
 
 
 def of_lists(fold: EvaluatedFold, items: NDArray[np.int32]) -> Columns:
@@ -158,28 +228,89 @@ def of_lists(fold: EvaluatedFold, items: NDArray[np.int32]) -> Columns:
         fold: its users own the lists.
         items: best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
     """
-    of_hits = fold.of_kind(Kind.HITS)
-    novel = fold.of_kind(Kind.NOVELTY)
-    of_all_lists = fold.of_kind(Kind.LISTS)
+    kinds = (Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY)
     shape = (len(fold.users), len(fold.cutoffs))
-    columns: Columns = {name: np.zeros(shape) for name in (*of_hits, *novel)}
+    columns: Columns = {}
+    for kind in kinds:
+        for name in fold.of_kind(kind):
+            columns[name] = np.zeros(shape)
     held = np.diff(fold.held_out.indptr)[fold.users].astype(np.intp)
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         part = slice(start, start + USERS_AT_ONCE)
         hits = hits_of(fold.users[part], items[part], fold.held_out)
         every = Ranked(hits=hits, held_out=held[part], cutoffs=fold.cutoffs)
-        hit = np.flatnonzero(hits.any(axis=1))  # without a hit, the project's metrics are 0
+        for name, values in _of_all_users(fold, every, items[part]).items():
+            columns[name][part] = values
+        hit = np.flatnonzero(hits.any(axis=1))
         ranked = Ranked(hits=hits[hit], held_out=held[part][hit], cutoffs=fold.cutoffs)
-        for name in of_hits:
-            if METRICS[name].is_own:
-                columns[name][part] = HIT_METRICS[name](every)
-            else:
-                columns[name][start + hit] = HIT_METRICS[name](ranked)
-        for name in novel:
-            columns[name][start + hit] = NOVELTY_METRICS[name](
-                ranked, items[start + hit], fold.popularity
-            )
+        rows = start + hit
+        for name, values in _of_users_with_a_hit(fold, rows, ranked, items[rows]).items():
+            columns[name][rows] = values
+    of_all_lists = fold.of_kind(Kind.LISTS)
     if of_all_lists:
         counts = exposures(items, fold.cutoffs, len(fold.candidates))
         columns |= {name: LIST_METRICS[name](counts, fold.candidates) for name in of_all_lists}
     return columns
+
+
+def _of_all_users(fold: EvaluatedFold, ranked: Ranked, items: NDArray[np.integer]) -> Columns:
+    """Metrics that a list without a hit has too, of some users' lists."""
+    columns = {}
+    for name in fold.of_kind(Kind.HITS):
+        if METRICS[name].is_own:
+            columns[name] = HIT_METRICS[name](ranked)
+    for name in fold.of_kind(Kind.POPULARITY):
+        columns[name] = POPULARITY_METRICS[name](items, fold.cutoffs, fold.popularity)
+    return columns
+
+
+def _of_users_with_a_hit(
+    fold: EvaluatedFold, rows: NDArray[np.intp], ranked: Ranked, items: NDArray[np.integer]
+) -> Columns:
+    """Metrics that are 0 without a hit, of some lists with hits.
+
+    Args:
+        fold: its users own the lists.
+        rows: which of them; shape (users,).
+        ranked: their lists.
+        items: best first; shape (users, n).
+    """
+    columns = {}
+    for name in fold.of_kind(Kind.HITS):
+        if not METRICS[name].is_own:
+            columns[name] = HIT_METRICS[name](ranked)
+    for name in fold.of_kind(Kind.NOVELTY):
+        columns[name] = NOVELTY_METRICS[name](ranked, items, fold.popularity)
+    of_gains = fold.of_kind(Kind.GAINS)
+    if of_gains:
+        graded = graded_lists(fold, fold.users[rows], items, ranked.hits)
+        for name in of_gains:
+            columns[name] = graded_ndcg(graded, GAINS[name])
+    return columns
+
+
+def graded_lists(
+    fold: EvaluatedFold,
+    users: NDArray[np.intp],
+    items: NDArray[np.integer],
+    hits: NDArray[np.bool_],
+) -> Graded:
+    """The ratings of what users' lists hit, and those of perfect lists.
+
+    Args:
+        fold: with ratings.
+        users: whose lists they are; shape (users,).
+        items: best first; shape (users, n).
+        hits: which of them are held out; same shape.
+    """
+    assert fold.ratings is not None  # `evaluate` has looked
+    rows, ranks = np.nonzero(hits)
+    ratings = np.zeros(hits.shape)
+    ideal = np.zeros(hits.shape)
+    ratings[rows, ranks] = fold.ratings[users[rows], items[rows, ranks]]
+    of_users = fold.ratings[users]
+    for row in range(len(users)):
+        of_user = of_users.data[of_users.indptr[row] : of_users.indptr[row + 1]]
+        best = np.sort(of_user)[::-1][: hits.shape[1]]
+        ideal[row, : len(best)] = best
+    return Graded(ratings=ratings, ideal=ideal, cutoffs=fold.cutoffs)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import HIT_METRICS, Floats, Ranked
-from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
 from ecv_core.records.run import AMOUNT
@@ -25,20 +25,30 @@ class Kind(StrEnum):
 
     HITS = "hits"
     """Which places of a user's list hold a held-out item."""
+    GAINS = "gains"
+    """Those hits, and how the user rated the items."""
     NOVELTY = "novelty"
     """Those hits, and how popular the items are in training."""
+    POPULARITY = "popularity"
+    """How popular the items of a user's list are in training, hit or not."""
     LISTS = "lists"
     """All users' lists together: there is one value per fold, and none per user."""
     RANKS = "ranks"
     """Where each held-out item is among all candidates."""
     PROBABILITIES = "probabilities"
     """Probabilities of an interaction, from a model that predicts them."""
+    PAIRS = "pairs"
+    """All users' held-out items and sampled negatives together."""
     RATINGS = "ratings"
     """Predicted ratings, all of a fold together, from a model that predicts them."""
     CLASSES = "classification"
     """What an estimator says of the classes of samples; scikit-learn's own score."""
     NUMBERS = "regression"
     """Numbers that an estimator predicts of samples; scikit-learn's own score."""
+
+
+_IN_SAMPLES = frozenset({Kind.HITS, Kind.GAINS, Kind.RANKS, Kind.PROBABILITIES, Kind.PAIRS})
+"""What means something where held-out items are ranked against sampled negatives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,10 @@ class Metric:
     """Of samples: whether an estimator has to predict probabilities."""
     whole: bool = False
     """Whether `compute` gives one number for the fold, and so none per user."""
+    usual: bool = True
+    """Whether a run has it that is not scored by it."""
+    descriptive: bool = False
+    """Whether no value of it is better than another, so that no run is scored by it."""
 
     def __post_init__(self) -> None:
         check_id(self.id, "a metric")
@@ -223,9 +237,14 @@ class Metric:
         return self.kind is not Kind.LISTS and not self.whole
 
     @property
+    def needs_ratings(self) -> bool:
+        """Whether what is held out has to be rated, although nothing is predicted of ratings."""
+        return self.kind is Kind.GAINS
+
+    @property
     def in_samples(self) -> bool:
         """Whether it means something where held-out items are ranked against sampled negatives."""
-        return self.kind in (Kind.HITS, Kind.RANKS, Kind.PROBABILITIES)
+        return self.kind in _IN_SAMPLES
 
 
 _PROJECTS: dict[str, Metric] = {}
@@ -335,6 +354,65 @@ _define(
 )
 _define(
     Metric(
+        "f1",
+        title="F1",
+        low=0,
+        high=1,
+        formula=r"\frac{2}{n + |H|} \sum_{r=1}^{n} rel_r",
+        help="Harmonic mean of the list's precision and recall: the hits, over the mean of n and "
+        "the number of held-out items.",
+        source="van Rijsbergen (1979)",
+    )
+)
+_define(
+    Metric(
+        "graded-ndcg",
+        title="Graded nDCG",
+        kind=Kind.GAINS,
+        low=0,
+        high=1,
+        formula=r"\frac{\sum_{r=1}^{n} g_r / \log_2(r+1)}"
+        r"{\sum_{r=1}^{\min(n,|H|)} g^*_r / \log_2(r+1)}",
+        help="As nDCG, but a held-out item gains as much as the user rated it; a rating below 0 "
+        "gains nothing. It needs ratings.",
+        source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
+        elsewhere="LensKit's default gives ranks 1 and 2 the same weight.",
+        usual=False,
+    )
+)
+_define(
+    Metric(
+        "graded-ndcg-exponential",
+        title="Graded nDCG, exponential",
+        kind=Kind.GAINS,
+        low=0,
+        high=1,
+        formula=r"\frac{\sum_{r=1}^{n} (2^{g_r} - 1) / \log_2(r+1)}"
+        r"{\sum_{r=1}^{\min(n,|H|)} (2^{g^*_r} - 1) / \log_2(r+1)}",
+        help="As graded nDCG, but an item that is rated one higher gains about twice as much. It "
+        "needs ratings.",
+        source="Burges et al. (2005), with discount 1/log2(r + 1)",
+        elsewhere="Elliot's nDCG raises 2 to the power of the rating less its threshold, plus 1.",
+        usual=False,
+    )
+)
+_define(
+    Metric(
+        "r-precision",
+        title="R-precision",
+        kind=Kind.RANKS,
+        low=0,
+        high=1,
+        formula=r"\frac{1}{|H|} \sum_{r=1}^{|H|} rel_r",
+        help="Share of a list as long as the user has held-out items that is held out; precision "
+        "and recall of that list are the same.",
+        source="Buckley, Voorhees (2000)",
+        elsewhere="recommenders' r_precision_at_k has lists of at most k.",
+        usual=False,
+    )
+)
+_define(
+    Metric(
         "auc",
         title="AUC",
         kind=Kind.RANKS,
@@ -347,6 +425,52 @@ _define(
         source="Hanley, McNeil (1982); per user as Rendle et al. (2009)",
         elsewhere="Cornac counts a tie as a loss. RecBole's AUC pools all users; its GAUC weighs "
         "users by |H|.",
+    )
+)
+_define(
+    Metric(
+        "grouped-auc",
+        title="Grouped AUC",
+        kind=Kind.RANKS,
+        low=0,
+        high=1,
+        formula=r"\frac{1}{\sum_u |H_u|} \sum_u |H_u| \, AUC_u",
+        help="AUC of each user, weighted by the number of held-out items: who has more held out "
+        "counts for more.",
+        source="Zhu et al. (2017); RecBole's GAUC",
+        elsewhere="Elliot's GAUC is a mean over users without weights.",
+        usual=False,
+    )
+)
+_define(
+    Metric(
+        "pooled-auc",
+        title="Pooled AUC",
+        kind=Kind.PAIRS,
+        low=0,
+        high=1,
+        formula=r"\frac{1}{|H||N|} \sum_{p \in H} \sum_{q \in N} "
+        r"\left([s_p > s_q] + \tfrac{1}{2}[s_p = s_q]\right)",
+        help="Chance that a held-out item of any user has a higher score than a negative of any "
+        "user, so scores of different users are compared. It needs sampled negatives.",
+        source="Hanley, McNeil (1982); RecBole's AUC",
+        usual=False,
+    )
+)
+_define(
+    Metric(
+        "calibrated-log-loss",
+        title="Calibrated log loss",
+        kind=Kind.PAIRS,
+        higher_is_better=False,
+        low=0,
+        formula=r"-\frac{1}{|H| + |N|} \sum_{p} \log\left(c(s_p)^{[p \in H]} "
+        r"(1-c(s_p))^{[p \in N]}\right), \quad c(s) = \frac{1}{1 + e^{-(a s + b)}}",
+        help="Log loss of any model's scores, which a logistic curve turns into probabilities; the "
+        "curve is learnt on half of the users and scored on the others, both ways. It needs "
+        "sampled negatives.",
+        source="Platt (1999), without his prior",
+        usual=False,
     )
 )
 _define(
@@ -394,6 +518,35 @@ _define(
         source="Vargas, Castells (2011), expected free discovery",
         elsewhere="Elliot divides by the discounts of the list's real length, and gives an item "
         "without training interactions the novelty of the rarest one.",
+    )
+)
+_define(
+    Metric(
+        "average-popularity",
+        title="Average popularity",
+        kind=Kind.POPULARITY,
+        higher_is_better=False,
+        low=0,
+        formula=r"\frac{1}{|L|} \sum_{i \in L} x_i",
+        help="How many training interactions an item of the list has, on average, hit or not. It "
+        "describes lists: no value is better than another, and no run is scored by it.",
+        source="Yin et al. (2012), average recommendation popularity",
+        descriptive=True,
+    )
+)
+_define(
+    Metric(
+        "tail-share",
+        title="Tail share",
+        kind=Kind.POPULARITY,
+        low=0,
+        high=1,
+        formula=r"\frac{1}{|L|} \sum_{i \in L} [i \in T]",
+        help="Share of the list that is of the long tail: the items outside the most popular ones "
+        "that have 80 % of the training interactions.",
+        source="Abdollahpouri, Burke, Mobasher (2017), average percentage of long tail items",
+        elsewhere="RecBole's tail is the least popular tenth of the items in training, or those "
+        "with at most so many interactions.",
     )
 )
 _define(
@@ -634,6 +787,22 @@ def check_computed_here(entry: Metric) -> None:
         )
 
 
+def check_gains(entry: Metric, whose: str, *, has_ratings: bool) -> None:
+    """Refuse a metric whose gains are ratings where there are none.
+
+    Args:
+        entry: the metric.
+        whose: what has the ratings, or lacks them.
+        has_ratings: whether it has.
+    Raises: DatasetError.
+    """
+    if entry.needs_ratings and not has_ratings:
+        raise DatasetError(
+            f"{entry.title} takes its gains from ratings, and {whose} has none; choose other data, "
+            "or ndcg, by which every held-out item gains the same"
+        )
+
+
 def id_and_length(name: str) -> tuple[str, int | None]:
     """'ndcg@10' as the metric's id and its list length; None where it names none.
 
@@ -658,7 +827,9 @@ def column_title(name: str) -> str:
 
 def is_computed_by_default(entry: Metric, *, sampled: bool, log_odds: bool) -> bool:
     """Whether a run computes a metric that nobody asks for: it applies, and costs little."""
-    if entry.is_own or _obstacle(entry, sampled=sampled, log_odds=log_odds) is not None:
+    if entry.is_own or not entry.usual:
+        return False
+    if _obstacle(entry, sampled=sampled, log_odds=log_odds) is not None:
         return False
     return sampled or entry.kind is not Kind.RANKS
 
@@ -694,6 +865,11 @@ def _obstacle(entry: Metric, *, sampled: bool, log_odds: bool) -> str | None:
         return (
             "needs probabilities of an interaction, which only neu-mf predicts; choose that "
             "algorithm, or a ranking metric such as ndcg"
+        )
+    if entry.kind is Kind.PAIRS and not sampled:
+        return (
+            "compares the scores of different users, of which full ranking has too many; draw "
+            "negatives (--negatives 100), or choose auc"
         )
     if sampled and not entry.in_samples:
         return (

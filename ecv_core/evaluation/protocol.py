@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import Popularity
 from ecv_core.evaluation.metrics import METRICS, Kind
+from ecv_core.evaluation.pairs import ScoredPairs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -80,6 +81,10 @@ class EvaluatedFold:
     """Called with the number of users that are done."""
     compiled: bool = False
     """Whether lists are made by compiled code."""
+    ratings: csr_array | None = None
+    """Of what is held out, where metrics need them; stored where `held_out` is."""
+    pairs: list[ScoredPairs] = field(default_factory=list)
+    """Filled while users are ranked, where metrics look at all of them together."""
 
     def of_kind(self, kind: Kind) -> list[str]:
         """The metrics of this kind that are to be computed."""

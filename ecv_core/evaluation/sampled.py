@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ecv_core.evaluation.formulas import Floats, Popularity, log_loss, per_user
 from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import Kind
+from ecv_core.evaluation.pairs import ScoredPairs
 from ecv_core.evaluation.protocol import Columns, EvaluatedFold, Protocol
 from ecv_core.evaluation.ranking import BLOCK_CELLS, check_finite
 from ecv_core.records.errors import InputError
@@ -192,18 +193,23 @@ def single_ranking(fold: EvaluatedFold) -> Columns:
         parts.append(replace(block, owners=block.owners + done))
         for _ in fold.of_kind(Kind.PROBABILITIES):
             losses.append(_log_loss(scores, items, held_out))
+        if fold.of_kind(Kind.PAIRS):
+            fold.pairs.append(_pairs(scores, users, items, held_out))
         done += len(items)
         fold.report(done)
-    every = Against(
-        owners=np.concatenate([part.owners for part in parts]),
-        higher=np.concatenate([part.higher for part in parts]),
-        tied=np.concatenate([part.tied for part in parts]),
-        ranks=np.concatenate([part.ranks for part in parts]),
-        negatives=items.shape[1],
-    )
-    columns = dict(sampled_hits(every, done, fold.cutoffs, fold.of_kind(Kind.HITS)))
-    columns |= {name: sampled_auc(every, done) for name in fold.of_kind(Kind.RANKS)}
-    columns |= {name: np.concatenate(losses) for name in fold.of_kind(Kind.PROBABILITIES)}
+    columns = _columns_of(fold, Against.joined(parts), done)
+    for name in fold.of_kind(Kind.PROBABILITIES):
+        columns[name] = np.concatenate(losses)
+    return columns
+
+
+def _columns_of(fold: EvaluatedFold, against: Against, users: int) -> Columns:
+    """The metrics of lists of one held-out item, of so many users."""
+    columns = dict(sampled_hits(against, users, fold.cutoffs, fold.of_kind(Kind.HITS)))
+    for name in fold.of_kind(Kind.GAINS):
+        columns[name] = sampled_graded_ndcg(against, users, fold)
+    for name in fold.of_kind(Kind.RANKS):
+        columns[name] = RANK_METRICS[name](against, users)
     return columns
 
 
@@ -226,6 +232,16 @@ class Against:
     ranks: NDArray[np.intp]
     """The item's place in its list, from 1; NOWHERE for an item that is never recommended."""
     negatives: int
+
+    @classmethod
+    def joined(cls, parts: Sequence[Against]) -> Against:
+        """All held-out items of some users and of others, who have as many negatives each."""
+        owners = np.concatenate([part.owners for part in parts])
+        higher = np.concatenate([part.higher for part in parts])
+        tied = np.concatenate([part.tied for part in parts])
+        ranks = np.concatenate([part.ranks for part in parts])
+        negatives = parts[0].negatives
+        return cls(owners=owners, higher=higher, tied=tied, ranks=ranks, negatives=negatives)
 
 
 def sampled_hits(
@@ -264,6 +280,34 @@ def sampled_auc(against: Against, users: int) -> Floats:
     wins = 1 - (against.higher + against.tied / 2) / against.negatives
     owned = np.bincount(against.owners, minlength=users)
     return np.bincount(against.owners, weights=wins, minlength=users) / owned
+
+
+def sampled_r_precision(against: Against, users: int) -> Floats:
+    """Share of the lists in which the held-out item is the first; shape (users,), in [0, 1]."""
+    return sampled_hits(against, users, [1], ["hit"])["hit"][:, 0]
+
+
+RANK_METRICS = {
+    "auc": sampled_auc,
+    "grouped-auc": sampled_auc,
+    "r-precision": sampled_r_precision,
+}
+"""Their kernels for lists of one held-out item, by the metric's id."""
+
+
+def sampled_graded_ndcg(against: Against, users: int, fold: EvaluatedFold) -> Floats:
+    """Graded nDCG of lists of one held-out item and its negatives, whatever the gain.
+
+    Such a list is perfect where the item is the first, so this is nDCG; but an item that is not
+    rated above 0 gains nothing.
+
+    Returns: shape (users, cutoffs), in [0, 1].
+    """
+    assert fold.ratings is not None  # `evaluate` has looked
+    gains = fold.ratings[fold.users].data > 0
+    ranks = np.where(gains, against.ranks, NOWHERE)
+    gaining = replace(against, ranks=ranks)
+    return sampled_hits(gaining, users, fold.cutoffs, ["ndcg"])["ndcg"]
 
 
 def _compare(
@@ -318,3 +362,23 @@ def _log_loss(scores: torch.Tensor, negatives: NDArray[np.int32], held_out: csr_
     of_others = log_loss(np.take_along_axis(values, negatives.astype(np.int64), axis=1), False)
     mean = np.bincount(owners, weights=of_held) / np.bincount(owners)
     return (mean + of_others.sum(axis=1)) / (negatives.shape[1] + 1)
+
+
+def _pairs(
+    scores: torch.Tensor,
+    users: NDArray[np.intp],
+    negatives: NDArray[np.int32],
+    held_out: csr_array,
+) -> ScoredPairs:
+    """What users have held out, and their negatives; `users` as numbers, others of `_compare`."""
+    values = scores.cpu().numpy().astype(np.float64)
+    rows = np.repeat(np.arange(len(users)), np.diff(held_out.indptr))
+    of_held = values[rows, held_out.indices]
+    of_others = np.take_along_axis(values, negatives.astype(np.int64), axis=1)
+    is_held = np.repeat([True, False], [of_held.size, of_others.size])
+    owners_of_others = np.repeat(users, negatives.shape[1])
+    return ScoredPairs(
+        scores=np.concatenate([of_held, of_others.ravel()]),
+        chosen=is_held,
+        owners=np.concatenate([users[rows], owners_of_others]),
+    )

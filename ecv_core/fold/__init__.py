@@ -47,7 +47,7 @@ def check_needs(spec: RunSpec) -> None:
     Reads the data only where the algorithm needs more than who interacted with what.
     Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
     """
-    from ecv_core import models
+    from ecv_core import evaluation, models
 
     algorithms = [models.computing(spec)]
     for name in stopping.cheap_models(spec):
@@ -56,6 +56,10 @@ def check_needs(spec: RunSpec) -> None:
         # Who has what is enough to rank; what is to be predicted must be in the data.
         if algorithm.needs is not Need.NOTHING or not spec.task.ranks:
             algorithm.check(data_of(spec))
+    metric = evaluation.metric_of(spec)
+    if metric.needs_ratings:
+        data = data_of(spec)
+        evaluation.check_gains(metric, data.dataset, has_ratings=data.ratings is not None)
 
 
 def folds_folder() -> Path:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from ecv_core.records.run import FoldResult, Progress, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
 from ecv_core.splits.parts import FoldMatrices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def run_fold(
@@ -206,10 +209,18 @@ def ranked(
         spec.cutoffs,
         progress=progress,
         train=parts.train,
+        ratings=needed_ratings(spec, parts),
         protocol=protocol_of(spec, index),
         also=(spec.metric,),
         log_odds=log_odds,
     )
+
+
+def needed_ratings(spec: RunSpec, parts: FoldMatrices) -> csr_array | None:
+    """The ratings of what a fold holds out, where the run's metric needs them."""
+    if evaluation.metric_of(spec).needs_ratings:
+        return parts.held_out_ratings
+    return None
 
 
 def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:

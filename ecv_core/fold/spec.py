@@ -205,6 +205,12 @@ def _check_metric(
     Raises: InputError.
     """
     task = model.task
+    if metric.descriptive:
+        raise InputError(
+            f"{metric.title} describes lists, and no value of it is better than another, so no run "
+            f"is scored by it; choose a metric such as {task.usual_metric}: every run under full "
+            f"ranking has {metric.title.lower()} beside it"
+        )
     if metric.task is not task:
         ways = sorted(task.metrics) or [task.usual_metric]
         raise InputError(

@@ -17,7 +17,7 @@ from ecv_core.dataset.rating_scale import scale_of
 from ecv_core.evaluation import Evaluation, Metric, check_computed_here, metric_of
 from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.formulas import errors_by_user
-from ecv_core.fold.computing import protocol_of, ranked
+from ecv_core.fold.computing import needed_ratings, protocol_of, ranked
 from ecv_core.jobs.reported_tables import (
     check_columns,
     check_lengths,
@@ -162,12 +162,14 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
     check_computed_here(metric)
     lists = lists_of(fold, table)
     note = check_lengths(fold, lists)
+    cutoffs = [n for n in spec.cutoffs if n <= spec.n]  # what stood below place n is not known
     scores = evaluation.evaluate_lists(
         lists,
         fold.matrices.seen,
         fold.matrices.held_out,
-        [n for n in spec.cutoffs if n <= spec.n],  # what stood below place n is not known
+        cutoffs,
         train=fold.matrices.train,
+        ratings=needed_ratings(spec, fold.matrices),
         protocol=protocol_of(spec, fold.index),
         also=(spec.metric,),
     )

@@ -131,13 +131,15 @@ def metrics(
             `score(users)`, as in `models.base.Recommender`.
         train: nonzero where the user has the item in training: never a candidate; shape (users,
             items). A stored 0 is no interaction, and an item that is stored twice counts once.
-        held_out: nonzero where it is held out; users without any do not count; same shape.
+        held_out: nonzero where it is held out; users without any do not count; same shape. Metrics
+            with gains take the values as ratings, the mean where an item is stored twice.
         cutoffs: list lengths; one above the number of items is a list that is not filled.
         names: ids of metrics; by default all that cost little beside ranking.
     Returns: 'ndcg@10' -> mean.
     Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
         or a score that is NaN, +inf or no number.
     """
+    ratings = _ratings(held_out)
     train = _canonical(train)
     held_out = _canonical(held_out)
     if train.shape != held_out.shape:
@@ -146,7 +148,7 @@ def metrics(
             f"{train.shape} and {held_out.shape}"
         )
     model = AnyScores(scores, train.shape)
-    result = evaluation.evaluate(model, train, held_out, cutoffs, metrics=names)
+    result = evaluation.evaluate(model, train, held_out, cutoffs, ratings=ratings, metrics=names)
     return dict(result.means)
 
 
@@ -157,3 +159,15 @@ def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
     canonical.data[:] = 1  # so that a 1 and a -1 of the same item are no 0
     canonical.sum_duplicates()
     return canonical
+
+
+def _ratings(held_out: csr_array | csr_matrix) -> csr_array:
+    """The values of a matrix, stored where those of `_canonical` are; of duplicates the mean."""
+    ratings = csr_array(held_out).astype(np.float64, copy=True)
+    ratings.eliminate_zeros()
+    counts = ratings.copy()
+    counts.data[:] = 1
+    counts.sum_duplicates()
+    ratings.sum_duplicates()
+    ratings.data /= counts.data
+    return ratings

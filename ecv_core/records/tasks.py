@@ -139,5 +139,8 @@ class Task(StrEnum):
         return tuple(task for task in Task if not task.of_table)
 
 
-WITHOUT_CUTOFF = frozenset({"auc", "log-loss"}).union(*(task.metrics for task in Task))
+_OF_ALL_CANDIDATES = frozenset(
+    {"auc", "log-loss", "r-precision", "grouped-auc", "pooled-auc", "calibrated-log-loss"}
+)
+WITHOUT_CUTOFF = _OF_ALL_CANDIDATES.union(*(task.metrics for task in Task))
 """Ids of the metrics that look at more than the top n, so that n is no part of their name."""

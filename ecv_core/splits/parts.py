@@ -48,6 +48,8 @@ class FoldMatrices:
     """What was split."""
     learnt: Mask
     """Which interactions are in training; shape (interactions,)."""
+    tested: Mask
+    """Which are held out; shape (interactions,)."""
 
     @property
     def seen(self) -> scipy.sparse.csr_array:
@@ -57,6 +59,21 @@ class FoldMatrices:
         seen = scipy.sparse.csr_array(self.train + self.validation)
         seen.sort_indices()
         return seen
+
+    @property
+    def held_out_ratings(self) -> scipy.sparse.csr_array | None:
+        """Of what is held out, stored where `held_out` is; None where there are none."""
+        if self.interactions.ratings is None:
+            return None
+        users = self.interactions.users[self.tested]
+        items = self.interactions.items[self.tested]
+        values = self.interactions.ratings[self.tested].astype(np.float64)
+        ratings = scipy.sparse.csr_array((values, (users, items)), shape=self.held_out.shape)
+        each = np.ones(len(users))
+        counts = scipy.sparse.csr_array((each, (users, items)), shape=self.held_out.shape)
+        # An item that is there twice has the mean of its ratings.
+        ratings.data /= counts.data
+        return ratings
 
     def history(self) -> History:
         """What is known of when the entries of `train` were, for models that ask for it."""
@@ -77,6 +94,7 @@ def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldM
         held_out=_matrix(interactions, parts == Part.TEST),
         interactions=interactions,
         learnt=parts == Part.TRAIN,
+        tested=parts == Part.TEST,
     )
 
 

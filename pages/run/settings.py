@@ -238,7 +238,7 @@ def metric_select(
     titles = {}
     lines = []
     for name, metric in METRICS.items():
-        if metric.task in tasks:
+        if metric.task in tasks and not metric.descriptive:
             titles[name] = metric.title
             lines.append(f"- **{metric.title}**: {metric.help}")
     listed = "\n".join(lines)

@@ -50,7 +50,47 @@ def plain_metrics(items, held, n):
         f"mrr@{n}": 1 / ranks[0] if ranks else 0.0,
         f"hit@{n}": float(bool(ranks)),
         f"map@{n}": sum(count / rank for count, rank in enumerate(ranks, start=1)) / ideal,
+        f"f1@{n}": harmonic_mean(len(ranks) / n, len(ranks) / len(held)),
     }
+
+
+def harmonic_mean(one, other):
+    return 2 * one * other / (one + other) if one + other else 0.0
+
+
+def plain_popularity(items, n, counts):
+    """Average popularity and the share of the long tail. Args: counts: interactions of items."""
+    listed = [item for item in items[:n] if item >= 0]
+    by_popularity = sorted(range(len(counts)), key=lambda item: (-counts[item], item))
+    head = set()
+    reached = 0
+    for item in by_popularity:
+        if reached >= 0.8 * sum(counts):
+            break
+        head.add(item)
+        reached += counts[item]
+    length = max(len(listed), 1)
+    return {
+        f"average-popularity@{n}": sum(counts[item] for item in listed) / length,
+        f"tail-share@{n}": sum(item not in head for item in listed) / length,
+    }
+
+
+def plain_r_precision(scores, candidates, held):
+    """The share of the first |H| items that is held out."""
+    return sum(item in held for item in plain_list(scores, candidates, len(held))) / len(held)
+
+
+def plain_graded_ndcg(items, ratings, n, gain):
+    """nDCG with gains. Args: ratings: item -> rating of what is held out; gain: of a rating."""
+    gained = sum(
+        gain(ratings[item]) / log2(rank + 1)
+        for rank, item in enumerate(items[:n], start=1)
+        if item in ratings
+    )
+    best = sorted(map(gain, ratings.values()), reverse=True)[:n]
+    ideal = sum(value / log2(rank + 1) for rank, value in enumerate(best, start=1))
+    return gained / ideal if ideal else 0.0
 
 
 def plain_novelty(items, held, n, counts, users):
@@ -94,6 +134,7 @@ def plain_evaluation(scores, seen, held_out, cutoffs, train=None):
         for n in cutoffs:
             row |= plain_metrics(items, held, n)
             row |= plain_novelty(items, held, n, counts, learners)
+            row |= plain_popularity(items, n, counts)
         rows.append(row)
         lists.append(items)
     means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}

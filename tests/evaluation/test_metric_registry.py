@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core.evaluation import METRICS, Kind, check_metric, column_title
-from ecv_core.evaluation.formulas import HIT_METRICS, NOVELTY_METRICS
-from ecv_core.evaluation.full import LIST_METRICS
+from ecv_core.evaluation import METRICS, Kind, check_metric, column_title, sampled
+from ecv_core.evaluation.formulas import GAINS, HIT_METRICS, NOVELTY_METRICS, POPULARITY_METRICS
+from ecv_core.evaluation.full import LIST_METRICS, RANK_METRICS
+from ecv_core.evaluation.pairs import PAIR_METRICS
+from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
@@ -23,7 +25,11 @@ def test_keys_are_the_metrics_own_ids():
         (Kind.HITS, HIT_METRICS),
         (Kind.NOVELTY, NOVELTY_METRICS),
         (Kind.LISTS, LIST_METRICS),
-        (Kind.RANKS, {"auc"}),
+        (Kind.GAINS, GAINS),
+        (Kind.POPULARITY, POPULARITY_METRICS),
+        (Kind.RANKS, RANK_METRICS),
+        (Kind.RANKS, sampled.RANK_METRICS),
+        (Kind.PAIRS, PAIR_METRICS),
         (Kind.PROBABILITIES, {"log-loss"}),
         (Kind.RATINGS, {"mae", "rmse"}),
         (Kind.CLASSES, Task.CLASSES.metrics),
@@ -35,7 +41,7 @@ def test_every_metric_has_its_kernel_and_every_kernel_its_metric(kind, kernels):
 
 
 def test_only_metrics_of_the_top_n_are_named_with_n():
-    of_the_top = (Kind.HITS, Kind.NOVELTY, Kind.LISTS)
+    of_the_top = (Kind.HITS, Kind.GAINS, Kind.NOVELTY, Kind.POPULARITY, Kind.LISTS)
     assert {n for n, metric in METRICS.items() if metric.kind not in of_the_top} == WITHOUT_CUTOFF
 
 
@@ -46,7 +52,15 @@ def test_every_metric_but_those_of_all_lists_has_a_value_per_user():
 def test_errors_and_inequality_are_the_ones_where_lower_is_better():
     lower = {name for name, metric in METRICS.items() if not metric.higher_is_better}
     errors = {"mean-absolute-error", "root-mean-squared-error", "cross-entropy"}
-    assert lower == {"log-loss", "mae", "rmse", "gini"} | errors
+    losses = {"log-loss", "calibrated-log-loss", "mae", "rmse"}
+    assert lower == losses | {"gini", "average-popularity"} | errors
+
+
+def test_average_popularity_alone_says_nothing_of_better_and_worse():
+    descriptive = {name for name, metric in METRICS.items() if metric.descriptive}
+    assert descriptive == {"average-popularity"}
+    with pytest.raises(InputError, match="no run is scored by it"):
+        make_spec(dataset="synthetic", algorithm="popular", metric="average-popularity")
 
 
 @pytest.mark.parametrize(
@@ -57,15 +71,17 @@ def test_columns_are_titled_as_papers_write_them(name, title):
     assert column_title(name) == title
 
 
-OF_LISTS = {"epc", "efd", "coverage", "gini"}  # metrics of the lists that users would get
+OF_LISTS = {"epc", "efd", "average-popularity", "tail-share", "coverage", "gini"}
+"""Metrics of the lists that users would get."""
+OF_PAIRS = {"pooled-auc", "calibrated-log-loss"}
 NOT_OF_RANKS = {"mae", "rmse"} | Task.CLASSES.metrics | Task.NUMBERS.metrics
 
 
 @pytest.mark.parametrize(
     ("sampled", "log_odds", "refused"),
     [
-        (False, False, NOT_OF_RANKS | {"log-loss"}),
-        (False, True, NOT_OF_RANKS),
+        (False, False, NOT_OF_RANKS | OF_PAIRS | {"log-loss"}),
+        (False, True, NOT_OF_RANKS | OF_PAIRS),
         (True, False, NOT_OF_RANKS | {"log-loss"} | OF_LISTS),
         (True, True, NOT_OF_RANKS | OF_LISTS),
     ],
@@ -103,5 +119,6 @@ def test_the_range_of_a_metric_is_said_where_it_has_one():
 
 def test_losses_of_any_size_have_no_bound_and_clipped_ratings_have_one():
     unbounded = {metric.id for metric in METRICS.values() if not metric.is_bounded}
-    losses = {"log-loss", "cross-entropy", "mean-absolute-error", "root-mean-squared-error"}
-    assert unbounded == losses | {"r2"}
+    losses = {"log-loss", "calibrated-log-loss", "cross-entropy"}
+    losses |= {"mean-absolute-error", "root-mean-squared-error"}
+    assert unbounded == losses | {"r2", "average-popularity"}

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.evaluation import evaluate, evaluate_lists, evaluate_ratings
 from ecv_core.evaluation.formulas import log_loss
-from scripts.record_protocols import auc_of_all
+from ecv_core.evaluation.pairs import ScoredPairs, pooled_auc
 
 HERE = Path(__file__).parent
 LISTS = json.loads((HERE / "peer_lists.json").read_text("utf-8"))
@@ -91,7 +91,8 @@ def evaluated(given_scores):
             for user, items in enumerate(recommended(at)):
                 lists[user, : len(items)] = items[: max(CUTOFFS)]
             return evaluate_lists(lists, train, held_out, CUTOFFS, train=train)
-        return evaluate(given_scores(problem["scores"]), train, held_out, CUTOFFS, also=("auc",))
+        scores = given_scores(problem["scores"])
+        return evaluate(scores, train, held_out, CUTOFFS, also=("auc", "grouped-auc"))
 
     return evaluation
 
@@ -284,15 +285,9 @@ def test_auc_of_every_user_is_the_peers(peer, evaluated):
         assert {user: own[user] for user in expected} == pytest.approx(expected, **DIGITS)
 
 
-def test_gauc_of_recbole_is_our_auc_weighted_by_what_is_held_out(evaluated):
+def test_grouped_auc_is_gauc_of_recbole(evaluated):
     for at, figure in enumerate(LISTS["auc_of_all"]["RecBole GAUC"]):
-        weights = []
-        for user in evaluated(at).users:
-            listed = user_lists(at)[user]
-            both = listed.held_out < len(listed.hits)  # without another candidate it has no AUC
-            weights.append(listed.held_out if both else 0)
-        own = np.average(evaluated(at).of("auc"), weights=weights)
-        assert own == pytest.approx(figure, **DIGITS)
+        assert evaluated(at).means["grouped-auc"] == pytest.approx(figure, **DIGITS)
 
 
 def test_auc_of_all_users_pairs_together_is_that_of_recbole():
@@ -300,12 +295,18 @@ def test_auc_of_all_users_pairs_together_is_that_of_recbole():
         problem = LISTS["problems"][at]
         scores = []
         chosen = []
+        owners = []
         for user, held_out in enumerate(problem["held_out"]):
             if held_out:
                 scores += [problem["scores"][user][item] for item in recommended(at)[user]]
                 chosen += user_lists(at)[user].hits
-        pooled = auc_of_all(np.array(scores, dtype=float), np.array(chosen))
-        assert pooled == pytest.approx(figure, **DIGITS)
+                owners += [user] * len(recommended(at)[user])
+        pairs = ScoredPairs(
+            scores=np.array(scores, dtype=float),
+            chosen=np.array(chosen),
+            owners=np.array(owners),
+        )
+        assert pooled_auc(pairs).mean() == pytest.approx(figure, **DIGITS)
 
 
 @pytest.mark.parametrize("problem", ERRORS["ratings"], ids=lambda problem: problem["seed"])

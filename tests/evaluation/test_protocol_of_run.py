@@ -82,7 +82,8 @@ def test_same_sampled_run_gives_the_same_scores():
 
 def test_users_scores_are_kept_of_every_metric_that_has_them():
     result = run_fold(spec(n=7), 0)
-    of_lists = [name for name, one in METRICS.items() if one.kind in (Kind.HITS, Kind.NOVELTY)]
+    kinds = (Kind.HITS, Kind.NOVELTY, Kind.POPULARITY)
+    of_lists = [name for name, one in METRICS.items() if one.kind in kinds]
     kept = [name for name in of_lists if METRICS[name].per_user]
     assert result.user_scores.metrics == tuple(f"{name}@7" for name in kept)
     assert {"coverage@7", "gini@1"} < result.metrics.keys()

@@ -84,17 +84,27 @@ class Swaps:
 
 
 def common_metrics(block: Block) -> list[str]:
-    """The metrics that every fold of every run has, that of the runs first."""
+    """The metrics that every fold of every run has, that of the runs first.
+
+    One that only describes lists ranks nobody, and is left out.
+    """
     runs = list(block.runs.values())
     shared = list(runs[0].folds[0].metrics)
     for run in runs:
         for fold in run.folds:
             shared = [name for name in shared if name in fold.metrics]
+    shared = [name for name in shared if not _only_describes(name)]
     own = runs[0].spec.metric_name
     if own in shared:
         shared.remove(own)
         shared.insert(0, own)
     return shared
+
+
+def _only_describes(metric: str) -> bool:
+    """Whether no value of a metric is better than another; of unknown ones that is not known."""
+    metric_id = metric.partition("@")[0]
+    return metric_id in evaluation.METRICS and evaluation.METRICS[metric_id].descriptive
 
 
 def rank_block(block: Block, metric: str, users_of: UsersOf) -> Swaps:
