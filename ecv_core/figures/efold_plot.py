@@ -233,7 +233,8 @@ def _add_stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours
     place = {"x": stopped_at, "y": (1 + top_of_marks) / 2, "yref": "paper"}
     side = efold.side_of_stop(k, stopped_at)
     text = f"<b>{stop}</b>, {later_folds}"
-    figure.add_annotation(note(text, 17, colours.stop, xanchor=side, **place))
+    # Without its anchor Plotly hangs words that are near the top, and the line goes through them.
+    figure.add_annotation(note(text, 17, colours.stop, xanchor=side, yanchor="middle", **place))
 
 
 def _add_mean_of_all(figure: go.Figure, k: int, mean: float, colours: Palette) -> None:

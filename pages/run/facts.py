@@ -60,10 +60,18 @@ def show(data: Mapping[str, object], *, key: str, room: str | None) -> None:
         _html(key=key, data=dict(data))
 
 
-def box(kind: str, lines: list[str]) -> str:
-    """A sentence in a box, 'info', 'success', 'warning' or 'error', and more in small type."""
+def box(kind: str, lines: list[str], answer: str = "") -> str:
+    """A sentence in a box, 'info', 'success', 'warning' or 'error', and more in small type.
+
+    Args:
+        kind: Of the box.
+        lines: The sentence, and what is in small type.
+        answer: What stands above all in large type; empty for nothing.
+    """
     first, *others = lines
     paragraphs = [f"<p>{escape(first)}</p>"]
+    if answer:
+        paragraphs.insert(0, f'<p class="ecv-answer">{escape(answer)}</p>')
     for line in others:
         paragraphs.append(f"<p><small>{escape(line)}</small></p>")
     sign = f'<i class="ecv-sign" aria-hidden="true">{_SIGNS[kind]}</i>'
@@ -211,7 +219,7 @@ def _processor(run: RunRecord, facts: EnergyFacts) -> str:
             "changes it, as it does time and joules.",
         ),
         _metric(
-            "Stop would save" if run.checked else "Share saved",
+            "Stop would save" if run.checked else "Processor saved",
             _saved_percent(facts, facts.saved_processor_percent) or "-",
             width=_HALF,
             explains=f"Of the processor time of all {run.k} folds.",

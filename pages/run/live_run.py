@@ -15,6 +15,7 @@ from ecv_core.figures.efold_plot import run_figure
 from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import (
     algorithm_title,
+    answer,
     arithmetic,
     counted,
     metric_label,
@@ -198,12 +199,16 @@ def _verdict_headline(run: RunRecord) -> tuple[str, str]:
 
 
 def verdict_html(run: RunRecord) -> str:
-    """The verdict in words, and below it in small type the arithmetic of the rule."""
+    """The answer, the verdict in words, and in small type the arithmetic of the rule.
+
+    Args:
+        run: Its folds carry their users' scores (`Results.with_user_scores`), where there are some.
+    """
     kind, sentence = headline(run)
     lines = [sentence]
     if kind in ("info", "success") or run.doubt:
         lines.append(arithmetic(run))
-    return box(kind, list(filter(None, lines)))
+    return box(kind, list(filter(None, lines)), answer=answer(run))
 
 
 def _still_there() -> list[RunRecord]:
@@ -297,7 +302,7 @@ def _results(run: RunRecord, runs: list[RunRecord]) -> None:
 
 
 def _verdict_data(run: RunRecord) -> dict[str, object]:
-    return {"html": verdict_html(run)}
+    return {"html": verdict_html(results().with_user_scores(run))}
 
 
 def _facts_data(run: RunRecord) -> dict[str, object]:
