@@ -153,6 +153,12 @@ class ListedRun:
         """As in Run."""
         return len(self.scores) == self.spec.k
 
+    @property
+    def can_be_checked(self) -> bool:
+        """As in RunRecord."""
+        folds_left = len(self.scores) < len(self.spec.fold_order)
+        return self.state is RunState.FINISHED and folds_left and not self.damaged
+
 
 class _Source(NamedTuple):
     """All that a row of the list is made of, but for the folds themselves."""

@@ -35,12 +35,20 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         go("run/run.py", {"run": ids[0]})
     if not why_not(Action.ANNOTATE):
         _label_popover(picked, rows)
-    active = [row for row in picked if row.state.active]
-    _button_for_all("Cancel", _own(Action.CANCEL, active), _cancel, key="cancel-picked")
-    cut_off = [row for row in picked if _cut_off(row)]
-    _button_for_all("Resume", _own(Action.GO_ON, cut_off), _resume, key="resume-picked")
+    _folds_buttons(picked)
     if not why_not(Action.DELETE):
         _delete_button(picked)
+
+
+def _folds_buttons(picked: Sequence[ListedRun]) -> None:
+    """Buttons that end the folds of runs, go on with them, or run those after the stop."""
+    active = [row for row in picked if row.state.active]
+    _button_for_all("cancel", "Cancel", _own(Action.CANCEL, active), _cancel)
+    cut_off = [row for row in picked if _cut_off(row)]
+    _button_for_all("resume", "Resume", _own(Action.GO_ON, cut_off), _resume)
+    stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
+    own_stopped = _own(Action.GO_ON, stopped)
+    _button_for_all("fact_check", "Run the remaining folds", own_stopped, _check, several=" of")
 
 
 def all_tags(rows: Sequence[ListedRun]) -> list[str]:
@@ -92,14 +100,27 @@ def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> No
 
 
 def _button_for_all(
-    verb: str, rows: Sequence[ListedRun], act: Callable[[Sequence[str]], None], *, key: str
+    icon: str,
+    verb: str,
+    rows: Sequence[ListedRun],
+    act: Callable[[Sequence[str]], None],
+    *,
+    several: str = "",
 ) -> None:
-    """A button that does this to all of the runs; none where there are no runs."""
+    """A button that does this to all of the runs; none where there are no runs.
+
+    Args:
+        icon: Of the button, and a part of its key.
+        verb: What it does to one run.
+        rows: The runs.
+        act: Does it to runs of these ids.
+        several: What follows the verb before the number of several runs.
+    """
     if rows:
         st.button(
-            _for_several(verb, rows),
-            key=key,
-            icon=f":material/{verb.lower()}:",
+            _for_several(verb, rows, several),
+            key=f"{icon}-picked",
+            icon=f":material/{icon}:",
             on_click=act,
             args=(ids_of(rows),),
         )
@@ -125,10 +146,10 @@ def _delete_button(picked: Sequence[ListedRun]) -> None:
     )
 
 
-def _for_several(verb: str, rows: Sequence[ListedRun]) -> str:
+def _for_several(verb: str, rows: Sequence[ListedRun], several: str = "") -> str:
     """'Delete', or 'Delete 3 runs'."""
     if len(rows) > 1:
-        return f"{verb} {len(rows)} runs"
+        return f"{verb}{several} {len(rows)} runs"
     return verb
 
 
@@ -228,6 +249,14 @@ def _resume(run_ids: Sequence[str]) -> None:
         for run_id in run_ids:
             if store().run(run_id).state is not RunState.QUEUED:
                 acting().resume(run_id)
+
+
+def _check(run_ids: Sequence[str]) -> None:
+    """Run the folds after the stop of each run, which show how good the stop was."""
+    with sentences():
+        for run_id in run_ids:
+            if store().run(run_id).can_be_checked:
+                acting().resume(run_id, full=True)
 
 
 def _delete(run_ids: Sequence[str]) -> None:

@@ -242,3 +242,14 @@ def test_a_damaged_fold_is_said_and_can_be_deleted_and_the_run_goes_on_there(
     if page == "run/run.py":
         next(one for one in app.button if one.label == "Resume").click().run()
         assert store.run(run.run_id).state is RunState.QUEUED
+
+
+def test_the_remaining_folds_of_all_picked_runs_are_run_at_once(app, a_run, store):
+    stopped = [a_run([0.3, 0.31, 0.305, 0.3075], stopped_at=4) for _ in range(2)]
+    whole = a_run([0.2, 0.3, 0.25, 0.2, 0.3], k=5, rule="never")
+    open_history(app, *stopped, whole)
+    button = next(one for one in app.button if one.key == "fact_check-picked")
+    assert button.label == "Run the remaining folds of 2 runs"
+    button.click().run()
+    assert not app.exception
+    assert [store.run(run.run_id).spec.full for run in (*stopped, whole)] == [True, True, False]
