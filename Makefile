@@ -53,6 +53,7 @@ docs: .venv-docs/.ready $(VENV)/.run-ready
 	@mkdir -p build
 	@$(BIN)/python -m ecv_core reproduce > build/papers.md
 	@$(BIN)/python -m scripts.corpus_table > build/forms.md
+	@$(BIN)/python -m scripts.metrics_reference > build/metrics.md
 	NO_MKDOCS_2_WARNING=true .venv-docs/bin/mkdocs build --quiet --strict
 	@echo "the site is in build/docs/*/index.html"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scripts import corpus_table
+from scripts import corpus_table, metrics_reference
 from scripts.notebooks import FOLDER
 from tests.documents import ROOT
 
@@ -29,3 +29,12 @@ def test_the_table_of_forms_says_what_is_read_lost_and_refused() -> None:
 
 def test_the_page_of_own_data_has_a_place_for_the_table_of_forms() -> None:
     assert "\n<!-- forms -->\n" in (ROOT / "docs" / "your-data.md").read_text("utf-8")
+
+
+def test_the_reference_of_metrics_has_formula_source_and_what_others_do() -> None:
+    reference = metrics_reference.reference()
+    recall = reference.partition("### Recall\n\n")[2].partition("\n\n###")[0]
+    assert recall.startswith("`recall`. Share of the held-out items that are in the list.")
+    assert r"$$\frac{1}{|H|} \sum_{r=1}^{n} rel_r$$" in recall
+    assert "Source: Cleverdon (1967). LensKit" in recall
+    assert "\n<!-- metrics -->\n" in (ROOT / "docs" / "metrics.md").read_text("utf-8")

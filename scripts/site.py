@@ -29,6 +29,8 @@ PAPERS = ROOT / "build/papers.md"
 """What `ecv reproduce` prints; `make docs` has it made."""
 FORMS = ROOT / "build/forms.md"
 """What `python -m scripts.corpus_table` prints, likewise."""
+REFERENCE = ROOT / "build/metrics.md"
+"""What `python -m scripts.metrics_reference` prints, likewise."""
 _FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 _LINK = re.compile(
     r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)"
@@ -97,6 +99,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown += PAPERS.read_text("utf-8")
     if page.file.src_uri == "your-data.md":
         markdown = markdown.replace("<!-- forms -->", FORMS.read_text("utf-8"))
+    if page.file.src_uri == "metrics.md":
+        markdown = markdown.replace("<!-- metrics -->", REFERENCE.read_text("utf-8"))
     source = next((s for s, p in OUTSIDE.items() if p == page.file.src_uri), None)
     folder = PurePosixPath(source or f"docs/{page.file.src_uri}").parent
 

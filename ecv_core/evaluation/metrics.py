@@ -53,7 +53,7 @@ _IN_SAMPLES = frozenset({Kind.HITS, Kind.GAINS, Kind.RANKS, Kind.PROBABILITIES, 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: of the project, as pages and docs/metrics.md explain it, or of one's own.
+    """A metric: of the project, as pages and the site explain it, or of one's own.
 
         halves = ecv.Metric("upper-half", lambda hits, held_out: hits[:, :5].sum(axis=1))
         clicks = ecv.Metric("clicks", unit="per visit")  # that other code reports, with track

