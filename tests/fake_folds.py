@@ -3,12 +3,14 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import psutil
 
 from ecv_core.jobs.executors import Compute, Results
-from ecv_core.records.run import Energy, FoldResult, Progress
+from ecv_core.records.run import Energy, FoldResult, Progress, UserScores
 from ecv_core.records.spec import RunSpec
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
@@ -45,6 +47,19 @@ def fold_result(fold: int, score: float) -> FoldResult:
             joules=10, cpu_joules=6, gpu_joules=0, ram_joules=4, grams_co2e=0.001, source="cpu-load"
         ),
     )
+
+
+def users_result(
+    fold: int, values: np.ndarray, metrics: Sequence[str] = ("ndcg@10",)
+) -> FoldResult:
+    """A fold with scores of users 0, 1, ...; shape (users, metrics). Its own are their means."""
+    values = values.astype(np.float32)
+    means = {name: float(values[:, place].mean()) for place, name in enumerate(metrics)}
+    scores = UserScores(
+        users=np.arange(len(values), dtype=np.int32), metrics=tuple(metrics), values=values
+    )
+    result = fold_result(fold, means[metrics[0]])
+    return replace(result, metrics=means, users=len(values), user_scores=scores)
 
 
 def computing(fold: Callable[[RunSpec, int], FoldResult]) -> Compute:

@@ -16,12 +16,29 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here, WorkerDied, failure
+from ecv_core.jobs.answers import check_answer, missing_answer
+from ecv_core.jobs.executors import (
+    Begun,
+    Computed,
+    Ended,
+    Executor,
+    Here,
+    WorkerDied,
+    WrongAnswer,
+    failure,
+)
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.plan import FoldTask, Plan, folds_of
 from ecv_core.jobs.plan_runs import PlanRuns, ProgressWriter
-from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
-from ecv_core.records.run import Progress, RunState
+from ecv_core.records.errors import (
+    Cancelled,
+    EcvError,
+    RunError,
+    StoreError,
+    Terminated,
+    shown,
+)
+from ecv_core.records.run import Progress, RunState, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import GONE
 
@@ -30,7 +47,8 @@ log = logging.getLogger(__name__)
 CANCEL_POLL_SECONDS = 0.2
 BY_HAND = "it was stopped by hand, with Ctrl-C"
 TRIES = 3
-"""So often in a row a fold is computed whose process dies: memory may be short only for a while."""
+"""So often a fold is computed whose process dies, or that comes back as what it cannot be: memory
+may be short only for a while, and another node may do better."""
 
 
 def drive(
@@ -88,6 +106,10 @@ class _UnderWay:
         self._progress = progress
         self._began: float | None = None
         self._since: float | None = None
+        self.answered: set[int] = set()
+        """Places of the specs whose results are kept."""
+        self.node = "a worker"
+        """That computes it, for a sentence."""
 
     def report(self, phase: str, step: int, steps: int, /) -> None:
         """Pass a step on; the first one that is no waiting begins the task."""
@@ -96,9 +118,18 @@ class _UnderWay:
             self._since = self._began
         self._progress(phase, step, steps)
 
-    def kept(self) -> None:
-        """A result of it is kept, with its seconds."""
+    def kept(self, place: int) -> None:
+        """The result of the spec at this place is kept, with its seconds."""
+        self.answered.add(place)
         self._since = time.monotonic()
+
+    def missing(self, task: FoldTask) -> tuple[RunSpec, ...]:
+        """The specs of the task that have no result yet."""
+        specs = []
+        for place, spec in enumerate(task.specs):
+            if place not in self.answered:
+                specs.append(spec)
+        return tuple(specs)
 
     @property
     def lost_seconds(self) -> float:
@@ -128,7 +159,8 @@ class _Drive:
     _closing: Callable[[], bool]
     _seconds: float | None
     _begun: dict[FoldTask, _UnderWay] = field(default_factory=dict)
-    _deaths: Counter[FoldTask] = field(default_factory=Counter)
+    _tries: Counter[tuple[RunSpec, int]] = field(default_factory=Counter)
+    """How often folds were computed in vain."""
 
     def to_its_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""
@@ -173,7 +205,7 @@ class _Drive:
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as messages:
             for message in messages:
                 if isinstance(message, Begun):
-                    self._plan_runs.begin_on(message.task, message.node)
+                    self._take_begin(message)
                 elif isinstance(message, Computed):
                     self._take_result(message)
                 elif message.task in self._begun:
@@ -183,11 +215,28 @@ class _Drive:
             if (cancelled or begun.over) and not self._may_go_on(task, begun):
                 self._end(task)
 
+    def _take_begin(self, message: Begun) -> None:
+        node = shown(message.node)
+        if message.task in self._begun:
+            self._begun[message.task].node = f"the node {node}"
+        self._plan_runs.begin_on(message.task, node)
+
     def _take_result(self, computed: Computed) -> None:
+        """Keep a result; one that cannot be of its task ends this try of it."""
+        begun = self._begun.get(computed.task)
+        if begun is None:  # nobody needs it any more, and it is kept all the same
+            begun = _UnderWay(math.inf, no_progress)
+        try:
+            check_answer(computed, begun.answered, begun.node)
+        except WrongAnswer as error:
+            if computed.task in self._begun:
+                self._end(computed.task)
+                self._count_try(computed.task, begun, error)
+                self._drop_needless()
+            return
         self._writer.forget()
         self._plan_runs.commit(computed.task, computed.place, computed.result)
-        if computed.task in self._begun:
-            self._begun[computed.task].kept()
+        begun.kept(computed.place)
         self._check_goes_on()
 
     def _drop_needless(self) -> None:
@@ -209,6 +258,9 @@ class _Drive:
     def _take_end(self, ended: Ended) -> None:
         begun = self._begun.pop(ended.task)
         error = ended.error
+        missing = begun.missing(ended.task)
+        if error is None and missing:
+            error = missing_answer(missing, ended.task, begun.node)
         if error is not None:
             self._plan_runs.lose(ended.task, begun.lost_seconds)
         if error is None:
@@ -217,17 +269,26 @@ class _Drive:
             raise Terminated
         elif isinstance(error, Cancelled):
             self._cancel(ended.task, error)
-        elif isinstance(error, WorkerDied):
-            self._deaths[ended.task] += 1
-            log.warning("fold %d: %s", ended.task.fold, error)
-            if self._deaths[ended.task] == TRIES:  # else the plan gives it again
-                why = f"{TRIES} times in a row {error}"
-                self._plan_runs.end(RunState.INTERRUPTED, why, ended.task.specs)
+        elif isinstance(error, WorkerDied | WrongAnswer):
+            self._count_try(ended.task, begun, error)
         else:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
             self._plan_runs.end(RunState.FAILED, failure(error), ended.task.specs)
         self._drop_needless()
+
+    def _count_try(self, task: FoldTask, begun: _UnderWay, error: RunError) -> None:
+        """Note that folds were computed in vain; after the last try their runs end."""
+        log.warning("fold %d: %s", task.fold, error)
+        specs = begun.missing(task)
+        if not specs:  # what went wrong came after the last result
+            self._plan_runs.settle(task.specs, self._begun)
+            return
+        folds = FoldTask(specs=specs, fold=task.fold).folds
+        self._tries.update(folds)
+        if max(self._tries[fold] for fold in folds) >= TRIES:  # else the plan gives them again
+            why = f"{TRIES} times in a row {error}"
+            self._plan_runs.end(RunState.INTERRUPTED, why, specs)
 
     def _check_goes_on(self) -> None:
         if self._closing():

@@ -95,6 +95,27 @@ class WorkerDied(RunError):
         return WorkerDied, (self.how,)
 
 
+class WrongAnswer(RunError):
+    """Whoever computes a task has answered with what cannot be a fold of it."""
+
+    def __init__(self, what: str) -> None:
+        """Args: what: who has answered, and what is wrong with it."""
+        self.what = what
+        super().__init__(
+            f"{what}; finished folds are kept: see to what computes them there, and resume"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return WrongAnswer, (self.what,)
+
+
+def portable(error: Exception) -> EcvError:
+    """An error that any other process of ours can read: its own class may be unknown there."""
+    if isinstance(error, EcvError) and type(error).__module__.startswith("ecv_core."):
+        return error
+    return RunError(failure(error))
+
+
 def failure(error: BaseException) -> str:
     """Why a run failed, as one sentence for its user."""
     if isinstance(error, EcvError):
@@ -399,7 +420,10 @@ class Workers:
             log.exception("what a worker says cannot be read")
             popen.kill()
             popen.wait()
-            error = RunError(failure(raised))
+            error = WrongAnswer(
+                "what the worker process has answered cannot be read "
+                f"({type(raised).__name__}: {raised})"
+            )
         self._messages.put((process, _End(error, process_is_gone=True)))
         popen.stdout.close()
         with suppress(OSError):  # what it had not read yet
@@ -449,10 +473,8 @@ def work(niceness: int = NICENESS) -> None:
         try:
             for place, result in compute_task(specs, fold, Throttled(report, PROGRESS_SECONDS)):
                 _write_message(answers, _Result(place, result))
-        except EcvError as raised:
-            error = raised
-        except Exception as raised:  # noqa: BLE001 - its text is sent: not every error is pickled
-            error = RunError(failure(raised))
+        except Exception as raised:  # noqa: BLE001  the driver says what it means
+            error = portable(raised)
         _write_message(answers, _End(error))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,6 @@ import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import dataset as datasets
 from ecv_core import stopping
-from ecv_core.energy.meter import SOURCES
 from ecv_core.fold.spec import make_spec
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError
@@ -25,14 +24,14 @@ from ecv_core.records.run import FoldResult, Moment, RunRecord, RunState
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean
 from ecv_core.store import schema
-from ecv_core.store.document import FORMAT, VERSION, FoldDocument, RunDocument
+from ecv_core.store.document import FORMAT, VERSION, RunDocument
+from ecv_core.store.fold_checks import check_fold_names, check_fold_of, check_texts
 from ecv_core.store.rows import fold_row, run_row, run_rows
 from ecv_core.store.schema import folds, imports, now, removed, runs
 from ecv_core.store.store import Store, new_run_id
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _SAME = 1e-9
 """How far a mean may be from that of scores of size 1: rounding, nothing else."""
@@ -73,7 +72,7 @@ def _read(content: bytes, name: str) -> RunFile:
         document = codec.read(RunDocument, content)
         run = document.record(datetime.now(UTC))
         _check_names(document)
-        _check_texts(document)
+        check_texts(document.model_dump(mode="json", exclude={"made_with"}))
         _check_spec(document.spec)
         _check_run(run)
         _check_mean(run, document.mean)
@@ -130,38 +129,7 @@ def _check_names(document: RunDocument) -> None:
         if sha256 is not None and not _SHA256.fullmatch(sha256):
             raise InputError(f"its {name} is not a SHA-256 hash")
     for fold in document.folds:
-        _check_fold_names(fold)
-
-
-def _check_fold_names(fold: FoldDocument) -> None:
-    for metric in fold.metrics:
-        if not _METRIC.fullmatch(metric):
-            raise InputError(f"'{codec.shown(metric)}' cannot be the name of a metric")
-    sources = [fold.energy.source, *(reading.source for reading in fold.energy.readings)]
-    for source in sources:
-        if source not in SOURCES:
-            raise InputError(f"no source of energy is called '{codec.shown(source)}'")
-
-
-def _check_texts(document: RunDocument) -> None:
-    """Refuse text that cannot be shown in a line."""
-    for place, text in _texts(document.model_dump(mode="json", exclude={"made_with"}), ""):
-        if len(text) > limits.MAX_TEXT or not text.isprintable():
-            raise InputError(
-                f"its {codec.shown(place)} must be a line of text, but is {codec.shown(text)}"
-            )
-
-
-def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
-    """The texts in a JSON value, each with its place, such as 'moments[1].reason'."""
-    if isinstance(value, str):
-        yield place, value
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            yield from _texts(part, f"{place}.{name}".removeprefix("."))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _texts(part, f"{place}[{index}]")
+        check_fold_names(fold)
 
 
 def _check_spec(spec: RunSpec) -> None:
@@ -202,13 +170,7 @@ def _check_folds(spec: RunSpec, results: tuple[FoldResult, ...]) -> None:
     if len(set(indices)) != len(indices):
         raise InputError(f"a fold is there twice: {indices[:30]}; export the run again")
     for result in results:
-        if result.fold not in spec.fold_order:
-            raise InputError(
-                f"fold {result.fold} is none of the folds of its spec; export the run again"
-            )
-        score = result.metrics.get(spec.metric_name, math.inf)
-        if abs(score - result.score) > _SAME:
-            raise InputError(f"the score of fold {result.fold} is not its {spec.metric_name}")
+        check_fold_of(spec, result)
 
 
 def _check_moments(run: RunRecord) -> None:

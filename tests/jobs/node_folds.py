@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from ecv_core.jobs.cluster.node import Answer, Call
 from ecv_core.jobs.executors import Results
 from ecv_core.records.run import Progress
 from ecv_core.records.spec import RunSpec
@@ -89,3 +90,23 @@ def tells_and_sleeps(specs: Sequence[RunSpec], index: int, progress: Progress) -
     progress("asleep", 0, 0)
     time.sleep(FAR_TOO_LONG)
     yield 0, fold_result(index, SCORES[index])
+
+
+def another_fold(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """Fold 1 is said to be fold 2; each time a mark is left."""
+    Path(os.environ["MARKS"]).joinpath(f"{index}-{time.time_ns()}").touch()
+    number = index
+    if index == 1:
+        number = 2
+    yield 0, fold_result(number, SCORES[index])
+
+
+class Stranger(Exception):
+    """An exception that is written, and cannot be read again: it needs two arguments."""
+
+    def __init__(self, what: str, code: int) -> None:
+        super().__init__(f"{what} {code}")
+
+
+def raises_a_stranger(call: Call) -> Answer:
+    raise Stranger("the licence server said", 503)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -39,12 +40,14 @@ from tests.fake_folds import SCORES, fold_result
 from tests.jobs.network_here import HERE, THERE, Network
 from tests.jobs.network_here import why_not as no_network
 from tests.jobs.node_folds import (
+    another_fold,
     asleep,
     cannot_say,
     killed_always,
     killed_once,
     pid_as_score,
     quick_once,
+    raises_a_stranger,
     waits_for_go,
 )
 
@@ -178,6 +181,27 @@ def test_an_error_on_a_node_is_one_sentence(store: Store, on) -> None:
     failed = run_of(store, on("local:1", compute=cannot_say))
     assert failed.state is RunState.FAILED
     assert "an error nobody expected ended this run (KeyError" in failed.error
+
+
+@pytest.mark.slow
+def test_a_node_that_answers_with_another_fold_is_named_and_tried_three_times(
+    store: Store, on, marks: Path
+) -> None:
+    failed = run_of(store, on("local:1", compute=another_fold))
+    assert failed.state is RunState.INTERRUPTED
+    assert re.search("what the node .* has answered cannot be fold 1: .* fold 2", failed.error)
+    assert len([mark for mark in marks.iterdir() if mark.name.startswith("1-")]) == 3
+
+
+@pytest.mark.slow
+def test_an_exception_of_a_node_that_nobody_can_read_ends_the_run_in_its_sentence(
+    store: Store, on
+) -> None:
+    executor = on("local:1")
+    executor._run = raises_a_stranger
+    failed = run_of(store, executor)
+    assert failed.state is RunState.FAILED
+    assert "the licence server said 503" in failed.error
 
 
 # -- somebody else's scheduler -------------------------------------------------------------------
@@ -588,7 +612,7 @@ class Dying:
     def subscribe_topic(self, topic: str, told: object) -> None:
         """Nobody says anything."""
 
-    def submit(self, run: object, call: object, key: str, **how: object) -> Future:
+    def submit(self, seal: object, run: object, call: object, key: str, **how: object) -> Future:
         self.given.append(Given())
         self.given[-1].key = key
         return self.given[-1]
@@ -617,7 +641,7 @@ def test_a_scheduler_that_dies_as_a_fold_is_given_out_loses_no_fold() -> None:
     client = Dying("publish_dataset", "unpublish_dataset")
     executor = DaskExecutor(client)
     executor.submit(TASK, no_progress)
-    client.given[0].set_result([(0, RESULT)])
+    client.given[0].set_result(pickle.dumps([(0, RESULT)]))
     assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
 
 
@@ -625,9 +649,9 @@ def test_a_scheduler_that_dies_as_data_are_sent_is_sent_them_again() -> None:
     client = Dying("publish_dataset")
     executor = DaskExecutor(client)
     executor.submit(TASK, no_progress)
-    client.given[0].set_exception(DataMissing("synthetic"))
+    client.given[0].set_result(pickle.dumps(DataMissing("synthetic")))
     assert told_by(executor) == []
-    client.given[1].set_result([(0, RESULT)])
+    client.given[1].set_result(pickle.dumps([(0, RESULT)]))
     assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
 
 
@@ -641,7 +665,7 @@ def test_a_scheduler_that_dies_as_a_running_fold_is_looked_for_is_given_it_anew(
     client = Dying(call, knows=before.published)
     executor = DaskExecutor(client)
     executor.submit(TASK, no_progress)
-    client.given[0].set_result([(0, RESULT)])
+    client.given[0].set_result(pickle.dumps([(0, RESULT)]))
     assert told_by(executor) == [Computed(task=TASK, place=0, result=RESULT), Ended(task=TASK)]
 
 

@@ -25,7 +25,7 @@ from ecv_core.jobs.plans.select import SelectPlan
 from ecv_core.jobs.plans.study import StudyPlan, planned
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import Cancelled, RunError, StoreError
-from ecv_core.records.run import Decision, FoldResult, Progress, RunRecord, RunState, UserScores
+from ecv_core.records.run import Decision, FoldResult, Progress, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.document import run_document
@@ -36,7 +36,7 @@ from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.recorded import record, recorded_path
 from ecv_core.store.results import aid_spec
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error
+from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error, users_result
 from tests.jobs.threads import Threads
 
 # SCORES = 0.30 0.34 0.31 ...: after folds 2 and 3 the means are 0.32 and 0.31667, the standard
@@ -221,12 +221,7 @@ def drawn(spec: RunSpec, index: int) -> FoldResult:
     """A score that depends on the model and the fold, after a while that is drawn."""
     draw = Random(f"{spec.algorithm} {dict(spec.params)} {index}")
     time.sleep(draw.uniform(0, 0.02))
-    users = UserScores(
-        users=np.arange(20, dtype=np.int32),
-        metrics=("ndcg@10",),
-        values=np.array([[draw.uniform(0.3, 0.32)] for _ in range(20)], np.float32),
-    )
-    return replace(fold_result(index, float(users.values.mean())), user_scores=users)
+    return users_result(index, np.array([[draw.uniform(0.3, 0.32)] for _ in range(20)]))
 
 
 def stood(store: Store) -> list[tuple[object, ...]]:
@@ -510,18 +505,28 @@ def test_anew_computes_every_fold(store: Store) -> None:
     assert not any(fold.reused for fold in store.run(run_id).folds)
 
 
+def gini(spec: RunSpec, index: int) -> FoldResult:
+    """A fold with a metric that no user has one of."""
+    return replace(fold_result(index, SCORES[index]), metrics={"gini@10": SCORES[index]})
+
+
 def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     other = open_store(f"sqlite:///{tmp_path / 'other'}.sqlite")
     asked = spec(rule="never", metric="gini")  # which no user has one of, so that none is missed
-    known = run(other, asked, computing(drawn))
+    known = run(other, asked, computing(gini))
     import_run(store, RunFile(run=known, name="theirs.json", made_with={}))
     record(known, recorded_path(tmp_path, "synthetic", "popular"))
-    counting = Counting()
-    drive(RunPlan(asked), PlanRuns(store, recorded=True), Here(counting))
-    assert len(counting.asked) == 5
+    indices: list[int] = []
+
+    def counted(spec: RunSpec, index: int) -> FoldResult:
+        indices.append(index)
+        return gini(spec, index)
+
+    drive(RunPlan(asked), PlanRuns(store, recorded=True), Here(computing(counted)))
+    assert len(indices) == 5
     (own,) = (one for one in store.runs() if one.run_id != known.run_id)
     assert not any(fold.reused for fold in own.folds)
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from ecv_core.jobs import executors
-from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers
+from ecv_core.jobs.executors import Compute, Computed, Ended, Here, Results, Workers, WrongAnswer
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records.errors import InputError, RunError, UnknownName
 from ecv_core.records.run import Progress, no_progress
@@ -49,6 +49,10 @@ class StrangeError(RunError):
 def strange(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
     raise StrangeError(1, 2)
     yield
+
+
+def unreadable(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    yield 0, StrangeError(1, 2)
 
 
 def with_a_child(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
@@ -161,11 +165,20 @@ def test_an_error_in_a_worker_arrives_as_its_sentence(work) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_worker_says_and_nobody_can_read_ends_the_task(work) -> None:
+def test_an_error_of_a_class_that_cannot_be_read_elsewhere_arrives_as_its_sentence(work) -> None:
     worker = work(strange)
     worker.submit(TASK, no_progress)
     (end,) = said_of(worker)
-    assert "an error nobody expected ended this run (TypeError: StrangeError" in str(end.error)
+    assert str(end.error) == "a strange end"
+
+
+@pytest.mark.slow
+def test_a_result_that_nobody_can_read_is_a_wrong_answer(work) -> None:
+    worker = work(unreadable)
+    worker.submit(TASK, no_progress)
+    (end,) = said_of(worker)
+    assert isinstance(end.error, WrongAnswer)
+    assert "TypeError" in str(end.error)
 
 
 @pytest.mark.slow

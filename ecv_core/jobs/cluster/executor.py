@@ -27,15 +27,18 @@ from ecv_core.jobs.cluster.node import (
     content_of,
     differences,
     run_task,
+    sealed,
     send,
+    unsealed,
     versions,
 )
 from ecv_core.jobs.executors import Begun, Compute, Computed, Ended, Finished, compute
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records import codec
-from ecv_core.records.errors import EcvError, InputError, RunError
+from ecv_core.records.errors import EcvError, InputError, RunError, shown
 from ecv_core.records.run import Progress
 from ecv_core.store.ownership import is_gone, this_process
+from ecv_core.untrusted.files import content_of as content_of_file
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 # A node as a site's scheduler is asked for it: a TOML file -> a checked record.
 
 
+MAX_SITE_BYTES = 1_000_000
 _WALLTIME = re.compile(r"(\d+-)?\d{1,3}:\d{2}:\d{2}")
 _MEMORY = re.compile(r"\d+(\.\d+)? ?([kMGT]i?)?B", re.IGNORECASE)
 
@@ -91,7 +95,8 @@ def read_site(path: Path | None) -> Site:
     if path is None:
         return Site()
     try:
-        keys = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = content_of_file(path, at_most=MAX_SITE_BYTES)
+        keys = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise InputError(f"the site's file {path} cannot be read: {error.strerror}") from error
     except ValueError as error:  # no TOML, or no text at all
@@ -153,6 +158,13 @@ class _UnderWay:
     """The node that it has begun on."""
     since: datetime
     """When it was given."""
+
+    @property
+    def node(self) -> str:
+        """Which node computes it, for a sentence."""
+        if self.begun:
+            return f"the node {self.begun}"
+        return "a node"
 
 
 class DaskExecutor:
@@ -278,6 +290,7 @@ class DaskExecutor:
         )
         under_way.begun = ""
         future = self._client.submit(
+            sealed,
             self._run,
             call,
             key=key,
@@ -300,8 +313,9 @@ class DaskExecutor:
 
         error: Exception | None = None
         try:
-            answer = future.result(timeout=SEND_SECONDS)
+            answer = unsealed(future.result(timeout=SEND_SECONDS), under_way.node)
         except TimeoutError:  # it was lost on its way and is computed again
+            under_way.progress(f"wait for the result of {under_way.node}", 0, 0)
             self._await(under_way, future)
             return
         except KilledWorker:
@@ -447,14 +461,22 @@ class DaskExecutor:
     def _take_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Something that a node says of a task."""
         _, message = event
+        try:
+            self._pass_on(message)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            log.warning("what a node says of a fold cannot be read: %s", shown(error))
+
+    def _pass_on(self, message: Mapping[str, Any]) -> None:
+        """Tell whoever waits for a task. Raises: as it likes, where a node does not say that."""
         for under_way in list(self._tasks.values()):
-            if under_way.future is None or under_way.future.key != message.get("key"):
+            if under_way.future is None or under_way.future.key != message["key"]:
                 continue
             if "begun" in message:
-                under_way.begun = message["begun"]
+                under_way.begun = shown(message["begun"])
                 self._news.put((under_way, None))
             else:
-                under_way.progress(*message["at"])
+                phase, step, steps = message["at"]
+                under_way.progress(shown(phase), int(step), int(steps))
 
     def _look_after(self) -> None:
         """Now and then: say who waits for a node, and ask for those that are gone again."""
@@ -500,9 +522,8 @@ class DaskExecutor:
 
 def _lost_with_nodes(under_way: _UnderWay) -> RunError:
     """What to say of a task that was lost too often."""
-    node = under_way.begun or "a node"
     return RunError(
         f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
-        f"computed it, the last time with {node}; finished folds are kept: see what ends "
+        f"computed it, the last time with {under_way.node}; finished folds are kept: see what ends "
         "the nodes (memory, walltime, preemption), and resume"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +28,9 @@ from ecv_core.jobs.executors import (
     Throttled,
     WorkerDied,
     Workers,
+    WrongAnswer,
     node_here,
+    portable,
 )
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.records import __version__
@@ -36,7 +39,7 @@ from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits.exchange import stored_folds_path
 from ecv_core.store.environment import host
-from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.files import opened, replacing
 from ecv_core.untrusted.private import private_folder
 
 if TYPE_CHECKING:
@@ -174,7 +177,7 @@ def _dataset_files(path: Path) -> dict[str, Path]:
 def _send_file(client: Client, path: Path) -> list[Any]:
     """Give a file to the cluster; what stands for its chunks there, in their order."""
     chunks = []
-    with path.open("rb") as file:
+    with opened(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             chunks.append(client.scatter(chunk, hash=False))
     return chunks
@@ -260,6 +263,48 @@ def run_task(call: Call) -> Answer:
                 elif isinstance(message, Ended):
                     _raise_error(message, name)
                     return answer
+
+
+def sealed(run: Callable[[Call], Answer], call: Call) -> bytes:
+    """What a node answers to a call, or its error, as bytes that the coordinator itself reads.
+
+    Dask would read it in a thread of its own, and tell nobody where that fails.
+    """
+    answer: object
+    try:
+        answer = run(call)
+    except Exception as raised:  # noqa: BLE001  the driver says what it means
+        answer = portable(raised)
+    try:
+        return pickle.dumps(answer)
+    except Exception as raised:  # noqa: BLE001  anything may come of an object that is no plain one
+        return pickle.dumps(portable(raised))
+
+
+def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
+    """What `sealed` gave, as pairs of a place and a result; neither is checked yet.
+
+    Args:
+        answer: the bytes.
+        node: that they came from, for the sentence.
+    Raises: WrongAnswer for what cannot be read, or is no list of pairs; EcvError that was sealed.
+    """
+    if not isinstance(answer, bytes):
+        raise WrongAnswer(f"{node} has answered with {type(answer).__name__}, and no bytes")
+    try:
+        content = pickle.loads(answer)
+    except Exception as error:
+        raise WrongAnswer(
+            f"what {node} has answered cannot be read here ({type(error).__name__}: {error})"
+        ) from error
+    if isinstance(content, EcvError):
+        raise content
+    if not isinstance(content, list):
+        raise WrongAnswer(f"{node} has answered with {type(content).__name__}, and no list")
+    for pair in content:
+        if type(pair) is not tuple or len(pair) != 2:
+            raise WrongAnswer(f"{node} has answered with {type(pair).__name__}, and no pair")
+    return content
 
 
 def _is_cancelled(worker: Any, key: str) -> bool:  # noqa: ANN401  Dask's workers have no types

@@ -2,23 +2,20 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from ecv_core.jobs.executors import Results
-from ecv_core.records.run import FoldResult, Progress, UserScores
+from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
-from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, fold_result
+from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, users_result
 
 MEANS = {"popular": 0.1, "item-knn": 0.5, "user-knn": 0.45, "ease": 0.9}
 USERS = np.arange(40, dtype=np.int32)
 
 
 def of_users(index: int, values: np.ndarray) -> FoldResult:
-    values = values.astype(np.float32)
-    scores = UserScores(users=USERS, metrics=("ndcg@10",), values=values[:, None])
-    return replace(fold_result(index, float(values.mean())), user_scores=scores)
+    return users_result(index, values[:, None])
 
 
 def apart(spec: RunSpec, index: int) -> FoldResult:

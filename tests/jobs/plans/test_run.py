@@ -7,10 +7,10 @@ import pytest
 
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.records.run import FoldResult, UserScores
+from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.results import aid_spec
-from tests.fake_folds import SCORES, fold_result
+from tests.fake_folds import SCORES, users_result
 from tests.jobs.plans.in_memory import InMemory, played, sure
 
 # As worked out in tests/jobs/test_driver.py: the rule of the paper stops after 3 folds.
@@ -26,12 +26,7 @@ ADJUSTED = replace(
 
 
 def fold(spec: RunSpec, index: int) -> FoldResult:
-    users = UserScores(
-        users=np.arange(3, dtype=np.int32),
-        metrics=("ndcg@10",),
-        values=np.full((3, 1), SCORES[index], np.float32),
-    )
-    return replace(fold_result(index, SCORES[index]), user_scores=users)
+    return users_result(index, np.full((3, 1), SCORES[index]))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ecv_core.jobs.plan_runs import Callbacks, SaveAttempts
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
 from ecv_core.records.errors import InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, RunRecord, RunState, UserScores
+from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import interrupt
 from ecv_core.store.recorded import (
@@ -32,7 +32,7 @@ from ecv_core.store.recorded import (
     recorded_user_scores,
 )
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import computing, fold_result
+from tests.fake_folds import computing, fold_result, users_result
 
 
 @pytest.fixture
@@ -72,12 +72,9 @@ def test_each_cell_is_a_whole_run_in_a_file_of_its_own(store: Store, tmp_path: P
 
 def test_the_per_user_scores_are_kept_beside_the_run(store: Store, tmp_path: Path) -> None:
     def with_users(spec: RunSpec, index: int) -> FoldResult:
-        users = UserScores(
-            users=np.array([1, 5], dtype=np.int32),
-            metrics=("ndcg@10",),
-            values=np.array([[0.5], [index / 16]], dtype=np.float32),
-        )
-        return replace(fold(spec, index), user_scores=users)
+        result = users_result(index, np.array([[0.5], [index / 16]]))
+        users = replace(result.user_scores, users=np.array([1, 5], dtype=np.int32))
+        return replace(result, user_scores=users)
 
     (run,) = runs_of(compute(store, two_cells(tmp_path)[:1], with_users))
     found = recorded_user_scores(run, tmp_path)
@@ -243,16 +240,12 @@ def test_on_a_full_disk_it_says_so_and_stops(
 
     def large(spec: RunSpec, index: int) -> FoldResult:
         asked.append((spec.algorithm, index))
-        users = UserScores(
-            users=np.arange(99_999, dtype=np.int32),
-            metrics=("ndcg@10",),
-            values=np.random.default_rng(index).random((99_999, 1), np.float32),  # not to be packed
-        )
+        values = np.random.default_rng(index).random((99_999, 1), np.float32)  # not to be packed
         if index == 2:
             full_disk(store)
             if nothing_at_all:  # not even the state of the run
                 monkeypatch.setattr(store, "finish", unwritable)
-        return replace(fold(spec, index), user_scores=users)
+        return users_result(index, values)
 
     def unwritable(*args: object, **kwargs: object) -> None:
         raise StoreError("the database cannot be written: it is full; free some disk space")

@@ -12,12 +12,12 @@ from ecv_core.energy.meter import NoMeter
 from ecv_core.jobs.executors import Compute, Here, Results
 from ecv_core.jobs.plans.tune import Tuning, groups, make_tuning, tune
 from ecv_core.records.errors import RunError
-from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
+from ecv_core.records.run import FoldResult, Progress, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import computing, fold_result
+from tests.fake_folds import computing, users_result
 
 USERS = np.arange(40, dtype=np.int32)
 OWN = {"neighbours": ["10", "20", "40", "80"]}
@@ -30,12 +30,9 @@ def fold(spec: RunSpec, index: int) -> FoldResult:
     noise = np.random.default_rng([index, neighbours]).normal(0, 0.002, len(USERS))
     mean = 0.5 - abs(np.log2(neighbours / BEST)) / 10
     values = (mean + np.sin(USERS) / 10 + noise).astype(np.float32)
-    scores = UserScores(
-        users=USERS,
-        metrics=tuple(f"{metric}@10" for metric in STUDIED),
-        values=np.stack([values] * len(STUDIED), axis=1),
-    )
-    return replace(fold_result(index, float(values.mean())), user_scores=scores)
+    metrics = [f"{metric}@10" for metric in STUDIED]
+    assert metrics[0] == "ndcg@10"
+    return users_result(index, np.stack([values] * len(STUDIED), axis=1), metrics)
 
 
 @pytest.fixture

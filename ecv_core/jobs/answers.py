@@ -1,0 +1,46 @@
+"""What comes back for a task, checked once before it counts, whoever has computed it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ecv_core.jobs.executors import Computed, WrongAnswer
+from ecv_core.jobs.plan import FoldTask
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import FoldResult
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.fold_checks import check_fold
+
+
+def check_answer(computed: Computed, answered: Collection[int], node: str) -> None:
+    """Refuse a result that cannot be one of its task.
+
+    Args:
+        computed: the task, and what came for it.
+        answered: places of the task's specs that have their result already.
+        node: that has computed it, for the sentence.
+    Raises: WrongAnswer, which names the node and what is wrong.
+    """
+    task = computed.task
+    place = computed.place
+    if type(place) is not int or not 0 <= place < len(task.specs):
+        raise _wrong(task, node, f"it is said to be of configuration {place!r:.40}")
+    if place in answered:
+        raise _wrong(task, node, f"configuration {place} came twice")
+    if type(computed.result) is not FoldResult:
+        raise _wrong(task, node, f"it is of the type {type(computed.result).__name__}")
+    if computed.result.fold != task.fold:
+        raise _wrong(task, node, f"it is said to be fold {computed.result.fold!r:.40}")
+    try:
+        check_fold(task.specs[place], computed.result)
+    except InputError as error:
+        raise _wrong(task, node, str(error)) from error
+
+
+def missing_answer(specs: Collection[RunSpec], task: FoldTask, node: str) -> WrongAnswer:
+    """What to say of a task that has ended well, but without the results of some specs."""
+    return _wrong(task, node, f"{len(specs)} of its {len(task.specs)} results did not come")
+
+
+def _wrong(task: FoldTask, node: str, why: str) -> WrongAnswer:
+    return WrongAnswer(f"what {node} has answered cannot be fold {task.fold}: {why}")
