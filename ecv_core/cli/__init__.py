@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 
 from ecv_core.records import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
-from ecv_core.untrusted.files import replacing
 
 OK = 0
 FAILED = 1
@@ -254,6 +253,10 @@ def check_target(target: str) -> None:
         raise InputError(f"the folder of --json {target} does not exist; make it first")
     if Path(target).is_dir():
         raise InputError(f"--json {target} is a folder; give a file in it")
+    if target != "-":
+        from ecv_core.store.outputs import check_output
+
+        check_output(Path(target))
 
 
 def answer(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
@@ -271,12 +274,10 @@ def write_json(document: dict[str, Any], target: str | None) -> None:
     if target == "-":
         print(text)
         return
+    from ecv_core.store.outputs import write_output
+
     try:
-        if Path(target).exists() and not Path(target).is_file():  # a pipe or a device
-            Path(target).write_text(text + "\n", encoding="utf-8")
-            return
-        with replacing(Path(target), for_others=True) as part:
-            part.write_text(text + "\n", encoding="utf-8")
+        write_output(Path(target), text + "\n")
     except OSError as error:
         raise RunError(
             f"--json {target} cannot be written: {error.strerror}; nothing else is lost"

@@ -90,6 +90,7 @@ def folds_command(options: argparse.Namespace) -> None:
     from ecv_core import fold, models, splits
     from ecv_core.fold.spec import make_spec
     from ecv_core.splits import exchange
+    from ecv_core.store.outputs import check_output
 
     spec = make_spec(
         dataset=options.dataset,
@@ -105,6 +106,7 @@ def folds_command(options: argparse.Namespace) -> None:
         )
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
+    check_output(options.file)
     if options.file.suffix == ".zip":
         exchange.write_bytes(options.file, fold.split_archive(spec))
     else:

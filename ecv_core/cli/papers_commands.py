@@ -13,6 +13,7 @@ from ecv_core.cli.options import add_rule_param
 from ecv_core.figures.words import FigureKind, shown_interval
 from ecv_core.records.errors import RunError
 from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store.outputs import write_output
 from ecv_core.store.recorded import FOLDER
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def board_command(options: argparse.Namespace) -> None:
         print(f"{name} is left out: {why}", file=sys.stderr)
     path = options.file / "index.html"
     try:
-        path.write_text(page, encoding="utf-8")
+        write_output(path, page)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(path)

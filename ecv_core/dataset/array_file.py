@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.interactions import SOMETIMES, Interactions
-from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.files import opened, replacing
 
 _FORMAT = 3
 """Raised when `preparation` or the layout of the file changes, so that old files are not read."""
@@ -69,7 +69,7 @@ def _write(path: Path, interactions: Interactions) -> None:
 def _map(path: Path) -> Interactions | None:
     """The interactions of a file; None where there is none, or it is damaged."""
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             words = np.asarray(np.memmap(stream, np.uint64, "c"))
             if words[:-1].sum() != words[-1]:
                 return None

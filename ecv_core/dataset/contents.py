@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from ecv_core.dataset.layout import Unreadable
 from ecv_core.dataset.sources import FileSource
+from ecv_core.untrusted.files import opened
 
 
 def open_content(source: FileSource) -> io.BufferedIOBase:
@@ -44,7 +45,7 @@ def _member_content(path: Path, member: str) -> bytes:
 
     A repack may lack the official top folder; the checksum decides what the member is.
     """
-    with zipfile.ZipFile(path) as archive:
+    with opened(path) as file, zipfile.ZipFile(file) as archive:
         names = archive.namelist()
         if member in names:
             return archive.read(member)
@@ -60,7 +61,7 @@ def _open_unpacked(path: Path) -> io.BufferedIOBase:
 
     Raises: Unreadable if the name says that it is compressed and it is not.
     """
-    with path.open("rb") as raw:
+    with opened(path) as raw:
         start = raw.read(6)
     if start.startswith(b"\x1f\x8b"):
         return gzip.open(path)
@@ -68,4 +69,4 @@ def _open_unpacked(path: Path) -> io.BufferedIOBase:
         return lzma.open(path)
     if path.suffix in (".gz", ".xz"):
         raise Unreadable(f"it is not a {path.suffix} file")
-    return path.open("rb")
+    return opened(path)

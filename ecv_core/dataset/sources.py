@@ -15,7 +15,7 @@ from ecv_core.dataset import synthetic
 from ecv_core.dataset.entries import OWN_DOMAIN, DatasetEntry, SourceFile, catalogue, entry
 from ecv_core.dataset.folders import cache_dir, data_dir, search_dirs
 from ecv_core.records.errors import DatasetError, UnknownName
-from ecv_core.untrusted.files import replacing
+from ecv_core.untrusted.files import opened, replacing
 
 _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
@@ -204,7 +204,7 @@ def _remembered_sha256(path: Path, version: str) -> str:
         remembered = memory.read_text()
         if re.fullmatch("[0-9a-f]{64}", remembered):
             return remembered
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     # A folder that cannot be written to costs a hash per process, nothing else.
     with suppress(OSError), replacing(memory) as part:

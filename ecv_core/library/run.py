@@ -25,6 +25,7 @@ from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import origins
+from ecv_core.store.outputs import write_output
 from ecv_core.store.recorded import recorded_run, recorded_under_splits
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
@@ -328,7 +329,8 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
     Args:
         run: a run, or the id of one of the database, or of a recorded one.
         path: where it is also written.
-    Raises: InputError for an id that is not known; OSError if it cannot be written.
+    Raises: InputError for an id that is not known, or a path that is the database; OSError if it
+        cannot be written.
     """
     from ecv_core.figures.report.run_report import run_report
 
@@ -342,7 +344,7 @@ def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
         made_with = origin.made_with
     text = run_report(record, made_with)
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_output(Path(path), text)
     return text
 
 

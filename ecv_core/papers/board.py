@@ -27,7 +27,7 @@ from ecv_core.records.interactions import Part
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.imports import read_run
-from ecv_core.untrusted.files import DAMAGED, read_at_most
+from ecv_core.untrusted.files import DAMAGED, opened, read_at_most
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,7 +266,7 @@ class ResultFile:
 def _read(path: Path) -> ResultFile:
     """Read a file of a result. Raises: InputError for one that is damaged or too large."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened(path) as file, zipfile.ZipFile(file) as archive:
             run = _read_member(archive, RUN, limits.MAX_RUN_BYTES, path)
             folds = _read_member(archive, FOLDS, 100, path)
             # Read whole to see that it is within the limit, before it is read as a table.
@@ -274,7 +274,8 @@ def _read(path: Path) -> ResultFile:
             with archive.open(TABLE) as member:
                 table = reported_table(member)
     except DAMAGED as error:
-        raise InputError(f"{path} is no result file: {' '.join(str(error).split())}") from error
+        why = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"{path} is no result file: {why}") from error
     return ResultFile(run=run, folds_sha256=folds.decode("ascii", "replace").strip(), table=table)
 
 

@@ -15,6 +15,7 @@ from ecv_core.records.places import OWN
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import fresh, sqlite_file, transaction, way_out, without_password
+from ecv_core.store.outputs import check_output
 from ecv_core.store.rows import fold_row, run_row, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores
 from ecv_core.store.store import Store
@@ -37,8 +38,7 @@ def back_up(store: Store, path: Path) -> int:
             "the runs are not in a SQLite file; back up and restore with the tools of their "
             "database (for PostgreSQL pg_dump and pg_restore)"
         )
-    if path.exists() and path.samefile(source):
-        raise InputError(f"{path} is the database itself; give the copy another name")
+    check_output(path, store.url)
     try:
         with replacing(path) as part:
             with closing(sqlite3.connect(source, timeout=15)) as connection:

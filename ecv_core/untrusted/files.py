@@ -71,8 +71,8 @@ def version_of(path: Path) -> tuple[int, ...]:
 def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place when the block ends well.
 
-    Readers see the old file or the whole new one; after an error the old one is still there. Safe
-    to use from several processes.
+    Readers see the old file or the whole new one; after an error, or when the power goes, one of
+    them is still there. Safe to use from several processes.
 
     Args: for_others: whether other people of this machine may read it; else its owner alone may.
     Returns: the temporary file, empty, to be written to by name.
@@ -86,7 +86,19 @@ def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
         yield temporary
         if for_others:
             temporary.chmod(0o644)  # mkstemp's is 0600
+        _sync(temporary, os.O_RDWR)
         temporary.replace(path)
+        with suppress(OSError):  # Windows opens no folder
+            _sync(path.parent, os.O_RDONLY)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path, flags: int) -> None:
+    """Have a file or a folder on disk before anything else happens. Raises: OSError."""
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ LONG = "9" * 5000
 def pipe(tmp_path):
     path = tmp_path / "pipe.csv"
     os.mkfifo(path)
+    os.link(path, tmp_path / "pipe.zip")
     return str(path)
 
 
@@ -39,10 +41,16 @@ def pipe(tmp_path):
         (["orders", "PIPE", "--alpha", "1e-3"], "is no regular file"),
         (["select", "--scores", "PIPE"], "is no regular file"),
         (["import", "/dev/zero"], "it is no regular file"),
+        (["add", "x", "PIPE"], "it is no regular file"),
+        (["import", "PIPE"], "it is no regular file"),
+        (["board", "check", "PIPE"], "it is no regular file"),
+        (["board", "site", "FOLDER"], "it is no regular file"),
+        (["run", "synthetic", "popular", "--on", "slurm", "--site", "PIPE"], "no regular file"),
     ],
 )
 def test_it_is_refused_in_one_short_sentence(arguments, said, pipe, capsys):
-    given = [pipe if word == "PIPE" else word for word in arguments]
+    names = {"PIPE": pipe, "FOLDER": str(Path(pipe).parent)}
+    given = [names.get(word, word) for word in arguments]
     assert main(given) == 2
     error = capsys.readouterr().err
     assert said in error

@@ -69,7 +69,7 @@ def test_the_database_is_not_its_own_copy_and_a_full_place_leaves_the_old_one(
     tmp_path: Path,
 ) -> None:
     store = open_store()
-    with pytest.raises(InputError, match="is the database itself"):
+    with pytest.raises(InputError, match="is the database of runs"):
         back_up(store, tmp_path / "runs.sqlite")
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):

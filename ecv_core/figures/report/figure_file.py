@@ -29,6 +29,7 @@ from ecv_core.figures.words import alpha_text, in_order, rule_words, run_title
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.splits import check_exchangeable
+from ecv_core.store.outputs import write_output
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
@@ -104,7 +105,7 @@ def written(make: Make, form: Form, path: Path, title: str) -> str:
     """
     content = saved(partial(printed, make), form, title=title)
     try:
-        path.write_bytes(content)
+        write_output(path, content)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     return title
