@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from types import ModuleType
+from functools import cache, partial
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -221,26 +221,22 @@ class BayesianFM:
         return config.build()
 
 
+@cache
 def import_myfm() -> Any:  # noqa: ANN401 - it has no types
-    """The compiled part of myFM.
+    """The compiled part of myFM, loaded by itself.
 
-    myFM 0.4.0 asks on import for `pkg_resources`, which setuptools has dropped, and uses nothing
-    of it: something of that name is there meanwhile.
+    The package around it asks on import for `pkg_resources`, which setuptools has dropped, and
+    which myFM 0.4.0 does not use.
     """
-    name = "pkg_resources"
-    if "myfm" in sys.modules or name in sys.modules:
-        from myfm import _myfm
-
-        return _myfm
-    stand_in = ModuleType(name)
-    stand_in.get_distribution = None  # type: ignore[attr-defined]
-    stand_in.DistributionNotFound = LookupError  # type: ignore[attr-defined]
-    sys.modules[name] = stand_in
-    try:
-        from myfm import _myfm
-    finally:
-        del sys.modules[name]
-    return _myfm
+    package = find_spec("myfm")
+    if package is None:
+        raise ModuleNotFoundError("No module named 'myfm'", name="myfm")
+    compiled = PathFinder.find_spec("myfm._myfm", package.submodule_search_locations)
+    if compiled is None or compiled.loader is None:
+        raise ModuleNotFoundError("myfm has no compiled part", name="myfm")
+    module = module_from_spec(compiled)
+    compiled.loader.exec_module(module)
+    return module
 
 
 _RATE = 3e-8

@@ -40,23 +40,23 @@ def load_lenskit(*modules: str) -> None:
     """Import LensKit and these of its modules; set its thread pools up once, torch's stay.
 
     Left alone LensKit sets torch to one thread, and warns and logs if torch is already in use.
+    Where its pools are set up already, it changes nothing, and logs that.
     """
     for module in ("pandas", "lenskit.data", "lenskit.pipeline", *modules):
         import_module(module)
     import torch
-    from lenskit.parallel import config
+    from lenskit.parallel import initialize
 
-    if config._config is None:
-        threads = torch.get_num_threads()
-        log = logging.getLogger(config.__name__)
-        level = log.level
-        log.setLevel(logging.ERROR)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                config.initialize(processes=1, threads=threads, backend_threads=threads)
-        finally:
-            log.setLevel(level)
+    threads = torch.get_num_threads()
+    log = logging.getLogger(initialize.__module__)
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            initialize(processes=1, threads=threads, backend_threads=threads)
+    finally:
+        log.setLevel(level)
 
 
 _DIVERGED = (
