@@ -54,7 +54,7 @@ class CrossValidated(dict[str, Any]):
         self.new_data = new_data_of(record, record.user_scores)
         """Where the mean score of new rows, or groups, is: `interval` with `low` and `high`, and
         `of`, which of the two; None where one fold alone, without a value of its samples, or folds
-        that score alike tell nothing of it."""
+        that score alike tell nothing of it, and where folds come in the order of time."""
         name = f"{record.spec.algorithm}, {about}"
         self.sentence = f"{name}: {verdict(record)} {interval_words(record)}."
         """What was found, with its numbers."""
@@ -355,6 +355,7 @@ def _spec(
         only_folds=only_folds,
         overlap=table.overlap,
         clustered=table.grouped,
+        in_time=table.in_time,
         metric=metric.id,
         own_metric=metric.about,
         cutoffs=(),

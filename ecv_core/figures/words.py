@@ -20,6 +20,7 @@ from ecv_core.records.run import (
     IntervalKind,
     Moment,
     RunRecord,
+    Scores,
 )
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
@@ -383,8 +384,11 @@ def new_data_line(run: RunRecord) -> str:
     if not run.folds:
         return ""
     new_data = new_data_of(run, run.user_scores)
+    of = usual_new_data(run.spec)
+    if run.spec.in_time:
+        return f"no interval for new {of}: later {of} may drift, and are not drawn alike"
     if new_data is None:
-        return _new_data_sentence(None, usual_new_data(run.spec), run.spec.confidence)
+        return _new_data_sentence(None, of, run.spec.confidence)
     return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
 
 
@@ -392,6 +396,7 @@ def winner_new_data_line(
     interval: NewDataInterval | None,
     confidence: float,
     *,
+    winner: Scores,
     contender_count: int,
     specs: Sequence[RunSpec] = (),
 ) -> str:
@@ -400,12 +405,15 @@ def winner_new_data_line(
     Args:
         interval: None where it is not known.
         confidence: of the interval.
+        winner: its scores.
         contender_count: among how many it was the best.
         specs: of the contenders; none for scores from a file.
     """
     of = "users"
     if specs:
         of = usual_new_data(specs[0])
+    if winner.in_clusters:
+        of = "clusters"
     line = _new_data_sentence(interval, of, confidence)
     if interval is not None:
         line += f"; it allows for having been picked as the best of {contender_count}"

@@ -88,7 +88,7 @@ def _check_names(
     settings: Mapping[str, Any], rule: StoppingRule | str | None, rule_settings: Mapping[str, Any]
 ) -> None:
     """Refuse names that are no setting, and settings that the rule says already."""
-    follow_from_others = {"own_metric", "cutoffs", "overlap", "clustered"}
+    follow_from_others = {"own_metric", "cutoffs", "overlap", "clustered", "in_time"}
     names = {*SETTINGS, *stopping.rule_options()} - follow_from_others
     said_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
     for name, value in settings.items():

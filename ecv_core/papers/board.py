@@ -18,7 +18,13 @@ from ecv_core.analysis.comparison.fairness import fair_key
 from ecv_core.analysis.comparison.paired_runs import compare_runs
 from ecv_core.energy.savings import energy_of
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.words import dataset_title, metric_label, shown_interval, used_words
+from ecv_core.figures.words import (
+    dataset_title,
+    metric_label,
+    new_data_cell,
+    shown_interval,
+    used_words,
+)
 from ecv_core.jobs.reported_scores import Measured, measure
 from ecv_core.jobs.reported_tables import check_columns, finite_column, reported_table
 from ecv_core.jobs.tracked_fold import TrackedFold
@@ -157,7 +163,7 @@ def _table(entries: Sequence[Checked]) -> tuple[str, str, list[list[str]], str]:
     beside_best = _beside_best([entry.run for entry in ranked])
     rows = [_row(entry, beside_best.get(entry.run.run_id, "not tested")) for entry in ranked]
     answer = f"{rows[0][0]} has the best mean, {rows[0][1]}"
-    level = [row[0] for row in rows if row[3].startswith("level")]
+    level = [row[0] for row in rows if row[4].startswith("level")]
     if level:
         answer += f"; no difference is shown to {listed(level)}"
     spec = entries[0].run.spec
@@ -199,7 +205,7 @@ def _beside_best(ranked: Sequence[RunRecord]) -> dict[str, str]:
 
 
 def _row(entry: Checked, beside_best: str) -> list[str]:
-    """One result: name, mean, interval, test, folds, energy, what was checked, file."""
+    """One result: name, mean, two intervals, test, folds, energy, what was checked, file."""
     run = entry.run
     name = run.spec.algorithm
     if run.spec.params:
@@ -218,6 +224,7 @@ def _row(entry: Checked, beside_best: str) -> list[str]:
     return [
         name,
         f"{_mean(entry):.4f}",
+        new_data_cell(run),
         interval_text,
         beside_best,
         f"{run.folds_used} of {run.k}",

@@ -462,6 +462,16 @@ class Scores:
         return len(self.folds)
 
     @property
+    def in_clusters(self) -> bool:
+        """Whether `users` has a column for each cluster of users, which the data name."""
+        if self.users is None or not self.results:
+            return False
+        for result in self.results:
+            if result.user_scores is None or result.user_scores.clusters is None:
+                return False
+        return True
+
+    @property
     def fingerprint(self) -> str:
         """A hash of all that a curve depends on: equal scores have the same one."""
         about = (

@@ -227,6 +227,9 @@ class RunSpec:
     held out in several folds, as repeated splitters do; 0 where each is held out once."""
     clustered: bool = setting(False, Role.FOLDS, flag="-", row="-", differ="units that are dealt")
     """Whether groups of a table's rows are dealt to the folds, so that new data are new groups."""
+    in_time: bool = setting(False, Role.FOLDS, flag="-", row="-", differ="orders of folds in time")
+    """Whether a table's folds are held out after all that is learnt from, as `TimeSeriesSplit` has
+    it: then new rows are not drawn alike."""
     seed: int = setting(
         42,
         Role.FOLDS,

@@ -225,8 +225,11 @@ def new_data_of(run: RunRecord, users: Mapping[int, UserScores]) -> NewData | No
 
     Returns:
         None where the users' scores are not known for every fold, or tell nothing of others; of a
-        table its fold scores serve then, if there are two that differ.
+        table its fold scores serve then, if there are two that differ. None too where the folds of
+        a table come in the order of time, for new rows are not drawn alike.
     """
+    if run.spec.in_time:
+        return None
     interval = _by_users(run, users)
     if interval is None and run.spec.task.of_table:
         interval = _by_fold_scores(run)

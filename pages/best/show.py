@@ -191,7 +191,11 @@ def leader_sentence(chosen: Shown) -> str:
     mean = winner_mean(contenders[leader], rounds, leader)
     interval = winner_new_data(contenders, rounds, leader, terms)
     line = winner_new_data_line(
-        interval, terms.confidence, contender_count=len(contenders), specs=chosen.specs
+        interval,
+        terms.confidence,
+        winner=contenders[leader],
+        contender_count=len(contenders),
+        specs=chosen.specs,
     )
     folds_used = chosen.played.folds_used[leader]
     folds = counted(folds_used, "fold")

@@ -15,6 +15,7 @@ from ecv_core.figures.words import (
     duration,
     half_width_words,
     metric_label,
+    new_data_line,
     processor_sentence,
     run_title,
     saved_words,
@@ -29,7 +30,7 @@ from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.address.present import present_button, presenting
 from pages.shared.charts.player import asked_step, player
 from pages.shared.live.runs import source_sentence
-from pages.shared.live.state import escaped
+from pages.shared.live.state import escaped, results
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
 
@@ -65,6 +66,7 @@ def show_race(beside_title: DeltaGenerator) -> None:
         present_button()
     play_race(run)
     st.caption(_costs_words(run))
+    st.caption(_new_data_words(run))
     st.button(
         "Replay it fold by fold",
         icon=":material/replay:",
@@ -102,6 +104,12 @@ def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
 def _two_digits(factor: float) -> float:
     """Rounded to two significant digits."""
     return float(f"{factor:.2g}")
+
+
+def _new_data_words(run: RunRecord) -> str:
+    """The interval for new data, of which the ± in the lane says nothing."""
+    line = escaped(new_data_line(results().with_user_scores(run)))
+    return f"± is {glossary_link('confidence-interval', 'of these folds')}. At the stop: {line}."
 
 
 def _costs_words(run: RunRecord) -> str:

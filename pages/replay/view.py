@@ -161,11 +161,11 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
         how = f"shuffled with seed {chosen.seed}"
     order = " ".join(str(fold.fold) for fold in chosen.played.folds)
     facts = energy_of(chosen.run)
-    st.caption(
-        f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
-        f"({how}). {_missing_folds_words(chosen.run)}{source_sentence(facts.source)} "
-        f"{processor_sentence(facts)}"
-    )
+    order_words = f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}"
+    bands = f"Bands are {glossary_link('confidence-interval', 'of these folds')}, not of new data."
+    energy_words = f"{source_sentence(facts.source)} {processor_sentence(facts)}"
+    missing = _missing_folds_words(chosen.run)
+    st.caption(f"{order_words}: {order} ({how}). {bands} {missing}{energy_words}")
 
 
 def _missing_folds_words(run: RunRecord) -> str:

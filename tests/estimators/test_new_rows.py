@@ -16,6 +16,7 @@ from sklearn.model_selection import (
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    TimeSeriesSplit,
 )
 from sklearn.naive_bayes import GaussianNB
 
@@ -170,6 +171,17 @@ def test_a_single_score_or_equal_ones_without_samples_tell_nothing_of_new_rows()
     assert evaluate(KFold(4), data, scoring=always_half).new_data is None
     split = ShuffleSplit(1, test_size=0.5, random_state=0)
     assert evaluate(split, data, scoring=only_the_mean).new_data is None
+
+
+def test_nothing_is_said_of_new_rows_where_folds_come_in_the_order_of_time():
+    for keep in (False, True):
+        data = rows_of_which_some_are_right(60, 45)
+        result = evaluate(TimeSeriesSplit(4), data, keep=keep)
+        assert result.new_data is None
+        assert result.run.new_data_interval is None
+        assert (
+            "no interval for new rows: later rows may drift" in interval_lines(result.run.record)[0]
+        )
 
 
 def test_a_kept_run_says_the_same_of_new_rows():

@@ -213,7 +213,7 @@ def test_the_settings_that_editors_complete_are_those_that_runs_have():
     rules = [RULES[name] for name in ("e-fold", "precision")]
     params = {param.name for rule in rules for param in rule.parameters if param.flag}
     elsewhere = {"dataset", "algorithm", "rule", "tracked", "data_sha256", "own_metric", "cutoffs"}
-    elsewhere |= {"overlap", "clustered"}  # of a splitter of one's own, which tells them
+    elsewhere |= {"overlap", "clustered", "in_time"}  # of a splitter of one's own, which tells them
     assert {*SETTINGS, *params} - elsewhere == {*Settings.__annotations__}
 
 

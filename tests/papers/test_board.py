@@ -322,7 +322,10 @@ def test_a_site_has_what_holds_the_best_first_and_says_which_differences_are_sho
     ranked = sorted(pairs, key=pairs.get)
     holm = {pair: pairs[pair] * (3 - at) for at, pair in enumerate(ranked)}
     assert max(holm[order[0], other] for other in order[1:]) < 0.001
-    assert [row[3] for row in rows] == ["the first", "worse (p &lt; 0.001)", "worse (p &lt; 0.001)"]
+    for row in rows:
+        low, high = map(float, row[2].split(" to "))  # the interval for new users
+        assert low < float(row[1]) < high
+    assert [row[4] for row in rows] == ["the first", "worse (p &lt; 0.001)", "worse (p &lt; 0.001)"]
     (board / f"{len('best')}.zip").unlink()
     assert cli.main(["board", "site", str(board)]) == 0
     page = (board / "index.html").read_text("utf-8")

@@ -27,6 +27,7 @@ CHANGES = {
     "only_folds": st.sampled_from([(), (1,), (0, 1)]),
     "overlap": st.sampled_from([0.0, 0.25]),
     "clustered": st.booleans(),
+    "in_time": st.booleans(),
     "seed": st.sampled_from([0, 42]),
     "metric": st.sampled_from(["ndcg", "recall"]),
     "n": st.sampled_from([1, 10]),

@@ -1,15 +1,18 @@
 """A run's document says where the mean of new users is, as the function does of the same scores."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import ecv_core as ecv
 from ecv_core import cli
+from ecv_core.figures.words import winner_new_data_line
 from ecv_core.records.run import UserScores
 from ecv_core.store.document import run_document
 from ecv_core.store.recorded import recorded_run, recorded_user_scores
+from ecv_core.store.results import scores_of
 
 
 def test_a_run_says_what_the_function_says_of_the_folds_that_it_used(tmp_path):
@@ -60,6 +63,16 @@ def test_clusters_and_rows_are_called_so():
             clusters=scores.users // 10,
         )
     assert run_document(run, clustered)["new_data"]["of"] == "clusters"
+    named = []
+    for fold in run.folds:
+        named.append(replace(fold, user_scores=clustered[fold.fold]))
+    winner = scores_of(run.spec, named)
+    interval = ecv.new_data_interval(winner.users)
+    about = {"contender_count": 2, "specs": [run.spec]}
+    line = winner_new_data_line(interval, 0.95, winner=winner, **about)
+    assert line.startswith("95 % interval for new clusters: ")
+    line = winner_new_data_line(interval, 0.95, winner=replace(winner, results=None), **about)
+    assert line.startswith("95 % interval for new users: ")
     words = ["run", "iris", "naive-bayes", "-k", "5", "--no-energy"]
     assert cli.main(words) == 0
     (of_table,) = ecv.runs(dataset="iris")

@@ -308,7 +308,7 @@ def _rule_words(spec: RunSpec, paper: str) -> str:
     least = counted(spec.min_folds, "fold")
     t_interval = (
         f"the {level} confidence interval of the mean of the first n fold scores (Student's t "
-        "with n - 1 degrees of freedom)"
+        f"with n - 1 degrees of freedom{_overlap_words(spec)})"
     )
     rule = RULES.get(spec.rule)
     if rule is not None and rule.sentence is not None:
@@ -329,6 +329,17 @@ def _rule_words(spec: RunSpec, paper: str) -> str:
     if spec.rule_params:
         text += f" Its parameters were {listed(_settings(spec.rule_params))}."
     return f"{text} It could stop after {least} at the earliest. The interval is {t_interval}."
+
+
+def _overlap_words(spec: RunSpec) -> str:
+    """How an interval allows for rows that are held out in several folds; empty where none is."""
+    if not spec.overlap:
+        return ""
+    factor = f"1/n + {spec.overlap:.3g}"
+    return (
+        f" and the variance of a fold score times {maths(factor, factor)}, as folds that overlap "
+        "share what they learn from and what they hold out; Nadeau, Bengio 2003"
+    )
 
 
 def energy_sentence(runs: Sequence[RunRecord]) -> str:
@@ -686,7 +697,7 @@ def _winner_sentences(
         )
     interval = winner_new_data(contenders, played.rounds, best, terms)
     new_data = winner_new_data_line(
-        interval, terms.confidence, contender_count=len(contenders), specs=specs
+        interval, terms.confidence, winner=winner, contender_count=len(contenders), specs=specs
     )
     return [f"{mean_sentence}.", new_data]
 

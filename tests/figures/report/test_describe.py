@@ -14,6 +14,7 @@ from ecv_core.figures.report.advice import (
     way_out_sentence,
 )
 from ecv_core.figures.report.describe import (
+    as_text,
     describe_advice,
     describe_runs,
     describe_selection,
@@ -307,3 +308,11 @@ def test_a_latex_table_sets_numbers_right():
     assert r"a\_b & n \\" in table
     assert r"x \& y & 1.5 \\" in table
     assert r"\caption{50 \%}" in table
+
+
+def test_folds_that_overlap_are_said_with_what_corrects_the_interval(a_run):
+    plain = a_run().spec
+    # Five folds dealt four times: held-out over training rows is 1/4.
+    repeated = replace(plain, overlap=0.25)
+    assert "overlap" not in rule_sentence([plain], PAPER)
+    assert "times 1/n + 0.25, as folds that overlap" in as_text(rule_sentence([repeated], PAPER))
