@@ -50,6 +50,7 @@ from .selection.pruner import FoldPruner as FoldPruner
 # Estimators of scikit-learn
 from .estimators.validation import cross_validate as cross_validate
 from .estimators.validation import CrossValidated as CrossValidated
+from .estimators.search import EFoldRandomizedSearchCV as EFoldRandomizedSearchCV
 from .estimators.search import EFoldSearchCV as EFoldSearchCV
 from .evaluation.scoring import sample_scores as sample_scores
 

@@ -104,7 +104,7 @@ def adversaries(word: str = "") -> None:
                 rule=ecv.Precision(tolerance),
                 fold_order=seed,
             )
-            folds.append(len(found["fold"]))
+            folds.append(len(found.folds))
             off = abs(found["test_score"].mean() - whole)
             apart.append(off / abs(whole) if off else 0.0)
             warned += "look at it" in found.sentence

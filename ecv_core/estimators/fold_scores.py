@@ -34,6 +34,10 @@ Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Indices of training and of held-out samples."""
 
 
+class InvalidInput(InputError, ValueError, TypeError):
+    """What scikit-learn would refuse as well, so that whoever catches its errors catches this."""
+
+
 class NoScore(InputError, ValueError):
     """No fold has a finite score, so that nothing can be said of any estimator."""
 
@@ -69,7 +73,7 @@ class Scored:
             key = f"test_{self.watch}"
         if key not in keys:
             names = ", ".join(key.removeprefix("test_") for key in keys)
-            raise InputError(f"no scorer is called '{self.watch}'; choose one of: {names}")
+            raise InvalidInput(f"no scorer is called '{self.watch}'; choose one of: {names}")
         return float(self.results[key][0])
 
     @property
@@ -107,7 +111,10 @@ class SplitSamples:
         for train, test in self._cv.split(self.X, self.y, **split_params):
             self.folds.append((rows[train], rows[test]))
         if not self.folds:
-            raise InputError(f"the splitter {self._cv!r} gives no fold; give one that does")
+            raise InvalidInput(
+                "No fits were performed. Was the CV iterator empty? Were there no candidates? "
+                f"The splitter {self._cv!r} gives no fold; give one that does."
+            )
         self.units = rows
         """Who the samples are: themselves, or their groups where none is on both sides."""
         self.grouped = False
@@ -146,6 +153,19 @@ class SplitSamples:
         )
         params = {name: self.params[name] for name in consumed}
         return dict(process_routing(router, "fit", **params).splitter.split)
+
+    def check_number_of_folds(self) -> None:
+        """Refuse a splitter that does not give as many folds as it says, as a search has to.
+
+        Raises:
+            InvalidInput.
+        """
+        expected = self._cv.get_n_splits(self.X, self.y, **self._split_params())
+        if expected != self.k:
+            raise InvalidInput(
+                "cv.split and cv.get_n_splits return inconsistent results. Expected "
+                f"{expected} splits, got {self.k}"
+            )
 
     def _any_on_both_sides(self, codes: NDArray[np.intp]) -> bool:
         """Whether a group is in the training and in the held-out part of a fold."""

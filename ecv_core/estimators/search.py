@@ -14,104 +14,104 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn import get_config
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    ParameterGrid,
+    ParameterSampler,
+    RandomizedSearchCV,
+)
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 
 from ecv_core.energy.real_meters import meter_for
-from ecv_core.estimators.fold_scores import NoScore, Scored, SplitSamples, report_failed_fits
+from ecv_core.estimators.callbacks import SearchCallbacks, with_callbacks
+from ecv_core.estimators.fold_scores import (
+    InvalidInput,
+    NoScore,
+    Scored,
+    SplitSamples,
+    report_failed_fits,
+)
 from ecv_core.evaluation.directions import metric_named
 from ecv_core.evaluation.scoring import SampleValues, Scoring
+from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.arguments import kinds_checked
-from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.document import withheld_sentence
 from ecv_core.selection.evidence import FoldDifferences, variance_over_all
 from ecv_core.selection.rounds import Selection, Terms, Verdict
+from ecv_core.stopping import NEVER_STOPS, StoppingRule
 
 
-class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no types
-    """`GridSearchCV` by fewer folds: candidates meet on the same folds, and leave when out.
+class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A search of scikit-learn's in which a candidate leaves as soon as it cannot win.
 
-        search = ecv.EFoldSearchCV(SVC(), {"C": [0.1, 1, 10]}, cv=10).fit(X, y)
-        search.best_params_, search.folds_saved_, search.sentence_
-
-    What it has after `fit` is what `GridSearchCV` has, and below. In `cv_results_` a score is NaN
-    where a candidate was stopped before that split; its means are over the splits that it ran
-    (`n_folds`), so that ranks are by place in the selection instead. Differences on the same
-    held-out samples decide, as docs/estimators.md says.
-
-    Args:
-        estimator, scoring, n_jobs, refit, cv, verbose, error_score, return_train_score: as there;
-            with several scorers the one that `refit` names decides, or else the first.
-        param_grid: name -> values, or a list of these, for all combinations; or distributions, of
-            which some candidates are drawn: lists, those of scipy (`rvs`), or Optuna's.
-        n_iter: how many are drawn; by default all combinations, or 10 of distributions.
-        expected_loss: it ends once at most this share of the leader's mean is expected to be lost
-            by taking it.
-        certain: it ends once no other can have the best mean of all folds, with `confidence`.
-        confidence: of that, in (0, 1).
-        random_state: of the draw, and of the order in which the folds run.
-        energy: whether the whole search is metered (`joules_`), refit included.
-
-    Attributes:
-        n_folds_used_: of each candidate, shape (candidates,).
-        folds_saved_: how many fewer folds than `GridSearchCV` it took.
-        sentence_: the verdict with its numbers.
-        verdict_: as of `selection`; None for a single candidate.
-        joules_: of the whole search, where energy was asked for.
+    What is asked of a search before and after `fit` is scikit-learn's own, and so is `fit` where
+    all folds run.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any,
-        *,
-        n_iter: int | None = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: Any = True,
-        cv: Any = 10,
-        expected_loss: float = 0.001,
-        certain: bool = False,
-        confidence: float = 0.95,
-        verbose: int = 0,
-        pre_dispatch: Any = "2*n_jobs",
-        random_state: int | None = 0,
-        error_score: Any = np.nan,
-        return_train_score: bool = False,
-        energy: bool = False,
-    ) -> None:
-        super().__init__(
-            estimator,
-            param_grid,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            refit=refit,
-            cv=cv,
-            verbose=verbose,
-            pre_dispatch=pre_dispatch,
-            error_score=error_score,
-            return_train_score=return_train_score,
-        )
-        self.n_iter = n_iter
-        self.expected_loss = expected_loss
-        self.certain = certain
-        self.confidence = confidence
-        self.random_state = random_state
-        self.energy = energy
+    best_params_: Mapping[str, Any]
+    cv_results_: dict[str, Any]
+    verdict_: Verdict | None
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> EFoldSearchCV:
+    def _drawn_candidates(self) -> Iterable[Mapping[str, Any]]:
+        """The candidates, in the order of `cv_results_`."""
+        raise NotImplementedError
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Search, and fit the best on all samples.
 
         Args:
-            as of `GridSearchCV.fit`.
+            as of scikit-learn's search.
 
         Raises:
             scikit-learn's own errors; InputError for folds in the order of time, or a value
                 that cannot be.
         """
+        meter = None
+        if self.energy:
+            meter = meter_for(RunSpec(dataset="", algorithm=""))
+            meter.start()
+        if self._runs_all_folds():
+            super().fit(X, y, **params)
+            self._tell_of_all_folds()
+        else:
+            self._fit_in_race(X, y, params)
+        if meter is not None:
+            self.joules_ = meter.stop().joules
+        return self
+
+    def _runs_all_folds(self) -> bool:
+        """Whether no candidate may leave early.
+
+        Raises:
+            InvalidInput: for a rule that a search does not have.
+        """
+        if self.rule is not None:
+            settings = settings_of_rule(self.rule)
+            if settings is None or settings["rule"] != NEVER_STOPS:
+                raise InvalidInput(
+                    f"the rule of a search is 'never' or None, but is {self.rule!r}; when a search "
+                    "ends is set by expected_loss, or by certain=True"
+                )
+            return True
+        return self.expected_loss == 0 and not self.certain
+
+    def _tell_of_all_folds(self) -> None:
+        """Say the same after scikit-learn's own search as after a race."""
+        candidates = len(self.cv_results_["params"])
+        self.n_folds_used_ = np.full(candidates, self.n_splits_)
+        self.folds_saved_ = 0
+        self.verdict_ = None
+        self.sentence_ = f"All {self.n_splits_} folds of {candidates} candidates were run."
+        if hasattr(self, "best_params_"):
+            self.sentence_ += f" The best is {self.best_params_}."
+
+    def _fit_in_race(self, X: Any, y: Any, params: dict[str, Any]) -> None:
+        """Search as far as it takes, and fit the best on all samples."""
         watch = None
         if isinstance(self.refit, str):
             watch = self.refit
@@ -120,35 +120,38 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             self._check_refit(scorer.scorers)
         groups = None
         score_weights = None
+        sample_weight = params.get("sample_weight")
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **params).estimator.fit
         else:
             groups = params.pop("groups", None)
-            score_weights = params.get("sample_weight")
+            score_weights = sample_weight
             fit_params = params
         table = SplitSamples(self.estimator, X, y, self.cv, groups, params)
         if score_weights is not None:
             table.score_weights = np.asarray(score_weights)
             self._warn_without_weights(scorer)
-        table.shuffle(self.random_state)
-        table.check_by_chance("no candidate may leave early there: use GridSearchCV, or shuffle")
-        candidates = list(_candidates(self.param_grid, self.n_iter, self.random_state))
+        table.check_number_of_folds()
+        table.check_by_chance(
+            "no candidate may leave early there: use rule='never', which runs them all, or shuffle"
+        )
+        candidates = list(self._drawn_candidates())
         if not candidates:
-            raise InputError("there is no candidate to choose from; give values of a parameter")
-        meter = None
-        if self.energy:
-            meter = meter_for(RunSpec(dataset="", algorithm=""))
-            meter.start()
-        race = _Race(self, table, scorer, candidates, watch)
-        race.run()
-        if not race.places:
-            self._refuse(race, fit_params)
-        self._tell(race)
-        if self.refit:
-            self._refit(table, fit_params)
-        if meter is not None:
-            self.joules_ = meter.stop().joules
-        return self
+            raise InvalidInput(
+                "No fits were performed, for there is no candidate; give values of a parameter"
+            )
+        # With None the order is by chance too, but the same every time.
+        table.shuffle(_seed_of(self.random_state or 0))
+        callbacks = SearchCallbacks(self, table, sample_weight)
+        race = _Race(self, table, scorer, candidates, watch, callbacks)
+        with callbacks.fit():
+            with callbacks.race(len(candidates)):
+                race.run()
+            if not race.places:
+                self._refuse(race, fit_params)
+            self._tell(race)
+            if self.refit:
+                self._refit(table, fit_params, callbacks)
 
     def _warn_without_weights(self, scorer: Scoring) -> None:
         """Name the scorers that ignore `sample_weight`, in scikit-learn's words."""
@@ -157,28 +160,25 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
                 f"The scoring {name} does not support sample_weight, which may lead to "
                 f"statistically incorrect results when fitting {self} with sample_weight. ",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
-    def _refit(self, table: SplitSamples, fit_params: Mapping[str, Any]) -> None:
+    def _refit(
+        self, table: SplitSamples, fit_params: Mapping[str, Any], callbacks: SearchCallbacks
+    ) -> None:
         """Fit the best candidate on all samples."""
+        best = self._candidate(self.best_params_)
         began = time.time()
-        best = self._fitted(self.best_params_, table, fit_params)
+        with callbacks.refit(best):
+            _fit(best, table, fit_params)
         self.refit_time_ = time.time() - began
         self.best_estimator_ = best
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
-    def _fitted(
-        self, params: Mapping[str, Any], table: SplitSamples, fit_params: Mapping[str, Any]
-    ) -> Any:
-        """A candidate, fitted on all samples."""
-        estimator = clone(self.estimator).set_params(**clone(params, safe=False))
-        if table.y is None:
-            estimator.fit(table.X, **fit_params)
-        else:
-            estimator.fit(table.X, table.y, **fit_params)
-        return estimator
+    def _candidate(self, params: Mapping[str, Any]) -> Any:
+        """The estimator of a candidate, not fitted."""
+        return clone(self.estimator).set_params(**clone(dict(params), safe=False))
 
     def _refuse(self, race: _Race, fit_params: Mapping[str, Any]) -> NoReturn:
         """Say that there is no winner.
@@ -188,7 +188,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
                 with the data, and `GridSearchCV` raises it likewise; else NoScore.
         """
         if self.refit:
-            self._fitted(race.candidates[0], race.table, fit_params)
+            _fit(self._candidate(race.candidates[0]), race.table, fit_params)
         raise NoScore(race.sentence_without_winner())
 
     def _check_refit(self, names: Iterable[str]) -> None:
@@ -209,7 +209,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         self.scorer_ = race.scorer.scorers
         self.n_folds_used_ = race.folds_used
         self.folds_saved_ = len(race.candidates) * race.table.k - int(race.folds_used.sum())
-        self.verdict_: Verdict | None = race.verdict
+        self.verdict_ = race.verdict
         self.cv_results_ = race.results()
         ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
         scores = [key.removeprefix("rank_test_") for key in ranks]
@@ -226,6 +226,156 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{watch}"][best]
         self.sentence_ = race.sentence(best)
+
+
+class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]
+    """`GridSearchCV` by fewer folds: candidates meet on the same folds, and leave when out.
+
+        search = ecv.EFoldSearchCV(SVC(), {"C": [0.1, 1, 10]}, cv=10).fit(X, y)
+        search.best_params_, search.folds_saved_, search.sentence_
+
+    What it has after `fit` is what `GridSearchCV` has, and below. In `cv_results_` a score is NaN
+    where a candidate was stopped before that split; its means are over the splits that it ran
+    (`n_folds_used_`), so that ranks are by place in the selection instead. Differences on the same
+    held-out samples decide, as docs/estimators.md says.
+
+    Args:
+        estimator, param_grid, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score,
+            return_train_score: as there; with several scorers the one that `refit` names decides,
+            or else the first.
+        rule: 'never' to run all folds of all candidates: then `fit` is scikit-learn's own.
+        expected_loss: it ends once at most this share of the leader's mean is expected to be lost
+            by taking it; with 0 all folds run, as with rule='never'.
+        certain: it ends once no other can have the best mean of all folds, with `confidence`.
+        confidence: of that, in (0, 1).
+        random_state: of the order in which the folds run; with None the same order every time.
+        energy: whether the whole search is metered (`joules_`), refit included.
+
+    Attributes:
+        n_folds_used_: of each candidate, shape (candidates,).
+        folds_saved_: how many fewer folds than `GridSearchCV` it took.
+        sentence_: the verdict with its numbers.
+        verdict_: as of `selection`; None for a single candidate, and where all folds were to run.
+        joules_: of the whole search, where energy was asked for.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        rule: StoppingRule | str | None = None,
+        expected_loss: float = 0.001,
+        certain: bool = False,
+        confidence: float = 0.95,
+        random_state: Any = None,
+        energy: bool = False,
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.rule = rule
+        self.expected_loss = expected_loss
+        self.certain = certain
+        self.confidence = confidence
+        self.random_state = random_state
+        self.energy = energy
+
+    def _drawn_candidates(self) -> Iterable[Mapping[str, Any]]:
+        return ParameterGrid(self.param_grid)
+
+
+class EFoldRandomizedSearchCV(_EarlySearch, RandomizedSearchCV):  # type: ignore[misc]
+    """`RandomizedSearchCV` by fewer folds: as `EFoldSearchCV`, of candidates that are drawn.
+
+        space = {"C": scipy.stats.loguniform(0.01, 100)}
+        search = ecv.EFoldRandomizedSearchCV(SVC(), space, n_iter=20, cv=10).fit(X, y)
+
+    Args:
+        estimator, n_iter, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score,
+            return_train_score: as of `RandomizedSearchCV`.
+        param_distributions: as there, name -> values or a distribution of scipy (`rvs`), or a list
+            of these; also distributions of Optuna.
+        random_state: of the draw, as there, and of the order in which the folds run.
+        rule, expected_loss, certain, confidence, energy: as of `EFoldSearchCV`, and so is what it
+            has after `fit`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_iter: int = 10,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        rule: StoppingRule | str | None = None,
+        expected_loss: float = 0.001,
+        certain: bool = False,
+        confidence: float = 0.95,
+        energy: bool = False,
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_distributions,
+            n_iter=n_iter,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            random_state=random_state,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.rule = rule
+        self.expected_loss = expected_loss
+        self.certain = certain
+        self.confidence = confidence
+        self.energy = energy
+
+    def _drawn_candidates(self) -> Iterable[Mapping[str, Any]]:
+        return _draws(self.param_distributions, self.n_iter, self.random_state)
+
+
+def _fit(estimator: Any, table: SplitSamples, fit_params: Mapping[str, Any]) -> None:
+    """Fit an estimator on all samples."""
+    if table.y is None:
+        estimator.fit(table.X, **fit_params)
+    else:
+        estimator.fit(table.X, table.y, **fit_params)
+
+
+def _seed_of(random_state: Any) -> int:
+    """The seed that scikit-learn's `random_state` is, or one that it draws."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _checked_index(index: Any, candidates: int) -> int:
@@ -251,17 +401,19 @@ class _Race:
 
     def __init__(
         self,
-        search: EFoldSearchCV,
+        search: _EarlySearch,
         table: SplitSamples,
         scorer: Scoring,
         candidates: Sequence[Mapping[str, Any]],
         watch: str | None,
+        callbacks: SearchCallbacks,
     ) -> None:
         self.table = table
         self.scorer = scorer
         self.candidates = candidates
         self._search = search
         self._watch = watch
+        self._callbacks = callbacks
         self.folds: list[dict[int, Scored]] = [{} for _ in candidates]
         """Of each candidate, fold -> scores."""
         self.left_out: list[int] = []
@@ -355,6 +507,17 @@ class _Race:
             f"left, the best is {dict(self.candidates[leader])}"
         )
 
+    def _print_fold(self, place: int, fold: int) -> None:
+        """Tell of a fold that has run, from `verbose=3` on with its scores, as scikit-learn."""
+        result = self.folds[place][fold]
+        params = ", ".join(f"{name}={value}" for name, value in self.candidates[place].items())
+        scores = ""
+        if self._search.verbose > 2:
+            scores = _scores_text(result)
+        print(  # noqa: T201
+            f"[CV {fold + 1}/{self.table.k}] END {params};{scores} total time={result.seconds:.1f}s"
+        )
+
     def mean(self, place: int) -> float:
         """What a candidate has in the folds that it has run and that count; NaN without any."""
         scores = [fold.score for at, fold in self.folds[place].items() if at not in self.left_out]
@@ -409,13 +572,13 @@ class _Race:
         Args:
             wanted: candidate and fold.
         """
+        search = self._search
         lacking = []
         tasks = []
         for place, fold in wanted:
             if fold not in self.folds[place]:
                 lacking.append((place, fold))
-                tasks.append((self._estimator(place), fold))
-        search = self._search
+                tasks.append((search._candidate(self.candidates[place]), fold))
         results = self.table.computed(
             tasks,
             self._scoring,
@@ -423,10 +586,13 @@ class _Race:
             search.pre_dispatch,
             error_score=search.error_score,
             return_train_score=search.return_train_score,
-            verbose=max(search.verbose - 1, 0),
         )
-        for (place, fold), result in zip(lacking, results, strict=True):
+        for place, fold in lacking:
+            with self._callbacks.fold(place, fold):
+                result = next(results)
             self.folds[place][fold] = result
+            if search.verbose > 1:
+                self._print_fold(place, fold)
             if result.results is not None:
                 self._check_scores(result.results)
 
@@ -442,10 +608,6 @@ class _Race:
 
     def _scoring(self, estimator: Any) -> Scoring:
         return Scoring(estimator, self._search.scoring, self._watch)
-
-    def _estimator(self, place: int) -> Any:
-        params = clone(dict(self.candidates[place]), safe=False)
-        return clone(self._search.estimator).set_params(**params)
 
     def results(self) -> dict[str, Any]:
         """`cv_results_`."""
@@ -463,7 +625,6 @@ class _Race:
             _warn_of_scores(key, summary[f"mean_{key}"])
         results |= _parameter_columns(self.candidates)
         results["params"] = [dict(candidate) for candidate in self.candidates]
-        results["n_folds"] = self.folds_used
         for key in score_keys:
             if key == self._deciding_key(score_keys):
                 results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
@@ -603,6 +764,23 @@ class _Race:
             f"no candidate has a finite {name} in any of the {self.table.k} folds, so none is "
             "best; choose another score, or folds in which it is defined"
         )
+
+
+def _scores_text(fold: Scored) -> str:
+    """The scores of a fold as scikit-learn prints them: ' score=(train=0.950, test=0.910)'."""
+    if fold.results is None:
+        return f" score={fold.error_score:.3f}"
+    text = ""
+    for key, values in fold.results.items():
+        kind, _, name = key.partition("_")
+        if kind != "test":
+            continue
+        score = f"{values[0]:.3f}"
+        if f"train_{name}" in fold.results:
+            train_score = fold.results[f"train_{name}"][0]
+            score = f"(train={train_score:.3f}, test={score})"
+        text += f" {name}={score}"
+    return text
 
 
 def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
@@ -759,29 +937,27 @@ def _variance_apart(folds: Sequence[SampleValues]) -> float:
     return float(total / (people - 1).sum() / people.mean())
 
 
-def _candidates(
-    param_grid: Any, n_iter: int | None, seed: int | None
-) -> Iterable[Mapping[str, Any]]:
-    """Combinations of values, or draws.
+def _draws(spaces: Any, draws: int, random_state: Any) -> Iterable[Mapping[str, Any]]:
+    """Candidates that are drawn from a space, or from several in turn.
 
     Raises:
         scikit-learn's errors for what is no space.
     """
-    if n_iter is not None and n_iter < 1:
-        raise InputError(f"n_iter candidates are drawn, at least 1, but it is {n_iter}")
-    draws = n_iter or 10  # as scikit-learn's RandomizedSearchCV
-    spaces = param_grid
-    if isinstance(param_grid, Mapping):
-        spaces = [param_grid]
+    if not isinstance(draws, Integral) or draws < 1:
+        raise InvalidInput(f"n_iter candidates are drawn, at least 1, but it is {draws!r}")
+    parts = spaces
+    if isinstance(spaces, Mapping):
+        parts = [spaces]
     values: list[Any] = []
-    for space in spaces:
+    for space in parts:
         values += space.values()
     optuna = _optuna_of(values)
     if optuna is not None:
-        return _drawn_by_optuna(optuna, spaces, draws, seed)
-    if n_iter is not None or any(hasattr(value, "rvs") for value in values):
-        return ParameterSampler(param_grid, draws, random_state=seed)
-    return ParameterGrid(param_grid)
+        seed = None
+        if random_state is not None:
+            seed = _seed_of(random_state)
+        return _drawn_by_optuna(optuna, parts, draws, seed)
+    return ParameterSampler(spaces, draws, random_state=random_state)
 
 
 def _optuna_of(values: Iterable[Any]) -> Any:

@@ -47,8 +47,12 @@ TOLERANCE = 0.01
 class CrossValidated(dict[str, Any]):
     """What scikit-learn's `cross_validate` gives, of the folds that ran; prints as a sentence."""
 
-    def __init__(self, columns: Mapping[str, Any], record: RunRecord, about: str) -> None:
+    def __init__(
+        self, columns: Mapping[str, Any], folds: Sequence[int], record: RunRecord, about: str
+    ) -> None:
         super().__init__(columns)
+        self.folds = np.array(folds)
+        """Indices of the folds that ran, ascending, as the arrays have them."""
         self.run = _run_of(record)
         """The run: `mean`, `interval`, `stopped_at`, `frame()`, `figure()`, ..."""
         self.new_data = new_data_of(record, record.user_scores)
@@ -77,7 +81,7 @@ def cross_validate(
     y: Any = None,
     *,
     rule: StoppingRule | str | None = None,
-    cv: Any = 10,
+    cv: Any = None,
     scoring: Any = None,
     groups: Any = None,
     params: Mapping[str, Any] | None = None,
@@ -105,7 +109,7 @@ def cross_validate(
             return_train_score, return_estimator, return_indices, error_score: as of
             scikit-learn's `cross_validate`; of several scorers the rule looks at the first.
         rule: an instance or an id; by default `Precision(0.01)`.
-        cv: as there; 10 folds by default.
+        cv: as there; 5 folds by default.
         fold_order: the seed of the order in which the folds run, drawn by chance, so that those
             seen stand for all also where the data are sorted; None for the splitter's order.
         energy: whether each fold is metered, alone on the machine; with several jobs none is.
@@ -114,8 +118,8 @@ def cross_validate(
         dataset: what the data are called; by default a hash of their content.
         on_fold: told of the run after every fold.
     Returns:
-        scikit-learn's dictionary of the folds that ran, ascending, with their indices as
-        'fold'; its `run`, and its `sentence`.
+        scikit-learn's dictionary, of the folds that ran; beside it `folds`, which they are, its
+        `run`, and its `sentence`.
     Raises:
         scikit-learn's own errors; InputError for what cannot be stopped.
     """
@@ -160,10 +164,10 @@ def cross_validate(
     report_failed_fits(folds.values(), error_score)
     seen = sorted([*counted.lacking, *(fold.fold for fold in record.folds)])
     columns = _columns(folds, seen, estimator, error_score)
-    result = CrossValidated(columns, record, f"{name_of_score} on {spec.dataset}")
+    result = CrossValidated(columns, seen, record, f"{name_of_score} on {spec.dataset}")
     result.sentence += _sentence_of_lacking(record, counted.lacking)
     if return_indices:
-        result["indices"] = _indices(table, result["fold"])
+        result["indices"] = _indices(table, seen)
     return result
 
 
@@ -427,7 +431,7 @@ def _result(spec: RunSpec, at: int, fold: Scored, energy: Energy) -> FoldResult:
 def _columns(
     folds: Mapping[int, Scored], seen: Sequence[int], estimator: Any, error_score: Any
 ) -> dict[str, Any]:
-    """scikit-learn's arrays over folds, and their indices as 'fold'.
+    """scikit-learn's arrays over folds.
 
     Args:
         folds: index of a fold -> its scores; one at least was fitted.
@@ -435,7 +439,7 @@ def _columns(
         estimator: not fitted.
         error_score: what counts where a fit failed.
     """
-    columns: dict[str, Any] = {"fold": np.array(seen)}
+    columns: dict[str, Any] = {}
     fitted = next(fold.results for fold in folds.values() if fold.results is not None)
     for key, example in fitted.items():
         columns[key] = [_value(folds[at], key, estimator, error_score) for at in seen]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneOut,
+    RandomizedSearchCV,
     RepeatedKFold,
     StratifiedKFold,
     TimeSeriesSplit,
@@ -42,17 +44,17 @@ SURE = {"certain": True, "confidence": 1 - 1e-9}
 """Candidates that are near run all folds."""
 USUAL = {
     *("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time"),
-    *("mean_test_score", "std_test_score", "rank_test_score", "params", "n_folds"),
+    *("mean_test_score", "std_test_score", "rank_test_score", "params"),
 }
 
 
 def test_the_same_scores_from_fewer_folds():
-    ours = ecv.EFoldSearchCV(Ridge(), ALPHAS).fit(*DIABETES)
+    ours = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=10).fit(*DIABETES)
     theirs = GridSearchCV(Ridge(), ALPHAS, cv=10).fit(*DIABETES)
     assert ours.best_params_ == theirs.best_params_
     assert ours.best_estimator_.coef_.tolist() == theirs.best_estimator_.coef_.tolist()
     assert ours.predict(DIABETES[0]).tolist() == theirs.predict(DIABETES[0]).tolist()
-    assert set(theirs.cv_results_) | {"n_folds"} == set(ours.cv_results_) >= USUAL
+    assert set(theirs.cv_results_) == set(ours.cv_results_) >= USUAL
     column = "param_alpha"
     assert ours.cv_results_[column].dtype == theirs.cv_results_[column].dtype
     ran = np.zeros((10, 6), bool)
@@ -117,7 +119,8 @@ def test_several_jobs_find_the_same():
     one, two = (
         ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=5, n_jobs=jobs).fit(*DIABETES) for jobs in (None, 2)
     )
-    for key in ("mean_test_score", "rank_test_score", "n_folds"):
+    assert one.n_folds_used_.tolist() == two.n_folds_used_.tolist()
+    for key in ("mean_test_score", "rank_test_score"):
         assert one.cv_results_[key].tolist() == two.cv_results_[key].tolist()
 
 
@@ -143,18 +146,101 @@ def test_refit_names_a_score_as_there(scoring, refit):
 def test_candidates_are_drawn_of_distributions():
     from scipy.stats import loguniform
 
-    search = ecv.EFoldSearchCV(Ridge(), {"alpha": loguniform(1e-3, 1e3)}, n_iter=6, cv=3)
+    draw = ecv.EFoldRandomizedSearchCV
+    search = draw(Ridge(), param_distributions={"alpha": loguniform(1e-3, 1e3)}, n_iter=6, cv=3)
     assert len(search.fit(*DIABETES).n_folds_used_) == 6
     optuna = pytest.importorskip("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     space = {"alpha": optuna.distributions.FloatDistribution(1e-3, 1e3, log=True)}
-    drawn = ecv.EFoldSearchCV(Ridge(), space, n_iter=4, cv=3, random_state=5).fit(*DIABETES)
-    again = ecv.EFoldSearchCV(Ridge(), space, n_iter=4, cv=3, random_state=5).fit(*DIABETES)
+    drawn = draw(Ridge(), space, n_iter=4, cv=3, random_state=5).fit(*DIABETES)
+    again = draw(Ridge(), space, n_iter=4, cv=3, random_state=5).fit(*DIABETES)
     assert drawn.cv_results_["params"] == again.cv_results_["params"]
     assert len({one["alpha"] for one in drawn.cv_results_["params"]}) == 4
-    mixed = ecv.EFoldSearchCV(Ridge(), space | {"solver": ["svd", "lsqr"]}, n_iter=8, cv=3)
+    mixed = draw(Ridge(), space | {"solver": ["svd", "lsqr"]}, n_iter=8, cv=3)
     params = mixed.fit(*DIABETES).cv_results_["params"]
     assert {one["solver"] for one in params} == {"svd", "lsqr"}
+
+
+def test_the_same_candidates_are_drawn_as_there():
+    space = {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0], "solver": ["svd", "lsqr", "cholesky"]}
+    for seed in (3, np.random.RandomState(3)):
+        drawn = []
+        for search in (RandomizedSearchCV, ecv.EFoldRandomizedSearchCV):
+            search = search(Ridge(), space, n_iter=4, cv=3, random_state=deepcopy(seed))
+            drawn.append(search.fit(*DIABETES).cv_results_["params"])
+        assert drawn[0] == drawn[1]
+    with pytest.raises(ValueError, match="n_iter candidates are drawn, at least 1, but it is 0"):
+        ecv.EFoldRandomizedSearchCV(Ridge(), space, n_iter=0).fit(*DIABETES)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"rule": "never"}, {"rule": ecv.Never()}, {"expected_loss": 0}]
+)
+def test_all_folds_run_where_they_are_asked_for(settings):
+    ours = ecv.EFoldSearchCV(Ridge(), ALPHAS, **settings).fit(*DIABETES)
+    theirs = GridSearchCV(Ridge(), ALPHAS).fit(*DIABETES)
+    for key, column in theirs.cv_results_.items():
+        if key.endswith("_test_score"):
+            assert ours.cv_results_[key].tolist() == column.tolist()
+    assert ours.n_folds_used_.tolist() == [5] * 6
+    assert ours.folds_saved_ == 0
+    assert ours.verdict_ is None
+    assert str(theirs.best_params_) in ours.sentence_
+
+
+def test_folds_in_the_order_of_time_run_by_the_rule_never():
+    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=TimeSeriesSplit(3), rule="never")
+    assert search.fit(*DIABETES).n_folds_used_.tolist() == [3] * 6
+
+
+def test_a_line_is_printed_for_each_fold_that_has_run(capsys):
+    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=4, verbose=3, return_train_score=True)
+    search.fit(*DIABETES)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[CV ")]
+    assert len(lines) == search.n_folds_used_.sum()
+    for line in lines:
+        assert re.match(r"\[CV [1-4]/4\] END alpha=\S+; score=\(train=0\.\d+, test=", line)
+
+
+class Recorder:
+    """A callback of scikit-learn 1.9 that keeps the names of the tasks, and their weights."""
+
+    def __init__(self):
+        self.begun = []
+        self.ended = []
+        self.rows = []
+
+    def setup(self, estimator, context):
+        self.begun.append("setup")
+
+    def teardown(self, estimator, context):
+        self.ended.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        self.begun.append(context.task_name)
+        if context.task_name == "candidate-split-evaluation":
+            self.rows.append((len(X), len(y), len(metadata["sample_weight"])))
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended.append(context.task_name)
+
+
+def test_callbacks_are_told_of_each_fold_that_runs():
+    pytest.importorskip("sklearn.callback")
+    recorder = Recorder()
+    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=FIVE, expected_loss=0.01)
+    search.set_callbacks(recorder).fit(*DIABETES, sample_weight=np.ones(442))
+    ran = int(search.n_folds_used_.sum())
+    assert ran < 30
+    folds = ["candidate-split-evaluation"] * ran
+    assert recorder.begun == ["setup", "fit", "search", *folds, "refit-with-best-params"]
+    assert recorder.ended == [*folds, "search", "refit-with-best-params", "fit", "teardown"]
+    assert set(recorder.rows) <= {(353, 353, 353), (354, 354, 354)}
+    failing = Recorder()
+    search = ecv.EFoldSearchCV(Ridge(), {"alpha": [-1.0]}, error_score="raise")
+    with pytest.raises(ValueError, match="alpha"):
+        search.set_callbacks(failing).fit(*DIABETES, sample_weight=np.ones(442))
+    assert failing.ended == ["teardown"]
 
 
 def test_each_sample_may_be_left_out_by_itself():
@@ -546,7 +632,7 @@ def test_targets_in_one_column_are_as_a_list_of_them(shape):
         ({"cv": TimeSeriesSplit(3)}, "come in the order of time"),
         ({"expected_loss": 2}, "expected loss is a share"),
         ({"confidence": "high"}, "confidence of search_terms is a number, but is 'high'"),
-        ({"n_iter": 0}, "at least 1, but it is 0"),
+        ({"rule": "precision"}, "the rule of a search is 'never' or None"),
         ({"param_grid": {"beta": [1, 2]}}, "Invalid parameter 'beta'"),
         ({"param_grid": []}, "no candidate"),
         ({"scoring": ["r2", "neg_mean_absolute_error"]}, "refit"),
@@ -563,10 +649,14 @@ def test_bad_input_is_one_error(options, sentence):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", [Ridge(), LogisticRegression()])
-def test_it_passes_what_grid_search_passes(estimator):
+@pytest.mark.parametrize(
+    "searches",
+    [(GridSearchCV, ecv.EFoldSearchCV), (RandomizedSearchCV, ecv.EFoldRandomizedSearchCV)],
+)
+def test_it_passes_what_scikit_learns_search_passes(estimator, searches):
     grid = {"alpha" if isinstance(estimator, Ridge) else "C": [0.1, 1.0]}
     failed = []
-    for search in (GridSearchCV, ecv.EFoldSearchCV):
+    for search in searches:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             checks = check_estimator(search(estimator, grid, cv=2), on_fail=None)
@@ -645,10 +735,10 @@ def test_where_nothing_is_known_of_samples_that_agree_folds_have_to_tell():
 
 
 def test_of_predicted_numbers_nothing_is_certain_before_all_folds_have_run():
-    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, certain=True).fit(*DIABETES)
+    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=10, certain=True).fit(*DIABETES)
     assert search.n_folds_used_.tolist() == [10] * 6
     assert "This score has no bound" in search.sentence_
-    usual = ecv.EFoldSearchCV(Ridge(), ALPHAS).fit(*DIABETES)
+    usual = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=10).fit(*DIABETES)
     assert usual.n_folds_used_.sum() < 60
     assert "This score has no bound" in usual.sentence_
     assert "expected to be lost" not in usual.sentence_

@@ -1,0 +1,127 @@
+"""A search -> what scikit-learn's callbacks are told of it, as of scikit-learn's own searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+from sklearn.utils import _safe_indexing as rows_of
+
+from ecv_core.estimators.fold_scores import Fold, SplitSamples
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+try:
+    from sklearn.callback import with_callbacks as _with_callbacks
+except ImportError:  # before scikit-learn 1.9 there are none
+    _with_callbacks = None
+
+
+def with_callbacks(method: Method) -> Method:
+    """A `fit` after which the callbacks of its search are ended, whatever happens in it."""
+    if _with_callbacks is None:
+        return method
+    return cast("Method", _with_callbacks(method))
+
+
+class SearchCallbacks:
+    """Tells the callbacks of a search which of its tasks begin and end.
+
+    The tasks and their names are those of scikit-learn's searches: the search, in it the folds of
+    its candidates, and the refit. What an estimator does inside a fold is not told.
+    """
+
+    def __init__(self, search: Any, table: SplitSamples, sample_weight: Any) -> None:
+        """Find the callbacks of a search.
+
+        Args:
+            search: it may have callbacks, by `set_callbacks` of scikit-learn 1.9.
+            table: its samples and folds.
+            sample_weight: of the samples; None where none are given.
+        """
+        self._search = search
+        self._table = table
+        self._metadata: Mapping[str, Any] | None = None
+        if sample_weight is not None:
+            self._metadata = {"sample_weight": sample_weight}
+        self._root: Any = None
+        self._candidates: Any = None
+
+    @contextmanager
+    def fit(self) -> Iterator[None]:
+        """The whole of `fit`."""
+        if not hasattr(self._search, "set_callbacks"):
+            yield
+            return
+        tasks = 1
+        if self._search.refit is not False:
+            tasks = 2
+        self._root = self._search._init_callback_context(max_subtasks=tasks)
+        with self._told(self._root, **self._samples()):
+            yield
+
+    @contextmanager
+    def race(self, candidates: int) -> Iterator[None]:
+        """All folds of so many candidates, of which some will not run."""
+        if self._root is None:
+            yield
+            return
+        self._candidates = self._root.subcontext(
+            task_name="search",
+            max_subtasks=candidates * self._table.k,
+            sequential_subtasks=False,
+        )
+        with self._told(self._candidates):
+            yield
+
+    @contextmanager
+    def fold(self, candidate: int, fold: int) -> Iterator[None]:
+        """A fold of a candidate."""
+        if self._candidates is None:
+            yield
+            return
+        task = self._candidates.subcontext(
+            task_name="candidate-split-evaluation", task_id=candidate * self._table.k + fold
+        )
+        with self._told(task, **self._training_samples(self._table.folds[fold])):
+            yield
+
+    @contextmanager
+    def refit(self, estimator: Any) -> Iterator[None]:
+        """The fit of the best on all samples, of which the estimator tells as well."""
+        if self._root is None:
+            yield
+            return
+        task = self._root.subcontext(task_name="refit-with-best-params")
+        with task.propagate_callback_context(estimator), self._told(task, **self._samples()):
+            yield
+
+    @contextmanager
+    def _told(self, task: Any, **samples: Any) -> Iterator[None]:
+        """A task that begins, and ends unless there is an error."""
+        task.call_on_fit_task_begin(estimator=self._search, **samples)
+        yield
+        task.call_on_fit_task_end(estimator=self._search, **samples)
+
+    def _samples(self) -> dict[str, Any]:
+        return {"X": self._table.X, "y": self._table.y, "metadata": self._metadata}
+
+    def _training_samples(self, fold: Fold) -> dict[str, Any]:
+        """Those of a fold, as functions: scikit-learn calls them where a callback wants them."""
+        train, _ = fold
+
+        def X() -> Any:
+            return rows_of(self._table.X, train)
+
+        def y() -> Any:
+            if self._table.y is None:
+                return None
+            return rows_of(self._table.y, train)
+
+        def metadata() -> Mapping[str, Any] | None:
+            if self._metadata is None:
+                return None
+            return {"sample_weight": rows_of(self._metadata["sample_weight"], train)}
+
+        return {"X": X, "y": y, "metadata": metadata}
