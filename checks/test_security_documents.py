@@ -44,6 +44,10 @@ def test_every_question_of_level_one_has_one_answer_and_its_tests_are_there() ->
         assert named or "**" in row[2], f"{row[0]} has neither a test nor says that it is open"
 
 
+def test_every_test_that_is_named_is_there() -> None:
+    assert TESTS.issuperset(re.findall(r"`(test_\w+)`", SECURITY))
+
+
 def promised() -> dict[str, list[str]]:
     """Heading of docs/deploy.md -> its sentences, a row of a table being one; no code."""
     text = re.sub(r"^```.*?^```$", "", DEPLOY, flags=re.M | re.S)

@@ -50,11 +50,17 @@ class PostgresServer:
             check=True,
             capture_output=True,
         )
+        self._programs = programs
+        self._engine = sa.create_engine(self._url("public"), isolation_level="AUTOCOMMIT")
+        self.start()
+
+    def start(self) -> None:
+        """Have it answer, for the first time or again."""
         settings = {"listen_addresses": "", "unix_socket_directories": self._folder, "fsync": "off"}
         self._process = subprocess.Popen(
             [
-                str(programs / "postgres"),
-                *("-D", str(data)),
+                str(self._programs / "postgres"),
+                *("-D", str(self._folder / "data")),
                 *(f"--{name}={value}" for name, value in settings.items()),
             ],
             user=self._who,
@@ -62,8 +68,21 @@ class PostgresServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self._engine = sa.create_engine(self._url("public"), isolation_level="AUTOCOMMIT")
         self._wait()
+
+    def go_away(self) -> None:
+        """End it; what is in it comes back with `start`."""
+        self._engine.dispose()
+        self._process.send_signal(signal.SIGINT)  # fast: waits for no client, as SIGTERM does
+        self._process.wait(30)
+
+    def run(self, program: str, *words: str) -> bytes:
+        """What one of PostgreSQL's own programs prints, such as pg_dump, on this server."""
+        where = ["-h", str(self._folder), "-U", "ecv", "-d", "postgres"]
+        done = subprocess.run(
+            [self._programs / program, *where, *words], check=True, capture_output=True
+        )
+        return done.stdout
 
     def _url(self, name: str) -> str:
         return f"postgresql://ecv@/postgres?host={self._folder}&options=-csearch_path%3D{name}"
@@ -96,9 +115,7 @@ class PostgresServer:
             )
 
     def stop(self) -> None:
-        self._engine.dispose()
-        self._process.send_signal(signal.SIGINT)  # fast: waits for no client, as SIGTERM does
-        self._process.wait(30)
+        self.go_away()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -95,11 +95,13 @@ def run_command(options: argparse.Namespace) -> None:
     check_data(spec)
     from ecv_core.jobs.heartbeat import recover
     from ecv_core.store.ownership import this_process
+    from ecv_core.store.rescue import take_in_rescued
     from ecv_core.store.store import open_store
 
     store = open_store()
+    recover(store)
+    take_in_rescued(store)
     if options.resume:
-        recover(store)
         for cut_off in store.runs_like(spec, imported=False):
             if cut_off.resumable and cut_off.spec.same_run(spec):
                 return go_on(store, cut_off, options)

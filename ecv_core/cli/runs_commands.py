@@ -15,6 +15,7 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import ListedRun, RunList
 from ecv_core.store.recorded import recorded_run
+from ecv_core.store.rescue import take_in_rescued
 from ecv_core.store.results import Results
 from ecv_core.store.schema import UNDO_MINUTES
 from ecv_core.store.store import Store, open_store
@@ -64,6 +65,7 @@ def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
     store = open_store()
     recover(store)
+    take_in_rescued(store)
     run = run_named(store, options.run_id)
     if run.spec.tracked:
         raise InputError(

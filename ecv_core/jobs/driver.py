@@ -40,6 +40,7 @@ from ecv_core.records.errors import (
 )
 from ecv_core.records.run import Progress, RunState, no_progress
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.engine import waiting_for_database
 from ecv_core.store.ownership import GONE
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ def drive(
     with (
         signs_of_life(plan_runs.store),
         _ending(plan_runs, closing),
+        waiting_for_database(plan_runs.callbacks.trouble),
         closed_after(ProgressWriter(plan_runs.store)) as writer,
     ):
         plan_runs.start()

@@ -28,15 +28,17 @@ from ecv_core.jobs.executors import (
 )
 from ecv_core.jobs.heartbeat import Heartbeat, recover
 from ecv_core.jobs.plan import Plan
-from ecv_core.jobs.plan_runs import RETRY_SECONDS, Callbacks, PlanRuns
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.engine import AGAIN_SECONDS
 from ecv_core.store.ownership import owner_of, this_process
 from ecv_core.store.plans import SELECTION, plan_behind
 from ecv_core.store.quota import Quota
+from ecv_core.store.rescue import take_in_rescued
 from ecv_core.store.store import Store
 
 
@@ -192,6 +194,7 @@ class RunManager(Queue):
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
         recover(store, serves=True)
+        take_in_rescued(store)
         self._heartbeat = Heartbeat(store, serves=True, on_taken=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
@@ -236,7 +239,7 @@ class RunManager(Queue):
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
                 self._tell(str(error))
-                time.sleep(RETRY_SECONDS)
+                time.sleep(AGAIN_SECONDS)
 
     @contextmanager
     def _logged(self, run_id: str) -> Iterator[None]:

@@ -25,18 +25,17 @@ from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.stopping.odd_folds import doubt
+from ecv_core.store.engine import AGAIN_SECONDS
 from ecv_core.store.ownership import this_process
 from ecv_core.store.people import add_lost, lost_seconds
-from ecv_core.store.rescue import KeptRun, check_kept, rescue
+from ecv_core.store.rescue import KeptRun, check_kept, rescue, when_taken_in
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 2.0
-"""How long to wait before a finished fold that could not be saved is saved again."""
-SAVE_ATTEMPTS = 5
-"""So many, where nobody is there to free the disk while the program waits."""
+SAVE_SECONDS = 300.0
+"""So long a command waits for a database that is away, or a disk that is full."""
 WAITS = ". A result is waiting in memory to be saved; it is tried again."
 PROGRESS_SECONDS = 0.25
 """In-fold progress is written to the database at most this often."""
@@ -45,25 +44,26 @@ _Done = TypeVar("_Done")
 
 
 class SaveAttempts:
-    """For a command: says once that a fold cannot be saved, and gives up in the end."""
+    """For a command: says once that the database cannot be used, and gives up in the end."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._failed = 0
+        self._failed_at: float | None = None
         self.error: RunError | None = None
         """What was raised; None while all is well."""
 
     def __call__(self, sentence: str | None) -> None:
-        """As `Callbacks.trouble`. Raises: RunError after SAVE_ATTEMPTS in a row."""
+        """As `Callbacks.trouble`. Raises: RunError after SAVE_SECONDS without success."""
         if not sentence:
-            self._failed = 0
+            self._failed_at = None
             return
-        self._failed += 1
-        if self._failed == 1:
+        if self._failed_at is None:
+            self._failed_at = time.monotonic()
             self._say(sentence)
-        if self.error is None and self._failed >= SAVE_ATTEMPTS:
+        waited = time.monotonic() - self._failed_at
+        if self.error is None and waited >= SAVE_SECONDS:
             why = sentence.removesuffix(WAITS)
-            self.error = RunError(f"gave up saving after {self._failed} attempts: {why}")
+            self.error = RunError(f"gave up after {waited:.0f} s: {why}")
         if self.error is not None:
             raise self.error
 
@@ -83,7 +83,8 @@ class Callbacks:
     ended: Callable[[RunRecord], object] = lambda run: None
     """After a run has ended, however it did."""
     trouble: Callable[[str | None], object] = lambda sentence: None
-    """A sentence while something finished cannot be saved; None once it is."""
+    """A sentence while something finished cannot be saved, or the database is away; None once it
+    is there again."""
     progress: Progress = no_progress
     """Every step within a fold, from any thread."""
 
@@ -430,6 +431,7 @@ class PlanRuns:
         return RunError(
             f"{why}. The folds that this program has computed, {count} in all, are kept in "
             f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
+            f"{when_taken_in(self.store, path)}"
         )
 
     def had(self, run_id: str) -> bool:
@@ -468,7 +470,11 @@ class PlanRuns:
 
     def cancelled(self, specs: Iterable[RunSpec] | None = None) -> bool:
         """Whether someone asked one of these runs, or of all that are claimed, to stop."""
-        return self.store.cancel_requested(*self._ids_of(specs))
+        try:
+            return self.store.cancel_requested(*self._ids_of(specs))
+        except StoreError as error:  # its connection was cut; it is asked again in a moment
+            log.warning("nobody can say whether a run was cancelled: %s", error)
+            return False
 
     def seconds_left(self, task: FoldTask, most: float) -> float:
         """How long a task may take; what several runs share is shared out equally.
@@ -506,13 +512,16 @@ class PlanRuns:
 
     def _write_until_done(self, write: Callable[[], _Done]) -> _Done:
         """Write, again and again until it is done; a sentence while it cannot be."""
+        was_refused = False
         while True:
             try:
                 done = write()
             except StoreError as error:
-                log.error("%s", error)
+                if not was_refused:
+                    log.error("%s", error)
+                was_refused = True
                 self.callbacks.trouble(f"{error}{WAITS}")
-                time.sleep(RETRY_SECONDS)
+                time.sleep(AGAIN_SECONDS)
             else:
                 self.callbacks.trouble(None)
                 return done
@@ -628,4 +637,5 @@ class ProgressWriter:
                         self._store.set_progress(run_id, *self._news.pop(run_id))
                     except StoreError as error:
                         log.warning("progress was not written: %s", error)  # a fold is worth more
+                        self._closing.wait(AGAIN_SECONDS)
             self._closing.wait(PROGRESS_SECONDS)

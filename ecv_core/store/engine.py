@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ecv_core.records.errors import StoreError
 from ecv_core.records.places import OWN
 from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
+
+log = logging.getLogger(__name__)
 
 _SCHEME = re.compile(r"[\w+]+://")
 _PASSWORD_OPTION = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
@@ -28,6 +32,12 @@ _SHORTEST_PIECE = 4
 _WAIT_SECONDS = 15.0
 """How long another process may take to make the tables."""
 _RETRY_SECONDS = 0.05
+AGAIN_SECONDS = 2.0
+"""How long to wait before a database that is away is asked again."""
+_ANSWER_SECONDS = 10
+"""How long a server may take to answer who connects; what is beyond is away."""
+_SILENCE_MILLISECONDS = 30_000
+"""How long a server may leave what was sent without a sign that it has come."""
 _FILE = "ecv-file"
 """Which file a connection has open, in its info."""
 
@@ -177,6 +187,11 @@ def fresh(url: str) -> sa.Engine:
         options: dict[str, Any] = {"connect_args": {"timeout": 15}}
     else:
         options = {"pool_pre_ping": True}  # a server that was restarted meanwhile is asked anew
+    if address.get_backend_name() == "postgresql":
+        limits = {"connect_timeout": _ANSWER_SECONDS, "tcp_user_timeout": _SILENCE_MILLISECONDS}
+        for name in address.query:
+            limits.pop(name, None)  # what the address says itself goes first
+        options["connect_args"] = limits
     return sa.create_engine(address, execution_options={_URL: url}, **options)
 
 
@@ -208,6 +223,49 @@ def _is_made_meanwhile(error: StoreError) -> bool:
     return any(word in cause for word in ("already exists", "locked", "unique", "duplicate"))
 
 
+Say = Callable[[str | None], object]
+"""Told a sentence while a database is away, and None once it is back; it may raise to give up."""
+_SAY: ContextVar[Say | None] = ContextVar("say", default=None)
+
+
+@contextmanager
+def waiting_for_database(say: Say) -> Iterator[None]:
+    """In this block and thread a database that cannot be reached is waited for.
+
+    What has begun is not repeated: a transaction that the database ends in the middle fails.
+
+    Args: say: is told, each time that it was asked in vain.
+    """
+    token = _SAY.set(say)
+    try:
+        yield
+    finally:
+        _SAY.reset(token)
+
+
+def _connected(engine: sa.Engine) -> sa.Connection:
+    """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
+    is_away = False
+    while True:
+        say = _SAY.get()
+        try:
+            connection = engine.connect()
+        except DBAPIError as error:
+            if say is None:
+                raise
+            why = _fit_to_show(engine, first_line(error))
+            sentence = f"the database {_shown_url(engine)} cannot be reached: {why}"
+            if not is_away:
+                log.error("%s", sentence)
+            is_away = True
+            say(f"{sentence}; it is tried again")
+            time.sleep(AGAIN_SECONDS)
+        else:
+            if is_away and say is not None:
+                say(None)
+            return connection
+
+
 @contextmanager
 def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
@@ -218,7 +276,7 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     Raises: StoreError.
     """
     try:
-        with engine.begin() as connection:
+        with _connected(engine) as connection, connection.begin():
             _insist_on_the_file(engine, connection)
             yield connection
     except (SQLAlchemyError, UnicodeError) as error:

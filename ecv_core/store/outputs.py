@@ -40,13 +40,13 @@ def check_output(path: Path, url: str = "") -> None:
     """
     own = sqlite_file(url or database_url())
     if own is not None:
-        for name in _names(own):
+        for name in names_of(own):
             if _is_same(path, name):
                 raise InputError(
                     f"{path} is the database of runs, or belongs to it ({name}); give another name"
                 )
     database = _without_ending(path.resolve())
-    for name in _names(database)[1:]:
+    for name in names_of(database)[1:]:
         if name.exists() and _is_database(database):
             raise InputError(
                 f"{path} is a database that a program has open ({name.name} is beside it), or "
@@ -54,7 +54,7 @@ def check_output(path: Path, url: str = "") -> None:
             )
 
 
-def _names(database: Path) -> list[Path]:
+def names_of(database: Path) -> list[Path]:
     """A database and what SQLite keeps beside it."""
     names = [database]
     for ending in _COMPANIONS:

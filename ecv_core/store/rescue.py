@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from ecv_core.dataset import data_dir
 from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.places import OWN
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import fresh, sqlite_file, transaction, way_out, without_password
-from ecv_core.store.outputs import check_output
+from ecv_core.store.outputs import check_output, names_of
 from ecv_core.store.rows import fold_row, run_row, user_scores_row
-from ecv_core.store.schema import folds, runs, user_scores
+from ecv_core.store.schema import folds, runs, user_scores, wait_for_others
 from ecv_core.store.store import Store
 from ecv_core.untrusted.files import replacing
 from ecv_core.untrusted.private import private_folder
+
+log = logging.getLogger(__name__)
 
 
 def back_up(store: Store, path: Path) -> int:
@@ -114,26 +118,121 @@ def rescue(store: Store, kept: Mapping[str, KeptRun]) -> Path:
     Returns: its file.
     Raises: StoreError where nothing can be written anywhere.
     """
-    own_file = sqlite_file(store.url)
-    folders = [OWN.absolute(), Path.cwd()]
+    folders = [*_folders(store.url), Path.cwd()]
     with suppress(OSError):
         folders.append(private_folder())
-    stem = "runs"
-    if own_file is not None:
-        folders.insert(0, own_file.absolute().parent)
-        stem = own_file.stem
-    name = f"{stem}-rescued-{next(iter(kept))}.sqlite"
+    name = f"{_beginning(store.url)}{next(iter(kept))}.sqlite"
     refusals = []
     for folder in folders:
-        path = folder / name
+        part = folder / f".{name}.part"
         try:
-            _write(Store(f"sqlite:///{path}"), kept)
-            return path
-        except StoreError as refusal:
+            _write(Store(f"sqlite:///{part}"), kept)
+            part.replace(folder / name)  # whoever takes it in sees all of it
+            return folder / name
+        except (StoreError, OSError) as refusal:
             refusals.append(refusal)
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-    raise refusals[0]
+            _remove(part)
+    raise StoreError(str(refusals[0])) from refusals[0]
+
+
+def _folders(url: str) -> list[Path]:
+    """Where folds that this database has lost are kept, and looked for: beside it, or with data."""
+    folders = [data_dir().absolute()]
+    own_file = sqlite_file(url)
+    if own_file is not None:
+        folders.insert(0, own_file.absolute().parent)
+    return folders
+
+
+def _beginning(url: str) -> str:
+    """Of the names of such files of this database."""
+    stem = "runs"
+    address = without_password(url, url)
+    own_file = sqlite_file(url)
+    if own_file is not None:
+        stem = own_file.stem
+        address = str(own_file.absolute())
+    return f"{stem}-rescued-{sha256(address.encode()).hexdigest()[:8]}-"
+
+
+def when_taken_in(store: Store, path: Path) -> str:
+    """The end of a sentence: whether rescued folds in this file come back by themselves."""
+    if path.parent in _folders(store.url):
+        return "; the next start takes them into the database, once it can be used"
+    return ""
+
+
+def take_in_rescued(store: Store) -> None:
+    """Have folds that were rescued from this database in it again; their files go.
+
+    Runs that go on at this moment are left alone, and so is their file. What was taken in is
+    logged, and so is a file that cannot be read.
+    """
+    for folder in _folders(store.url):
+        for path in sorted(folder.glob(f"{_beginning(store.url)}*.sqlite")):
+            try:
+                count = _take_in(store, Store(f"sqlite:///{path}"))
+            except StoreError as error:
+                log.warning("rescued folds are not in the database yet: %s", error)
+            else:
+                log.warning("%d rescued folds of %s are in the database again", count, path)
+                _remove(path)
+
+
+def _take_in(store: Store, rescued: Store) -> int:
+    """Copy what the database lacks; gives how many folds.
+
+    Raises: StoreError where one of the runs goes on at this moment.
+    """
+    count = 0
+    rescued_runs = rescued.rows(runs.select())
+    with store.transaction("written") as connection:
+        wait_for_others(connection)
+        for run in rescued_runs:
+            of_run = {"run_id": run.run_id}
+            there = set(connection.scalars(sa.select(folds.c.fold).filter_by(**of_run)))
+            is_missing = folds.c.fold.not_in(there)
+            missing = rescued.rows(folds.select().filter_by(**of_run).where(is_missing))
+            if missing:
+                _take_in_run(connection, dict(run._mapping))
+            for fold in missing:
+                of_fold = of_run | {"fold": fold.fold}
+                _insert(connection, folds, dict(fold._mapping))
+                connection.execute(user_scores.delete().filter_by(**of_fold))
+                for users in rescued.rows(user_scores.select().filter_by(**of_fold)):
+                    _insert(connection, user_scores, dict(users._mapping))
+            count += len(missing)
+    return count
+
+
+def _take_in_run(connection: sa.Connection, row: dict[str, object]) -> None:
+    """Make the run where it lacks; have its moments worked out again, with the folds that come.
+
+    Raises: StoreError where it goes on at this moment.
+    """
+    of_run = {"run_id": row["run_id"]}
+    state = connection.scalar(sa.select(runs.c.state).filter_by(**of_run))
+    if state is None:
+        _insert(connection, runs, row)
+        return
+    if state == RunState.RUNNING:
+        raise StoreError(f"run {row['run_id']} goes on at this moment; the next start looks again")
+    connection.execute(folds.update().filter_by(**of_run).values(turn=None, moment=None))
+    if row["stopped_at"] is not None:
+        connection.execute(runs.update().filter_by(**of_run).values(stopped_at=row["stopped_at"]))
+
+
+def _insert(connection: sa.Connection, table: sa.Table, row: dict[str, object]) -> None:
+    """Insert a row of another database; its number is this database's own."""
+    values = {name: value for name, value in row.items() if name != "sequence"}
+    connection.execute(table.insert().values(**values))
+
+
+def _remove(database: Path) -> None:
+    """Delete a database, and what SQLite keeps beside it."""
+    for path in names_of(database):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _write(store: Store, kept: Mapping[str, KeptRun]) -> None:

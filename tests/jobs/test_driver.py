@@ -189,7 +189,7 @@ def test_an_error_that_cannot_travel_still_ends_the_run(store: Store) -> None:
 def test_a_fold_that_cannot_be_saved_waits_and_is_not_lost(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_runs, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(plan_runs, "AGAIN_SECONDS", 0.01)
     save, refusals = store.add_fold, iter([True, True, False])
 
     def full_disk(*args: object, **kwargs: object) -> bool:

@@ -70,7 +70,8 @@ def test_cut_short_it_is_noticed_and_the_folds_of_the_program_are_kept_beside_it
 def test_a_fold_that_cannot_be_saved_in_the_end_is_in_a_file_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan_runs, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(plan_runs, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(plan_runs, "SAVE_SECONDS", 0.05)
     store = open_store()
     save = store.add_fold
 
@@ -80,9 +81,7 @@ def test_a_fold_that_cannot_be_saved_in_the_end_is_in_a_file_too(
         return save(run_id, result, **more)
 
     monkeypatch.setattr(store, "add_fold", full_disk)
-    with pytest.raises(
-        RunError, match="gave up saving after 5 attempts: the disk is full"
-    ) as error:
+    with pytest.raises(RunError, match="gave up after 0 s: the disk is full") as error:
         computed(store, Callbacks(trouble=SaveAttempts(lambda sentence: None)))
     (run,) = rescued(error).runs()
     assert [fold.score for fold in run.folds] == list(SCORES[:3])

@@ -29,6 +29,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.plans import STUDY, PlannedRun, PlanRecord, keep_plan, stored_plan
 from ecv_core.store.recorded import is_recorded, record, recorded_path
+from ecv_core.store.rescue import take_in_rescued
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
@@ -355,6 +356,7 @@ def compute(
     Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
     """
     recover(store)
+    take_in_rescued(store)
     unrecorded = [cell for cell in cells if not cell.recorded]
     ended: list[Cell] = []
 

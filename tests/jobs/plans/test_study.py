@@ -235,7 +235,8 @@ def full_disk(store: Store) -> None:
 def test_on_a_full_disk_it_says_so_and_stops(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_at_all: bool
 ) -> None:
-    monkeypatch.setattr("ecv_core.jobs.plan_runs.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("ecv_core.jobs.plan_runs.AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("ecv_core.jobs.plan_runs.SAVE_SECONDS", 0.05)
     asked: list[tuple[str, int]] = []
 
     def large(spec: RunSpec, index: int) -> FoldResult:
@@ -251,7 +252,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
         raise StoreError("the database cannot be written: it is full; free some disk space")
 
     said: list[str] = []
-    with pytest.raises(RunError, match=r"gave up saving after 5 attempts.*free some disk space"):
+    with pytest.raises(RunError, match=r"gave up after 0 s.*free some disk space"):
         compute(
             store,
             two_cells(tmp_path),

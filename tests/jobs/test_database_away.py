@@ -1,0 +1,235 @@
+"""A PostgreSQL server that goes away under runs: they wait, and what they have is not lost."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ecv_core import cli
+from ecv_core.jobs import plan_runs
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.manager import RunManager
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.records.errors import RunError, StoreError
+from ecv_core.records.run import FoldResult, RunRecord, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.engine import waiting_for_database
+from ecv_core.store.ownership import this_process
+from ecv_core.store.rescue import KeptRun, rescue, take_in_rescued
+from ecv_core.store.store import Store, open_store
+from tests.databases import PROGRAMS, PostgresServer
+from tests.fake_folds import SCORES, computing, fold_result, late
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+PATIENCE = 60.0
+"""Seconds in which anything here has to happen."""
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """One of this test alone, which may be stopped."""
+    if PROGRAMS is None:
+        pytest.skip("PostgreSQL is not on this machine")
+    server = PostgresServer(PROGRAMS)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("store.engine", "jobs.plan_runs", "jobs.manager"):
+        monkeypatch.setattr(f"ecv_core.{module}.AGAIN_SECONDS", 0.05)
+
+
+class GoesAway:
+    """Folds during the second of which the server goes, to come back a while after."""
+
+    def __init__(self, server: PostgresServer, seconds: float) -> None:
+        self._server = server
+        self._seconds = seconds
+        self.thread = threading.Thread(target=self._come_back)
+
+    def __call__(self, spec: RunSpec, index: int) -> FoldResult:
+        if index == 1:
+            self._server.go_away()
+            self.thread.start()
+        return fold_result(index, SCORES[index])
+
+    def _come_back(self) -> None:
+        time.sleep(self._seconds)
+        self._server.start()
+
+
+@pytest.mark.slow
+def test_a_command_waits_for_a_server_that_is_away_and_says_so_once(
+    server: PostgresServer, again_soon: None
+) -> None:
+    store = open_store(server.database())
+    sentences: list[str] = []
+    away = GoesAway(server, seconds=2.0)
+    callbacks = Callbacks(trouble=SaveAttempts(sentences.append))
+    drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(away)))
+    away.thread.join()
+    (run,) = store.runs()
+    assert run.state is RunState.FINISHED
+    assert [fold.score for fold in run.folds] == list(SCORES)
+    assert len(sentences) == 1
+    assert "cannot be" in sentences[0]
+
+
+@pytest.mark.slow
+def test_the_run_of_a_dashboard_waits_while_it_looks_whether_it_was_cancelled(
+    server: PostgresServer, again_soon: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks that five times a second: the first time in vain was the end of the run."""
+    url = server.database()
+    monkeypatch.setenv("ECV_DATABASE_URL", url)
+    store = open_store(url)
+    manager = RunManager(store, compute=late)
+    try:
+        (run_id,) = store.create([SPEC], owner=manager.owner)
+        manager.wake()
+        wait_for(lambda: len(open_store(url).run(run_id).folds) == 1)
+        server.go_away()
+        wait_for(lambda: manager.trouble is not None)
+        server.start()
+        wait_for(lambda: open_store(url).run(run_id).state is RunState.FINISHED)
+        assert manager.trouble is None
+    finally:
+        manager.close()
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_what_a_command_that_gave_up_has_computed_is_in_the_database_at_the_next_start(
+    server: PostgresServer,
+    again_soon: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("ECV_DATA_DIR", str(data))
+    monkeypatch.setattr(plan_runs, "SAVE_SECONDS", 0.3)
+    url = server.database()
+    monkeypatch.setenv("ECV_DATABASE_URL", url)
+    store = open_store(url)
+
+    def gone(spec: RunSpec, index: int) -> FoldResult:
+        if index == 2:
+            server.go_away()
+        return fold_result(index, SCORES[index])
+
+    callbacks = Callbacks(trouble=SaveAttempts(lambda sentence: None))
+    with pytest.raises(RunError, match=r"gave up after .* the next start takes them into"):
+        drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(gone)))
+    (path,) = data.iterdir()  # and nowhere else
+    assert re.fullmatch(r"runs-rescued-[0-9a-f]{8}-\w+\.sqlite", path.name)
+    server.start()
+    store = open_store(url)
+    (cut_off,) = store.runs()
+    assert [fold.score for fold in cut_off.folds] == list(SCORES[:2])
+    cut_off_program_is_gone(store, cut_off)
+    assert cli.main(["resume", cut_off.run_id, "-q"]) == 0
+    assert list(data.glob("*rescued*")) == []
+    run = store.run(cut_off.run_id)
+    assert run.state is RunState.FINISHED
+    assert [fold.score for fold in run.folds][:3] == list(SCORES[:3])
+
+
+def cut_off_program_is_gone(store: Store, run: RunRecord) -> None:
+    """It was this very process: the database has not heard that it gave up."""
+    store.finish(run.run_id, RunState.INTERRUPTED, owner=this_process())
+
+
+def kept_run(store: Store, folds: int) -> tuple[str, KeptRun]:
+    """A run that the database has without a fold, and what its program has of it."""
+    (run_id,) = store.create([SPEC], owner="somebody")
+    kept = KeptRun(spec=SPEC)
+    for fold in range(folds):
+        kept.add(run_id, fold_result(fold, SCORES[fold]))
+    return run_id, kept
+
+
+def test_folds_that_were_rescued_are_taken_in_once_beside_those_that_are_there() -> None:
+    store = open_store()
+    run_id, kept = kept_run(store, 3)
+    store.add_fold(run_id, fold_result(0, 0.9), stopped_at=None)
+    path = rescue(store, {run_id: kept})
+    take_in_rescued(store)
+    assert not path.exists()
+    assert [fold.score for fold in store.run(run_id).folds] == [0.9, SCORES[1], SCORES[2]]
+    assert [moment.n for moment in store.run(run_id).moments] == [1, 2, 3]
+    take_in_rescued(store)
+    assert len(store.run(run_id).folds) == 3
+
+
+def test_a_run_that_the_database_has_lost_is_made_again() -> None:
+    store = open_store()
+    run_id, kept = kept_run(store, 2)
+    store.leave_queue(run_id, RunState.CANCELLED, owner="somebody")
+    store.delete(run_id)
+    rescue(store, {run_id: kept})
+    take_in_rescued(store)
+    run = store.run(run_id)
+    assert (run.state, len(run.folds)) == (RunState.INTERRUPTED, 2)
+
+
+def test_a_run_that_goes_on_is_left_alone_and_its_file_stays() -> None:
+    store = open_store()
+    run_id, kept = kept_run(store, 2)
+    assert store.start(run_id, owner="somebody")
+    path = rescue(store, {run_id: kept})
+    take_in_rescued(store)
+    assert path.exists()
+    assert store.run(run_id).folds == ()
+
+
+def test_folds_of_another_database_are_not_taken_in(tmp_path: Path) -> None:
+    other = open_store(f"sqlite:///{tmp_path / 'other' / 'runs.sqlite'}")
+    run_id, kept = kept_run(other, 2)
+    path = rescue(other, {run_id: kept})
+    path = path.rename(tmp_path / path.name)
+    store = open_store()
+    take_in_rescued(store)
+    assert path.exists()
+    assert store.runs() == []
+
+
+def test_outside_of_runs_a_database_that_is_away_is_said_at_once(
+    tmp_path: Path, again_soon: None
+) -> None:
+    """A page is not to hang, and a run is to wait as long as whoever it tells likes."""
+    store = open_store(f"sqlite:///{tmp_path / 'deep' / 'runs.sqlite'}")
+    store._engine.dispose()
+    (tmp_path / "deep").rename(tmp_path / "away")
+    with pytest.raises(StoreError):
+        store.runs()
+    sentences: list[str | None] = []
+
+    def say(sentence: str | None) -> None:
+        sentences.append(sentence)
+        if len(sentences) == 3:
+            (tmp_path / "away").rename(tmp_path / "deep")
+
+    with waiting_for_database(say):
+        assert store.runs() == []
+    assert len(sentences) == 4
+    assert sentences[3] is None
+    assert "cannot be reached" in str(sentences[0])
+    recover(store)
