@@ -2,10 +2,13 @@
 
     python -m benchmarks.new_rows                  every cell, 100 draws each, some minutes
     python -m benchmarks.new_rows --draws 1000     as many as a claim of a point needs, an hour
+    python -m benchmarks.new_rows --in-time        folds in the order of time, a minute
 
 Rows are drawn from a large table and an estimator is cross-validated on them. The interval has to
 hold the expected score on the other rows: the mean, over all draws, of a model fitted on as many
-rows as those of a fold are.
+rows as those of a fold are. With --in-time rows come one after the other, what decides their class
+may drift, and the interval of five folds of TimeSeriesSplit has to hold the expected score of a
+model of the first 500 rows on the next 120.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -154,12 +157,52 @@ def lines(draws: int) -> Iterator[str]:
                 )
 
 
+def drifting_table(rng: np.random.Generator, drift: float) -> Table:
+    """720 rows in the order of time; over the first 600 each coefficient moves by about `drift`."""
+    features = rng.normal(size=(720, 10))
+    shift = np.linspace(0, 1.2 * drift, 720)[:, None] * np.repeat([1, -1], 5)
+    sums = (features * (1 / 3 + shift)).sum(axis=1)
+    return features, (sums + rng.normal(size=720) > 0).astype(int)
+
+
+def rows_in_time(estimator: BaseEstimator, table: Table) -> NDArray[np.float64]:
+    """The accuracy of each of the first 600 rows in each fold; shape (5, 600), else NaN."""
+    scores = np.full((5, 600), np.nan)
+    for fold, (train, test) in enumerate(TimeSeriesSplit(5).split(np.arange(600))):
+        scores[fold, test] = right_rows(estimator, table, train, test)
+    return scores[:, ~np.isnan(scores).all(axis=0)]
+
+
+def lines_in_time(draws: int) -> Iterator[str]:
+    """Of folds in the order of time, how often the interval holds the next rows' score."""
+    yield "| estimator | drift | held |"
+    yield "|---|---|---|"
+    for title in ("logistic", "tree"):
+        for drift in (0.0, 1.0):
+            rng = np.random.default_rng(0)
+            intervals = []
+            means = []
+            for _ in range(draws):
+                table = drifting_table(rng, drift)
+                interval = ecv.new_data_interval(
+                    rows_in_time(ESTIMATORS[title], table), k=5, rows=True
+                )
+                intervals.append((interval.low, interval.high))
+                right = right_rows(ESTIMATORS[title], table, np.arange(500), np.arange(600, 720))
+                means.append(float(right.mean()))
+            yield f"| {title} | {drift:g} | {held(intervals, float(np.mean(means))):.1f} % |"
+
+
 def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--in-time", action="store_true")
     options = parser.parse_args()
-    for line in lines(options.draws):
+    printed = lines(options.draws)
+    if options.in_time:
+        printed = lines_in_time(options.draws)
+    for line in printed:
         print(line, flush=True)
 
 

@@ -3,6 +3,7 @@
     python -m benchmarks.new_users                 the recorded runs, some minutes
     python -m benchmarks.new_users --draws 100     fewer drawn groups of users
     python -m benchmarks.new_users --refit ml-100k ease --users 300 --draws 60
+    python -m benchmarks.new_users --refit ml-1m item-knn --split random-holdout --draws 60
 
 Of every recorded run some of its users are drawn, with replacement, and some of its folds: their
 interval has to hold the mean of all users and folds. With --refit users of a dataset are drawn, the
@@ -95,9 +96,11 @@ def subset(data: Interactions, users: NDArray[np.intp]) -> Interactions:
     return replace(taken, users=number[taken.users], user_ids=data.user_ids[users])
 
 
-def refitted_table(data: Interactions, algorithm: str, seed: int) -> NDArray[np.float64]:
+def refitted_table(
+    data: Interactions, algorithm: str, split: str, seed: int
+) -> NDArray[np.float64]:
     """nDCG@10 of each user in each of ten folds, of a model trained on these users alone."""
-    folds = splits.split(data, "user-k-fold", 10, seed)
+    folds = splits.split(data, split, 10, seed)
     table = np.full((10, data.n_users), np.nan)
     known = models.algorithm(algorithm)
     for fold in range(10):
@@ -111,16 +114,18 @@ def refitted_table(data: Interactions, algorithm: str, seed: int) -> NDArray[np.
     return table
 
 
-def print_refitted(dataset: str, algorithm: str, users: int, draws: int, seed: int) -> None:
+def print_refitted(
+    dataset: str, algorithm: str, split: str, users: int, draws: int, seed: int
+) -> None:
     """The share of draws whose interval holds the mean of all draws."""
     data = ecv.load(dataset)
     rng = np.random.default_rng(seed)
     tables = []
     for draw in range(draws):
         chosen = rng.permutation(data.n_users)[:users]
-        tables.append(refitted_table(subset(data, chosen), algorithm, draw))
+        tables.append(refitted_table(subset(data, chosen), algorithm, split, draw))
     truth = float(np.mean([np.nanmean(table, axis=1).mean() for table in tables]))
-    print(f"{algorithm} on {users} users of {dataset}, {draws} draws, mean {truth:.4f}")
+    print(f"{algorithm} on {users} users of {dataset}, {split}, {draws} draws, mean {truth:.4f}")
     for folds in FOLDS:
         held = 0
         for table in tables:
@@ -136,10 +141,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--refit", nargs=2, metavar=("DATASET", "ALGORITHM"))
     parser.add_argument("--users", type=int, default=300)
+    parser.add_argument("--split", default="user-k-fold")
     options = parser.parse_args()
     if options.refit:
         dataset, algorithm = options.refit
-        print_refitted(dataset, algorithm, options.users, options.draws, options.seed)
+        print_refitted(
+            dataset, algorithm, options.split, options.users, options.draws, options.seed
+        )
     else:
         print_recorded(options.draws, options.seed)
 
