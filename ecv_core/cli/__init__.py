@@ -50,7 +50,7 @@ COMMANDS = {
     "tell": ("track_commands", "what a fold of a tracked run gave"),
     "bridge": ("bridge_command", "evaluate a model of RecBole or Cornac, in its own environment"),
     "import": ("run_files_commands", "keep a run that was exported elsewhere"),
-    "report": ("run_files_commands", "a run as one HTML page, to print or to send"),
+    "report": ("run_files_commands", "a run, or several, as one HTML page, to print or to send"),
     "figure": ("papers_commands", "a picture for a paper, in a column's width"),
     "reproduce": (
         "papers_commands",

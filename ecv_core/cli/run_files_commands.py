@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import date
 from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
@@ -12,6 +13,7 @@ from ecv_core.figures.words import counted, run_name
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, read_run
+from ecv_core.store.listing import RunList
 from ecv_core.store.recorded import recorded_run
 from ecv_core.store.rescue import back_up
 from ecv_core.store.results import Results
@@ -53,22 +55,65 @@ def import_command(options: argparse.Namespace) -> None:
 
 
 def report_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN_ID")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
+    parser.add_argument("run_id", nargs="*", metavar="RUN_ID")
+    parser.add_argument(
+        "--since", type=date.fromisoformat, metavar="2026-10-01", help="all runs started from then"
+    )
+    parser.add_argument(
+        "--until", type=date.fromisoformat, metavar="2026-12-31", help="and up to this day"
+    )
+    parser.add_argument("--tag", metavar="TAG", help="all runs with this tag")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.html",
+        help="of several runs also FILE.tex, a table for a paper, or FILE.csv",
+    )
 
 
 def report_command(options: argparse.Namespace) -> None:
-    path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"the folder of {path} does not exist; make it first")
+    """One page about a run, or about several: by their ids, their days, or their tag."""
     from ecv_core.library import run as library
 
-    run = recorded_run(options.run_id) or open_store().run(options.run_id)
+    ids = options.run_id or _ids_between(options.since, options.until, options.tag)
+    name = "report"
+    if len(ids) == 1:
+        name = ids[0]
+    path: Path = options.output or Path(f"e-fold-{name}.html")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"the folder of {path} does not exist; make it first")
+    store = open_store()
+    runs = [library.Run(recorded_run(run_id) or store.run(run_id)) for run_id in ids]
+    subject: library.Run | library.Runs = library.Runs(runs)
+    words = counted(len(runs), "run")
+    if len(runs) == 1 and path.suffix == ".html":
+        subject = runs[0]
+        words = f"{subject.spec.algorithm} on {subject.spec.dataset}"
     try:
-        library.report(library.Run(run), path)
+        library.report(subject, path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
-    print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
+    print(f"{path}: {words}")
+
+
+def _ids_between(since: date | None, until: date | None, tag: str | None) -> list[str]:
+    """The ids of the runs that were started in these days, and have this tag.
+
+    Raises: InputError where nothing was asked for, or no run is found.
+    """
+    if since is None and until is None and tag is None:
+        raise InputError("say which runs: RUN_ID ..., --since DATE, --until DATE or --tag TAG")
+    first = since or date.min
+    last = until or date.max
+    ids = []
+    for row in RunList(open_store()).rows():
+        has_tag = tag is None or tag in row.label.tags
+        if has_tag and first <= row.created_at.date() <= last:
+            ids.append(row.run_id)
+    if not ids:
+        raise InputError("no run was started then, or has this tag; `runs` lists them")
+    return ids
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:

@@ -15,16 +15,15 @@ from ecv_core.figures.words import (
     FigureKind,
     interval_words,
     metric_label,
-    new_data_cell,
     run_name,
-    uncertainty,
-    uncertainty_after_stop,
 )
 from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import origins
+from ecv_core.store.listing import groups_of
 from ecv_core.store.outputs import write_output
 from ecv_core.store.recorded import recorded_run, recorded_under_splits
 from ecv_core.store.results import Results
@@ -254,32 +253,15 @@ class Runs(Sequence[Run]):
     def latex(self, *, caption: str = "Scores of the runs.", label: str = "runs") -> str:
         """A table for a paper, in the style of booktabs: a row per run.
 
-        Beside its score stand the interval for new data (users, or rows of a table; a dash where
-        their scores are not known), half the interval of these folds, and how many were used.
+        Of each dataset the best run comes first, in bold. Beside its score stand the interval for
+        new data (users, or rows of a table; a dash where their scores are not known), half the
+        interval of these folds, the p of the paired test against the best, how many folds were
+        used, and their energy.
         """
-        from ecv_core.figures.report.latex import latex_table
+        from ecv_core.figures.report.runs_table import runs_latex
 
-        labels = {metric_label(run.spec) for run in self}
-        rows = []
-        for run in self:
-            score = "-"
-            if run.mean is not None:
-                score = f"{run.mean:.4f}"
-            if len(labels) > 1:
-                score += f" {metric_label(run.spec)}"
-            half_width = "-"
-            interval = uncertainty_after_stop(run.record) or uncertainty(run.record)
-            if interval is not None:
-                half_width = f"± {interval.width / 2:.4f}"
-            new_data = new_data_cell(run._with_user_scores())
-            folds = f"{run.record.folds_used} of {run.k}"
-            row = [run.spec.dataset, run.spec.algorithm, score, new_data, half_width, folds]
-            rows.append(row)
-        score_header = "Score"
-        if len(labels) == 1:
-            (score_header,) = labels
-        headers = ["Dataset", "Algorithm", score_header, "New data", "These folds", "Folds"]
-        return latex_table(headers, rows, caption=caption, label=label)
+        records = [run._with_user_scores() for run in self]
+        return runs_latex(records, caption=caption, label=label)
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self)) or "no runs"
@@ -323,29 +305,49 @@ def runs(
 
 
 @kinds_checked
-def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
-    """A run as one HTML page with everything in it, to print or to send.
+def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> str:
+    """A run, or several, as one HTML page with everything in it, to print or to send.
 
     Args:
-        run: a run, or the id of one of the database, or of a recorded one.
-        path: where it is also written.
-    Raises: InputError for an id that is not known, or a path that is the database; OSError if it
-        cannot be written.
+        run: a run, several, or the id of one of the database, or of a recorded one.
+        path: where it is also written; of several runs `.tex` is their table for a paper, and
+            `.csv` a row for each in SI units.
+    Returns: what is written.
+    Raises: InputError for an id that is not known, for no runs, or a path that is the database;
+        OSError if it cannot be written.
     """
     from ecv_core.figures.report.run_report import run_report
 
     store = open_store()
     if isinstance(run, str):
         run = Run(recorded_run(run) or store.run(run))
-    record = run._with_user_scores()
-    made_with = None
-    origin = origins(store).get(record.run_id)
-    if origin is not None:
-        made_with = origin.made_with
-    text = run_report(record, made_with)
+    if isinstance(run, Runs):
+        text = _report_of_runs(run, Path(path or "report.html").suffix)
+    else:
+        record = run._with_user_scores()
+        made_with = None
+        origin = origins(store).get(record.run_id)
+        if origin is not None:
+            made_with = origin.made_with
+        text = run_report(record, made_with)
     if path is not None:
         write_output(Path(path), text)
     return text
+
+
+def _report_of_runs(runs: Runs, suffix: str) -> str:
+    """As `report`, in the form of a file's name."""
+    from ecv_core.figures.report.runs_report import runs_csv, runs_report
+    from ecv_core.figures.report.runs_table import runs_latex
+
+    if not runs:
+        raise InputError("there are no runs to report; start one, or ask for others")
+    records = [run._with_user_scores() for run in runs]
+    if suffix == ".tex":
+        return runs_latex(records)
+    if suffix == ".csv":
+        return runs_csv(records)
+    return runs_report(records, groups=groups_of(open_store(), records))
 
 
 @kinds_checked

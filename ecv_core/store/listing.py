@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError, printable
-from ecv_core.records.run import Energy, FoldResult, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import Rows, checked_stop, damaged_run, read_folds
 from ecv_core.store.schema import folds, imports, kept, labels, runs
@@ -170,6 +170,28 @@ class _Source(NamedTuple):
     """Place of the newest fold in its table; 0 where there is none."""
     label: Label
     imported: bool
+
+
+def groups_of(store: Store, runs: Sequence[RunRecord]) -> dict[str, dict[str, str]]:
+    """What sums of runs are told by: 'person' and 'tag' -> a run's id -> the name.
+
+    A run with several tags is of their combination, so that nothing is counted twice; what no run
+    has is left out.
+    """
+    with store.transaction("read") as connection:
+        label_of = _labels(connection)
+    people = {run.run_id: run.started_by for run in runs if run.started_by}
+    tags = {}
+    for run in runs:
+        label = label_of.get(run.run_id)
+        if label is not None and label.tags:
+            tags[run.run_id] = ", ".join(label.tags)
+    groups = {}
+    if people:
+        groups["person"] = people
+    if tags:
+        groups["tag"] = tags
+    return groups
 
 
 class RunList:

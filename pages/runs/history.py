@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from hashlib import sha256
 from types import MappingProxyType
@@ -39,6 +40,7 @@ from ecv_core.store.listing import ListedRun
 from ecv_core.store.plans import SELECTION, STUDY, stored_plans
 from ecv_core.untrusted.limits import MAX_RUN_BYTES
 from pages.runs.actions import actions, all_tags, undo
+from pages.runs.report import report_popover
 from pages.shared.address.link import label_from_link
 from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
@@ -153,6 +155,7 @@ def history() -> None:
     picked = _picked(shown, key)
     with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
         actions(picked, rows)
+        report_popover(picked, shown)
         import_run()
     undo()
     if shown:
@@ -323,9 +326,13 @@ class _Filter(NamedTuple):
     datasets: Sequence[str]
     plans: Sequence[str]
     tags: Sequence[str]
+    since: date
+    """Of the first day; of all days where no period is picked."""
 
     def admits(self, row: ListedRun) -> bool:
         """Whether the run matches all but the text."""
+        if row.created_at.date() < self.since:
+            return False
         if self.states and row.state not in self.states:
             return False
         if self.datasets and row.spec.dataset not in self.datasets:
@@ -364,6 +371,9 @@ def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Fi
         bind="query-params",
         width=220,
     )
+    period = place.selectbox(
+        "Started", list(PERIODS), key="started", bind="query-params", width=160
+    )
     plans: list[str] = []
     names = {row.group: groups[row.group] for row in rows if row.group in groups}
     if names:
@@ -374,7 +384,33 @@ def _filter_widgets(rows: Sequence[ListedRun], groups: Mapping[str, str]) -> _Fi
     every_tag = all_tags(rows)
     if every_tag:
         tags = place.multiselect("Tag", every_tag, key="tag", bind="query-params", width=160)
-    return _Filter(text, states, datasets, plans, tags)
+    since = PERIODS[period](datetime.now(UTC).date())
+    return _Filter(text, states, datasets, plans, tags, since)
+
+
+def _first_of_month(today: date) -> date:
+    return today.replace(day=1)
+
+
+def _first_of_quarter(today: date) -> date:
+    return today.replace(month=today.month - (today.month - 1) % 3, day=1)
+
+
+def _first_of_year(today: date) -> date:
+    return today.replace(month=1, day=1)
+
+
+def _first_of_all(today: date) -> date:
+    return date.min
+
+
+PERIODS: Mapping[str, Callable[[date], date]] = {
+    "at any time": _first_of_all,
+    "this month": _first_of_month,
+    "this quarter": _first_of_quarter,
+    "this year": _first_of_year,
+}
+"""What can be picked -> the first day of it, by today's date (UTC)."""
 
 
 def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:

@@ -65,3 +65,17 @@ def test_a_foreign_file_is_one_line(tmp_path, capsys):
     file.write_text("{}")
     assert cli.main(["import", str(file)]) == 2
     assert "cake.json is not a run that e-fold exported" in capsys.readouterr().err
+
+
+def test_a_report_is_of_all_runs_of_a_time_or_of_several(exported, tmp_path, capsys):
+    assert cli.main(["run", "synthetic", "item-knn", "-k", "3", "--rule", "never", "-q"]) == 0
+    ids = [run.run_id for run in open_store().runs()]
+    page, table, numbers = (tmp_path / f"report.{ending}" for ending in ("html", "tex", "csv"))
+    assert cli.main(["report", "--since", "2020-01-01", "-o", str(page)]) == 0
+    assert f"<h1>{len(ids)} runs of e-fold cross-validation</h1>" in page.read_text()
+    assert cli.main(["report", *ids, "-o", str(table)]) == 0
+    assert table.read_text().count("Synthetic &") == len(ids)
+    assert cli.main(["report", *ids, "-o", str(numbers)]) == 0
+    assert len(numbers.read_text().splitlines()) == len(ids) + 1
+    assert cli.main(["report", "--until", "2020-01-01"]) == 2
+    assert "no run was started then" in capsys.readouterr().err

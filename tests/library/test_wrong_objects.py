@@ -32,7 +32,7 @@ WRONG = [
     (lambda: ecv.orders("abc", "never"), "scores of orders is a list (each a number), an ndarray"),
     (lambda: ecv.orders([[1, 2], [3, 4]], "never"), "but is [[1, 2], [3, 4]]"),
     (lambda: ecv.orders([1, 2, 3], 3), "the rule is 3, which cannot decide; give"),
-    (lambda: ecv.report(ecv.runs()), "run of report is a Run or text, but is no runs"),
+    (lambda: ecv.report(ecv.runs()), "there are no runs to report"),
     (lambda: ecv.runs(since="today"), "since of runs is a date or None, but is 'today'"),
     (lambda: ecv.power("ml-100k", "ease", pairs=3), "pairs of power is one of 'all', '25', but is"),
     (lambda: ecv.split(DATA, k="x"), "k of split is a whole number or None, but is 'x'"),
@@ -75,8 +75,8 @@ def test_a_table_of_runs_for_a_paper_has_the_interval_for_new_data_first():
     low, high = run.new_data_interval
     ends = f"{low:.4f} to {high:.4f}"
     text = ecv.runs().latex(caption="50 % of them", label="all")
-    assert r"Dataset & Algorithm & nDCG@10 & New data & These folds & Folds \\" in text
-    row = rf"synthetic & popular & {run.mean:.4f} & {ends} & $\pm$ {half:.4f} & 3 of 3 \\"
+    assert r"Dataset & Algorithm & nDCG@10 & New data & These folds & p & Folds & " in text
+    row = rf"Synthetic & Popularity & {run.mean:.4f} & {ends} & $\pm$ {half:.4f} &  & 3 of 3 & "
     assert row in text
     assert f"{ends} for new users; these folds ± {half:.4f}" in repr(run)
     assert r"50 \% of them" in text

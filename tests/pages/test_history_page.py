@@ -253,3 +253,18 @@ def test_the_remaining_folds_of_all_picked_runs_are_run_at_once(app, a_run, stor
     button.click().run()
     assert not app.exception
     assert [store.run(run.run_id).spec.full for run in (*stopped, whole)] == [True, True, False]
+
+
+def test_a_report_is_of_the_runs_that_are_shown(app, a_run):
+    a_run([0.3, 0.31, 0.305], stopped_at=3)
+    a_run([0.2, 0.3, 0.25], algorithm="popular", rule="never", k=3)
+    open_history(app)
+    assert "**2 shown runs**" in " ".join(one.value for one in app.markdown)
+    app.selectbox(key="started").set_value("this quarter").run()
+    assert not app.exception
+
+
+def test_a_report_is_of_the_picked_runs(app, a_run):
+    a_run([0.2, 0.3, 0.25], algorithm="popular", rule="never", k=3)
+    open_history(app, a_run([0.3, 0.31, 0.305], stopped_at=3))
+    assert "**1 picked run**" in " ".join(one.value for one in app.markdown)

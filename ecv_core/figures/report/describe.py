@@ -33,6 +33,7 @@ from ecv_core.figures.report.latex import (
     short,
     software,
 )
+from ecv_core.figures.report.runs_table import runs_latex
 from ecv_core.figures.words import (
     algorithm_title,
     alpha_text,
@@ -43,12 +44,8 @@ from ecv_core.figures.words import (
     interval_lines,
     joined,
     metric_label,
-    new_data_cell,
-    rule_words,
     run_title,
     titled,
-    uncertainty,
-    uncertainty_after_stop,
     verdict,
     watt_hours,
     watt_hours_range,
@@ -510,7 +507,7 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
             sentences.append(f"{line[0].upper()}{line[1:]}.")
         table = _fold_table(run)
     else:
-        table = _runs_table(runs)
+        table = runs_latex(runs)
     sentences.append(energy_sentence(runs))
     sentences.append(version_sentence(made_with, software(), specs))
     return _described(sentences, table)
@@ -813,39 +810,3 @@ def _fold_table(run: RunRecord) -> str:
         caption=caption,
         label=f"run-{run.run_id}",
     )
-
-
-def _runs_table(runs: Sequence[RunRecord]) -> str:
-    """A row per run, with its mean at the stop and what its folds cost."""
-    label = _common_label([run.spec for run in runs]) or "Score"
-    return latex_table(
-        ["Dataset", "Algorithm", "Rule", "Folds", label, "New data", "These folds", "Energy"],
-        [_table_row(run) for run in runs],
-        caption="Mean score at the stop with the confidence interval for new data (users, or rows "
-        "of a table, drawn alike) and that of these folds (Student's t, allowing for the stop), "
-        "folds used, and energy of the folds that ran.",
-        label="runs",
-    )
-
-
-def _table_row(run: RunRecord) -> list[str]:
-    mean = "-"
-    if run.at_stop:
-        mean = f"{run.at_stop.mean:.4f}"
-    half_width = "-"
-    interval = uncertainty_after_stop(run) or uncertainty(run)
-    if interval:
-        half_width = f"± {interval.width / 2:.4f}"
-    energy = "-"
-    if run.joules:
-        energy = watt_hours(run.joules)
-    return [
-        dataset_title(run.spec.dataset),
-        algorithm_title(run.spec.algorithm),
-        f"{titled(run.spec.rule)}, {rule_words(run.spec)}",
-        f"{run.folds_used} of {run.k}",
-        mean,
-        new_data_cell(run),
-        half_width,
-        energy,
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ecv_core.records import __version__
 
@@ -33,13 +33,21 @@ def escaped(text: str) -> str:
 
 
 def latex_table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str, label: str
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    caption: str,
+    label: str,
+    bold: Collection[tuple[int, int]] = (),
 ) -> str:
     """A table in the style of booktabs; the first column is set left, columns of numbers right.
 
     Args:
+        headers: of the columns.
         rows: of text, each as long as `headers`.
+        caption: of the table.
         label: for \\ref; letters, digits and hyphens.
+        bold: row and column, from 0, of each cell that is bold.
     """
     columns = ""
     for column in range(len(headers)):
@@ -57,7 +65,7 @@ def latex_table(
         r"    \toprule",
         _row(headers),
         r"    \midrule",
-        *[_row(row) for row in rows],
+        *[_row(row, _columns_of(bold, place)) for place, row in enumerate(rows)],
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",
@@ -65,9 +73,19 @@ def latex_table(
     return "\n".join(lines)
 
 
-def _row(texts: Sequence[str]) -> str:
-    cells = " & ".join(escaped(text) for text in texts)
-    return rf"    {cells} \\"
+def _columns_of(cells: Collection[tuple[int, int]], row: int) -> list[int]:
+    """The columns of those cells that are in this row."""
+    return [column for cell_row, column in cells if cell_row == row]
+
+
+def _row(texts: Sequence[str], bold: Collection[int] = ()) -> str:
+    cells = []
+    for column, text in enumerate(texts):
+        cell = escaped(text)
+        if column in bold:
+            cell = rf"\textbf{{{cell}}}"
+        cells.append(cell)
+    return rf"    {' & '.join(cells)} \\"
 
 
 def _is_number(text: str) -> bool:

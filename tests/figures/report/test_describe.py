@@ -117,7 +117,7 @@ def test_a_comparison_is_a_table_of_runs(a_run):
     found = describe_runs([a_run(), a_run(algorithm="popular", rule="never")], MADE_WITH)
     assert found.table.count(r"\\") == 3
     assert (
-        r"Synthetic & Popularity & Never stop, never & 3 of 10 & 0.3200 & - & $\pm$ 0.0497"
+        r"Synthetic & Popularity & 0.3200 & - & $\pm$ 0.0497 & 1.000 & 3 of 10 & Never stop & "
         in found.table
     )
     assert "All algorithms were evaluated on the same folds" in found.methods

@@ -1,0 +1,216 @@
+"""Runs -> the rows of a table: of each dataset the best first, and what is shown beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import inf
+
+from ecv_core.analysis.comparison.fairness import dataset_and_metric
+from ecv_core.analysis.comparison.names import names
+from ecv_core.analysis.comparison.paired_runs import compare_runs
+from ecv_core.energy.savings import energy_of
+from ecv_core.evaluation import metric_of
+from ecv_core.figures.report.latex import latex_table
+from ecv_core.figures.words import (
+    algorithm_title,
+    dataset_title,
+    in_order,
+    metric_label,
+    new_data_cell,
+    rule_words,
+    saved_words,
+    titled,
+    uncertainty,
+    uncertainty_after_stop,
+    used_words,
+)
+from ecv_core.records.run import RunRecord
+from ecv_core.stopping import NEVER_STOPS
+
+HEADERS = (
+    *("Dataset", "Algorithm", "Metric", "Score", "New data", "These folds", "p", "Folds"),
+    *("Rule", "Energy", "Saved"),
+)
+"""Of the columns of a table of runs."""
+_MOST_TESTED = 60
+"""More runs on one dataset by one metric are not tested: so many pairs take minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run as a table of several has it."""
+
+    run: RunRecord
+    cells: tuple[str, ...]
+    """As HEADERS; '-' where nothing is known."""
+    is_best: bool
+    """Whether it has the best mean of several runs on its dataset, by its metric."""
+
+
+def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
+    """Put runs in the order of a table: by dataset and metric, and of each the best first.
+
+    `p` is of the paired test against the best, corrected for all pairs on its dataset by its metric
+    (Holm); empty for the best itself, and '-' where no test of the two is fair.
+
+    Args:
+        runs: their folds carry their users' scores where there are some
+            (`Results.with_user_scores`).
+    """
+    named = dict(zip([run.run_id for run in runs], names(runs, algorithm_title), strict=True))
+    p_values = _p_values(runs)
+    rows = []
+    for of_dataset in _by_dataset_and_metric(runs):
+        best_first = _best_first(of_dataset)
+        best = best_first[0]
+        for run in best_first:
+            p_value = ""
+            if run is not best:
+                p_value = p_values.get(frozenset({run.run_id, best.run_id}), "-")
+            row = RunRow(
+                run=run,
+                cells=_cells(run, named[run.run_id], p_value),
+                is_best=run is best and len(best_first) > 1 and run.at_stop is not None,
+            )
+            rows.append(row)
+    return rows
+
+
+def _by_dataset_and_metric(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
+    """The runs on each dataset by each metric, datasets in the order of everywhere."""
+    datasets = in_order(run.spec.dataset for run in runs)
+
+    def order(run: RunRecord) -> tuple[int, str]:
+        dataset, metric = dataset_and_metric(run.spec)
+        return datasets.index(dataset), metric
+
+    return [list(group) for _, group in groupby(sorted(runs, key=order), key=order)]
+
+
+def _best_first(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Runs with the same metric by their means; those without a fold come last."""
+    higher_is_better = metric_of(runs[0].spec).higher_is_better
+
+    def distance(run: RunRecord) -> float:
+        if run.at_stop is None:
+            return inf
+        if higher_is_better:
+            return -run.at_stop.mean
+        return run.at_stop.mean
+
+    return sorted(runs, key=distance)
+
+
+def _p_values(runs: Sequence[RunRecord]) -> dict[frozenset[str], str]:
+    """The ids of two runs -> the corrected p of their test, as a table has it."""
+    p_values = {}
+    for of_dataset in _by_dataset_and_metric(runs):
+        if not 1 < len(of_dataset) <= _MOST_TESTED:
+            continue
+        comparisons, _ = compare_runs(of_dataset)
+        for comparison in comparisons:
+            pair = frozenset({comparison.first, comparison.second})
+            p_values[pair] = _p_cell(comparison.p_holm)
+    return p_values
+
+
+def _p_cell(p_value: float) -> str:
+    if p_value < 0.001:
+        return "<0.001"
+    return f"{p_value:.3f}"
+
+
+def _cells(run: RunRecord, name: str, p_value: str) -> tuple[str, ...]:
+    mean = "-"
+    if run.at_stop:
+        mean = f"{run.at_stop.mean:.4f}"
+    half_width = "-"
+    interval = uncertainty_after_stop(run) or uncertainty(run)
+    if interval:
+        half_width = f"± {interval.width / 2:.4f}"
+    rule = titled(run.spec.rule)
+    if run.spec.rule != NEVER_STOPS:
+        rule += f", {rule_words(run.spec)}"
+    facts = energy_of(run)
+    energy = "-"
+    if run.joules:
+        energy = used_words(facts)
+    return (
+        dataset_title(run.spec.dataset),
+        name or algorithm_title(run.spec.algorithm),
+        metric_label(run.spec),
+        mean,
+        new_data_cell(run),
+        half_width,
+        p_value,
+        f"{run.folds_used} of {run.k}",
+        rule,
+        energy,
+        saved_words(facts),
+    )
+
+
+CAPTION = (
+    "Mean score at the stop with the confidence interval for new data (users, or rows of a table, "
+    "drawn alike) and that of these folds (Student's t, allowing for the stop); p of the paired "
+    "test against the best of its dataset (Holm), which is bold; folds used, and energy of the "
+    "folds that ran."
+)
+
+
+def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str = "runs") -> str:
+    """A table for a paper: a row per run, of each dataset the best first and in bold.
+
+    Args:
+        runs: as of `rows_of_runs`.
+        caption: of the table.
+        label: for \\ref; letters, digits and hyphens.
+    """
+    metrics = {metric_label(run.spec) for run in runs}
+    left_out = ["Saved"]
+    if len(metrics) == 1:
+        left_out.append("Metric")
+    columns = []
+    headers = []
+    for place, name in enumerate(HEADERS):
+        if name not in left_out:
+            columns.append(place)
+            headers.append(name)
+    score = headers.index("Score")
+    if len(metrics) == 1:
+        (headers[score],) = metrics
+    cells = []
+    bold = []
+    for place, row in enumerate(rows_of_runs(runs)):
+        cells.append([row.cells[column] for column in columns])
+        if row.is_best:
+            bold.append((place, score))
+    return latex_table(headers, cells, caption=caption, label=label, bold=bold)
+
+
+def csv_row(row: RunRow) -> dict[str, object]:
+    """A run as a table for programs has it, in SI units; None where nothing is known."""
+    run = row.run
+    facts = energy_of(run)
+    cells: dict[str, object] = {"run_id": run.run_id}
+    cells["dataset"] = run.spec.dataset
+    cells["algorithm"] = run.spec.algorithm
+    cells["metric"] = run.spec.metric_name
+    cells["score"] = None
+    if run.at_stop:
+        cells["score"] = run.at_stop.mean
+    cells["p_holm"] = row.cells[HEADERS.index("p")]
+    cells["folds_used"] = run.folds_used
+    cells["k"] = run.k
+    cells["rule"] = rule_words(run.spec)
+    cells["joules"] = facts.joules
+    cells["joules_low"], cells["joules_high"] = facts.joules_range
+    saved = facts.saved_range or (None, None)
+    cells["saved_joules_low"], cells["saved_joules_high"] = saved
+    cells["grams_co2e"] = facts.grams_co2e
+    cells["country"] = run.spec.country
+    cells["energy_source"] = facts.source
+    cells["started_at"] = f"{run.created_at:%Y-%m-%dT%H:%M:%SZ}"
+    return cells

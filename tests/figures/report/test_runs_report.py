@@ -1,0 +1,83 @@
+"""A report of several runs: sums, order and tests by values worked out by hand."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from ecv_core.figures.report.runs_report import runs_csv, runs_report, sums_of
+from ecv_core.figures.report.runs_table import HEADERS, rows_of_runs, runs_latex
+
+P = HEADERS.index("p")
+
+
+@pytest.fixture
+def named_run(a_run):
+    """Makes runs with ids of their own; each fold is 36 J, of which 20 are memory's, and 0.5 g."""
+
+    def make(run_id, scores=(0.3, 0.32, 0.34), **settings):
+        return replace(a_run(scores, **settings), run_id=run_id)
+
+    return make
+
+
+def test_of_each_dataset_the_best_comes_first_and_alone_nobody_is_best(named_run):
+    runs = [
+        named_run("elsewhere", dataset="ml-100k"),
+        named_run("worse", algorithm="popular"),
+        named_run("best", (0.4, 0.42, 0.44)),
+    ]
+    rows = rows_of_runs(runs)
+    assert [row.run.run_id for row in rows] == ["best", "worse", "elsewhere"]
+    assert [row.is_best for row in rows] == [True, False, False]
+    # All differences are 0.1, so the test over folds, which they have alone, is sure.
+    assert [row.cells[P] for row in rows] == ["", "<0.001", ""]
+
+
+def test_lower_is_better_where_the_metric_says_so(named_run):
+    settings = {"dataset": "ml-100k", "metric": "rmse"}
+    runs = [
+        named_run("high", (0.9, 0.92), stopped_at=None, algorithm="biased-als", **settings),
+        named_run("low", (0.8, 0.85), stopped_at=None, algorithm="bias", **settings),
+    ]
+    assert [row.run.run_id for row in rows_of_runs(runs)] == ["low", "high"]
+
+
+def test_runs_whose_folds_are_not_the_same_are_not_tested(named_run):
+    rows = rows_of_runs([named_run("a", (0.4, 0.42, 0.43)), named_run("b", seed=7)])
+    assert [row.cells[P] for row in rows] == ["", "-"]
+
+
+def test_sums_are_those_of_the_runs(named_run):
+    sums = sums_of([named_run("a"), named_run("b", dataset="ml-100k")])
+    assert (sums.runs, sums.folds) == (2, 6)
+    assert sums.used == pytest.approx((6 * 16, 6 * 36))
+    assert sums.grams_co2e == pytest.approx(3)
+    assert 0 < sums.saved[0] < sums.saved[1]
+
+
+def test_a_report_sums_by_person_and_escapes_what_people_write(named_run):
+    runs = [named_run("a"), named_run("b", dataset="ml-100k")]
+    text = runs_report(runs, groups={"person": {"a": "<b>Ann</b>"}})
+    assert "Energy by person" in text
+    assert "<td>&lt;b&gt;Ann&lt;/b&gt;</td><td>1</td><td>3</td>" in text
+    assert "<td>-</td><td>1</td><td>3</td>" in text  # whoever started the other is not known
+    assert "<b>Ann" not in text
+    assert "<script" not in text
+
+
+def test_csv_has_a_row_per_run_in_si_units(named_run):
+    text = runs_csv([named_run("a"), named_run("b", dataset="ml-100k")])
+    rows = {row["run_id"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert float(rows["a"]["joules"]) == 108
+    assert float(rows["a"]["joules_low"]) == 48
+    assert (rows["b"]["dataset"], rows["b"]["folds_used"]) == ("ml-100k", "3")
+
+
+def test_a_table_for_a_paper_has_the_best_in_bold(named_run):
+    best = named_run("best", (0.4, 0.41, 0.42))
+    text = runs_latex([named_run("worse", algorithm="popular"), best])
+    lines = [line for line in text.splitlines() if "Synthetic" in line]
+    assert r"\textbf{0.4100}" in lines[0]
+    assert "textbf" not in lines[1]
