@@ -361,7 +361,7 @@ def many(batch: Batch, loss: float | None = None) -> tuple[NDArray[Any], ...]:
         a, d0 = _NOISE["certain" if loss is None else "loss"]
         waiting = other & ~seen.passed(a, d0, level, allowed) & (ran < K)
         variance, freedom = seen.spread(*_NOISE["worse"])
-        strict = level_of_looks(0.05 / c, K, endless=True)
+        strict = level_of_looks(0.05 / c, K, new_data=True)
         shown = other & (gap + stdtrit(freedom, strict) * np.sqrt(variance / ran) > 0)
         worse = np.where(done[:, None], worse, shown)
         near = waiting & ~seen.passed(100.0, 100.0, level, allowed)

@@ -117,7 +117,14 @@ def is_time_or_cost(name: str) -> bool:
     measured = _TIMES | _COSTS
     if len(words) > 1:
         measured |= _UNITS_OF_TIME
-    return bool(measured.intersection(words)) and not set(words) - measured - _OF_TIMES
+    return _says_nothing_but(words, measured, _OF_TIMES)
+
+
+def _says_nothing_but(
+    words: Sequence[str], decisive: frozenset[str], beside: frozenset[str]
+) -> bool:
+    """Whether a name has a decisive word, and none but such and those that may stand beside."""
+    return not decisive.isdisjoint(words) and (decisive | beside).issuperset(words)
 
 
 def is_time_of(name: str, contenders: Iterable[str]) -> bool:
@@ -125,19 +132,19 @@ def is_time_of(name: str, contenders: Iterable[str]) -> bool:
 
     The time has to be at the end, for there are contenders such as 'time-svd'.
     """
-    words = _words(name)
-    beside = list(words)
-    while beside and beside[-1] in _TIMES | _COSTS | _OF_TIMES:
-        beside.pop()
-    if not beside or not (_TIMES | _COSTS).intersection(words[len(beside) :]):
+    measured = _TIMES | _COSTS
+    subject = _words(name)
+    end: list[str] = []
+    while subject and subject[-1] in measured | _OF_TIMES:
+        end.append(subject.pop())
+    if not subject or measured.isdisjoint(end):
         return False
-    return any(_words(contender)[: len(beside)] == beside for contender in contenders)
+    return any(_words(contender)[: len(subject)] == subject for contender in contenders)
 
 
 def is_bookkeeping(name: str) -> bool:
     """Whether a column is of settings or counts, such as 'seed', 'n_users' and 'Step'."""
-    words = set(_words(name))
-    return bool(words & _BOOKKEEPING) and not words - _BOOKKEEPING - _OF_BOOKKEEPING
+    return _says_nothing_but(_words(name), _BOOKKEEPING, _OF_BOOKKEEPING)
 
 
 def is_spread(name: str, names: Iterable[str]) -> bool:
@@ -166,9 +173,7 @@ def is_summary(label: str) -> bool:
     """Whether a row or a column is a summary of folds, and so no fold: 'Mean', 'Std. dev.'."""
     if re.fullmatch(r"\d+(\.\d+)? ?%", label.strip()):
         return True  # a quantile, as pandas' `describe` writes it
-    words = _words(label)
-    summaries = _SPREADS | _CENTRES
-    return bool(summaries.intersection(words)) and not set(words) - summaries - _OF_SUMMARIES
+    return _says_nothing_but(_words(label), _SPREADS | _CENTRES, _OF_SUMMARIES)
 
 
 def is_fold_name(name: str) -> bool:

@@ -64,7 +64,7 @@ def _of_optuna(table: pa.Table, file: str) -> tuple[pa.Table, list[str]]:
             f"{file} has one value per trial of Optuna, and no folds; keep each fold's score in "
             'its trial, such as trial.set_user_attr("fold_0", score), and export the trials again'
         )
-    finished = _finished(table)
+    finished = _is_finished_trial(table)
     trials = table.filter(pa.array(finished))
     unfinished = finished.count(False)
     left_out = []
@@ -90,5 +90,5 @@ def _is_fold(name: str) -> bool:
     return is_fold_name(attribute) or bool(metric_of_fold(attribute))
 
 
-def _finished(table: pa.Table) -> Sequence[bool]:
+def _is_finished_trial(table: pa.Table) -> Sequence[bool]:
     return [state.endswith("COMPLETE") for state in texts_of(table, "state")]

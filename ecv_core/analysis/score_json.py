@@ -36,7 +36,7 @@ def table_of_json(text: str, file: str) -> pa.Table:
     """
     import pyarrow as pa
 
-    rows = _rows(_parsed(text, file))
+    rows = _rows(_parsed_values(text, file))
     if not rows:
         raise InputError(f"{file} has no table of scores; {_FORMS}")
     try:
@@ -53,7 +53,7 @@ def _with_all_names(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [{**names, **row} for row in rows]
 
 
-def _parsed(text: str, file: str) -> object:
+def _parsed_values(text: str, file: str) -> object:
     """The value, or a list of the values that stand on a line each."""
     try:
         return json.loads(text)

@@ -73,7 +73,7 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
         prefix: what the columns of its parameters begin with.
     """
     params = _params(table, prefix)
-    differing = _differing(params)
+    differing = _differing_parameters(params)
     names = []
     for row, candidate in enumerate(params):
         words = [f"{name}={candidate[name]}" for name in differing if name in candidate]
@@ -86,7 +86,7 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
     return names
 
 
-def _differing(params: Sequence[Params]) -> list[str]:
+def _differing_parameters(params: Sequence[Params]) -> list[str]:
     """The parameters that do not have the same value in all candidates, in their order."""
     values: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
@@ -100,7 +100,7 @@ def _differing(params: Sequence[Params]) -> list[str]:
 def _params(table: pa.Table, prefix: str) -> list[Params]:
     """The parameters of each candidate: of the column 'params', else of those of each parameter."""
     if "params" in table.column_names:
-        params = [_parsed(text) for text in texts_of(table, "params")]
+        params = [_parsed_params(text) for text in texts_of(table, "params")]
         if all(params):
             return params
     candidates: list[Params] = [{} for _ in range(len(table))]
@@ -113,7 +113,7 @@ def _params(table: pa.Table, prefix: str) -> list[Params]:
     return candidates
 
 
-def _parsed(text: str) -> Params:
+def _parsed_params(text: str) -> Params:
     """The parameters in "{'C': 0.1}"; none where their values are more than numbers and texts."""
     try:
         params = ast.literal_eval(text)

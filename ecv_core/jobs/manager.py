@@ -231,7 +231,7 @@ class RunManager(Queue):
             try:
                 run_id = self._store.next_queued(self.owner)
                 if run_id is not None:
-                    with self._logged(run_id):
+                    with self._logging_of(run_id):
                         self._compute(run_id)
                     continue
                 self._wake.wait()
@@ -242,7 +242,7 @@ class RunManager(Queue):
                 time.sleep(AGAIN_SECONDS)
 
     @contextmanager
-    def _logged(self, run_id: str) -> Iterator[None]:
+    def _logging_of(self, run_id: str) -> Iterator[None]:
         """Say that a run begins and how it ended, and its id in every line meanwhile."""
         token = RUN.set(run_id)
         began = time.monotonic()

@@ -151,10 +151,10 @@ class PlanRuns:
 
     def run(self, spec: RunSpec) -> RunRecord | None:
         with suppress(KeyError, InputError):  # not made yet, or deleted meanwhile
-            return self._look(self._ids[_key(spec)])
+            return self._current_run(self._ids[_key(spec)])
         return None
 
-    def _look(self, run_id: str) -> RunRecord:
+    def _current_run(self, run_id: str) -> RunRecord:
         """A run as it is; one that is claimed is read from the database once."""
         run = self._claimed_runs.get(run_id) or self.store.run(run_id)
         if run_id in self._running:
@@ -216,13 +216,13 @@ class PlanRuns:
 
     def _add_folds(self, run_id: str, folds: Sequence[int]) -> None:
         """Have a run that is to have only some folds have these too."""
-        only_folds = self._look(run_id).spec.only_folds
+        only_folds = self._current_run(run_id).spec.only_folds
         more = [fold for fold in folds if fold not in only_folds]
         if only_folds and more:
             self._set_folds(run_id, (*only_folds, *more))
 
     def _set_folds(self, run_id: str, only_folds: tuple[int, ...]) -> None:
-        spec = replace(self._look(run_id).spec, only_folds=only_folds)
+        spec = replace(self._current_run(run_id).spec, only_folds=only_folds)
         self.store.ask_for(run_id, spec, owner=self.owner)
         self._claimed_runs.pop(run_id, None)
 
@@ -303,11 +303,14 @@ class PlanRuns:
         return self._commit(run_id, result)
 
     def _commit(self, run_id: str, result: FoldResult) -> bool:
-        run = self._look(run_id)
+        run = self._current_run(run_id)
         rule = self._rule_of(run)
         moments = moments_of(run, rule, self._results_with(run, rule, result))
-        new = [moment for moment in moments if moment not in run.moments]
-        own = next((moment for moment in new if moment.fold == result.fold), None)
+        new_moments = [moment for moment in moments if moment not in run.moments]
+        moment_of_fold = None  # none yet where a fold before it is still missing
+        for moment in new_moments:
+            if moment.fold == result.fold:
+                moment_of_fold = moment
         stopped_at = stopping.stop_of(moments, run.k)
         if run_id in self._kept:
             self._kept[run_id].stopped_at = stopped_at
@@ -316,9 +319,9 @@ class PlanRuns:
                 run_id,
                 result,
                 stopped_at=stopped_at,
-                moment=own,
-                others=tuple(new),
-                ahead=own is None,
+                moment=moment_of_fold,
+                others=tuple(new_moments),
+                ahead=moment_of_fold is None,
                 owner=self.owner,
             )
         )
@@ -326,7 +329,8 @@ class PlanRuns:
         if not is_ours:
             self._give_up(run_id)
             return False
-        run_now = self._look(run_id)
+        run_now = self._current_run(run_id)
+        # A fold that was missing lets the rule see those after it that had finished before.
         for n in range(len(run.folds) + 1, len(run_now.folds) + 1):
             self.callbacks.fold(_run_after(run_now, n))
         return True
@@ -375,7 +379,7 @@ class PlanRuns:
         for task in under_way:
             run_ids -= self._ids_of(task.specs)
         for run_id in run_ids:
-            if next_fold(self._look(run_id)) is None:
+            if next_fold(self._current_run(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
     def forgo(self, task: FoldTask, under_way: Iterable[FoldTask]) -> None:
@@ -385,7 +389,7 @@ class PlanRuns:
         """
         self.begin_on(task, None)
         for run_id in self._ids_of(task.specs) & self._running:
-            run = self._look(run_id)
+            run = self._current_run(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
                 others = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
                 self._set_folds(run_id, others)

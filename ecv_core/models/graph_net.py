@@ -226,8 +226,8 @@ class NGCFNet(GraphNet):
             if layer == last:  # nobody needs the last layer of other nodes
                 sides = sides.at(nodes)
                 sums = sums.at(nodes)
-            users = self._mixed(sides.users, sums.users, mixing, training=nodes is not None)
-            items = self._mixed(sides.items, sums.items, mixing, training=nodes is not None)
+            users = self._next_layer(sides.users, sums.users, mixing, training=nodes is not None)
+            items = self._next_layer(sides.items, sums.items, mixing, training=nodes is not None)
             sides = Sides(users, items)
             wanted = sides
             if layer != last:
@@ -236,7 +236,7 @@ class NGCFNet(GraphNet):
         users = torch.cat([layer.users for layer in layers], dim=1)
         return Sides(users, torch.cat([layer.items for layer in layers], dim=1))
 
-    def _mixed(self, own: Tensor, sums: Tensor, mixing: Mixing, *, training: bool) -> Tensor:
+    def _next_layer(self, own: Tensor, sums: Tensor, mixing: Mixing, *, training: bool) -> Tensor:
         """A layer's vectors of some nodes, from those before and the sums of their neighbours'."""
         both = torch.cat((own + sums, own * sums), dim=1)
         mixed = leaky_relu(torch.addmm(mixing.bias, both, mixing.weight), SLOPE)

@@ -120,15 +120,20 @@ class RP3Beta(NeighbourModel):
     def closeness(self, train: scipy.sparse.csr_array) -> Closeness:
         alpha = np.float32(self.params["alpha"])
         beta = np.float32(self.params["beta"])
-        sizes = np.diff(train.indptr)
-        # Half of a step over a user goes into each of the two items, so that their product has it.
-        half = np.maximum(sizes, 1).astype(np.float32) ** (-alpha / 2)
+        items_per_user = np.diff(train.indptr)
+        # The weight of a step over a user goes by its root into each of the two items, so that
+        # their product has it.
+        roots = np.maximum(items_per_user, 1).astype(np.float32) ** (-alpha / 2)
         steps = scipy.sparse.csr_array(
-            (np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape
+            (np.repeat(roots, items_per_user), train.indices, train.indptr), shape=train.shape
         )
-        users = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-        users = np.maximum(users, 1)
-        return Closeness(entries=steps, own=users**beta, others=users**alpha)
+        users_per_item = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
+        users_per_item = np.maximum(users_per_item, 1)
+        return Closeness(
+            entries=steps,
+            divisors=users_per_item**beta,
+            divisors_as_neighbour=users_per_item**alpha,
+        )
 
 
 _RP3BETA_PARAMETERS = with_source(

@@ -88,16 +88,16 @@ one is used, which is faster by more than it takes to load."""
 class Closeness:
     """What says how near the columns of a matrix are to each other.
 
-    near(j, i) = shared(j, i) / (own(j) others(i) + shrink) for j != i, where shared is the product
-    of two columns of `entries`. Pairs that share nothing are left out.
+    near(j, i) = shared(j, i) / (divisor(j) divisor_as_neighbour(i) + shrink) for j != i, where
+    shared is the product of two columns of `entries`. Pairs that share nothing are left out.
     """
 
     entries: csr_array
     """Shape (rows, columns), nothing below 0."""
-    own: NDArray[np.float32]
-    """What a column divides by as the one that has neighbours; shape (columns,), above 0."""
-    others: NDArray[np.float32]
-    """What it divides by as a neighbour; shape (columns,), above 0."""
+    divisors: NDArray[np.float32]
+    """Of each column as the one that has neighbours; shape (columns,), above 0."""
+    divisors_as_neighbour: NDArray[np.float32]
+    """Of each column as a neighbour of another; shape (columns,), above 0."""
     shrink: float = 0.0
     """Pulls pairs that share little towards 0; not negative."""
 
@@ -111,7 +111,7 @@ def cosine(train: csr_array, *, shrink: float) -> Closeness:
     """
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
     norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
-    return Closeness(entries=train, own=norms, others=norms, shrink=shrink)
+    return Closeness(entries=train, divisors=norms, divisors_as_neighbour=norms, shrink=shrink)
 
 
 class NeighbourModel(ABC):
@@ -151,12 +151,14 @@ def _divide_by_norms(shared: Tensor, closeness: Closeness) -> Tensor:
     """How near columns are, in place of what they share; shape (columns, columns)."""
     import torch
 
-    own = torch.from_numpy(closeness.own)
-    others = torch.from_numpy(closeness.others)
+    divisors = torch.from_numpy(closeness.divisors)
+    divisors_as_neighbour = torch.from_numpy(closeness.divisors_as_neighbour)
     shared.fill_diagonal_(0)
-    block = max(1, 2_000_000 // len(own))  # a few MB, so that all passes over them stay in cache
-    for part, part_own in zip(torch.split(shared, block), torch.split(own, block), strict=True):
-        part.div_(part_own[:, None] * others + closeness.shrink)
+    # A part has a few MB, so that all passes over it stay in cache.
+    block = max(1, 2_000_000 // len(divisors))
+    parts = zip(torch.split(shared, block), torch.split(divisors, block), strict=True)
+    for part, part_divisors in parts:
+        part.div_(part_divisors[:, None] * divisors_as_neighbour + closeness.shrink)
     return shared
 
 
@@ -176,7 +178,7 @@ def sparse_nearness(closeness: Closeness) -> csr_array:
     entries = closeness.entries
     near = scipy.sparse.csr_array(entries.T.tocsr() @ entries)
     rows = np.repeat(np.arange(near.shape[0], dtype=np.int32), np.diff(near.indptr))
-    norms = closeness.own[rows] * closeness.others[near.indices]
+    norms = closeness.divisors[rows] * closeness.divisors_as_neighbour[near.indices]
     near.data /= norms + np.float32(closeness.shrink)
     near.data[rows == near.indices] = 0
     return near
@@ -221,8 +223,8 @@ def compiled_nearest(closeness: Closeness, neighbours: int, progress: Progress) 
             by_column.indptr,
             by_column.indices,
             by_column.data,
-            closeness.own,
-            closeness.others,
+            closeness.divisors,
+            closeness.divisors_as_neighbour,
             np.float32(closeness.shrink),
             neighbours,
             first,

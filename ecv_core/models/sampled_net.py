@@ -158,19 +158,19 @@ class TrainingPairs:
         Returns: item numbers, shape (pairs,).
         """
         items = self._random_items(len(users), random)
-        clashes = self._owned(users, items)
+        clashes = self._are_in_training(users, items)
         for _ in range(RETRIES):
             if not len(clashes):
                 break
             redrawn = self._random_items(len(clashes), random)
             items[clashes] = redrawn
-            clashes = clashes[self._owned(users[clashes], redrawn)]
+            clashes = clashes[self._are_in_training(users[clashes], redrawn)]
         return items
 
     def _random_items(self, count: int, random: torch.Generator) -> Tensor:
         return torch.randint(self.n_items, (count,), generator=random, device=random.device)
 
-    def _owned(self, users: Tensor, items: Tensor) -> Tensor:
+    def _are_in_training(self, users: Tensor, items: Tensor) -> Tensor:
         """Which of these pairs are in the training matrix, by their places."""
         keys = users * self.n_items + items
         places = torch.searchsorted(self._keys, keys).clamp_(max=len(self._keys) - 1)

@@ -59,7 +59,7 @@ def contender_title(name: str) -> str:
     return ", ".join([models.ALGORITHMS[algorithm].title, *parts])
 
 
-def aligned(contenders: Sequence[Scores]) -> list[Scores]:
+def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
     """The same with users' scores over the users of all of them, so that columns can be paired.
 
     Args:
@@ -91,7 +91,7 @@ def contenders_of(runs: Sequence[RunRecord], results: Results) -> list[Scores]:
     contenders = []
     for run in runs:
         contenders.append(replace(results.scores(run), name=run.spec.algorithm))
-    return aligned(contenders)
+    return over_same_users(contenders)
 
 
 def recorded_contenders() -> dict[str, list[Scores]]:

@@ -539,19 +539,21 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         rounds: so far.
     """
     sentences = [f"{len(titles)} contenders, {terms.k} folds: everybody runs the first fold."]
-    before = set(range(len(titles)))
+    left_before = set(range(len(titles)))
     for selection_round in rounds:
         text = f"After {folds_text(selection_round.n)}, {titles[selection_round.leader]} leads"
-        out = _names_at(sorted(before.difference(selection_round.left)), titles)
-        if out and terms.until == "order":
-            text += f"; the place of {listed(out)} is known"
-        elif out:
-            text += f"; {listed(out)} {_verb(out)} out"
-        back = [titles[contender] for contender in selection_round.left if contender not in before]
-        if back:
-            text += f"; {listed(back)} may win again, for folds differ more than it seemed"
+        names_out = _names_at(sorted(left_before.difference(selection_round.left)), titles)
+        if names_out and terms.until == "order":
+            text += f"; the place of {listed(names_out)} is known"
+        elif names_out:
+            text += f"; {listed(names_out)} {_verb(names_out)} out"
+        names_back = [
+            titles[contender] for contender in selection_round.left if contender not in left_before
+        ]
+        if names_back:
+            text += f"; {listed(names_back)} may win again, for folds differ more than it seemed"
         sentences.append(f"{text}. {_outlook_sentence(terms, selection_round)}")
-        before = set(selection_round.left)
+        left_before = set(selection_round.left)
     return sentences
 
 
@@ -678,7 +680,7 @@ class _Step:
         gap = self.selection_round.gaps.get(place)
         stays_out = before.state in (*_DROPPED, "placed") and place not in self.selection_round.left
         if gap is not None and not stays_out:
-            lane = self._compared(place, gap)
+            lane = self._lane_behind_leader(place, gap)
         if self.verdict is None or lane.state not in _DROPPED:
             return lane
         if place in self.verdict.worse:
@@ -694,7 +696,7 @@ class _Step:
         folds = self.selection_round.n
         return _Lane(state="leader", folds=folds, behind=0.0, low=0.0, high=0.0, says=says)
 
-    def _compared(self, place: int, gap: Gap) -> _Lane:
+    def _lane_behind_leader(self, place: int, gap: Gap) -> _Lane:
         """The lane of a contender with this gap to the leader."""
         lane = _Lane(
             folds=gap.folds,

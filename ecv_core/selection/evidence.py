@@ -425,7 +425,7 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def level_of_looks(error: float, k: int, *, endless: bool = False) -> float:
+def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
     """The error that each of all looks may have, so that all of them together have `error`.
 
     After each of the k - 1 folds before the last one looks once. With known variance the
@@ -436,29 +436,29 @@ def level_of_looks(error: float, k: int, *, endless: bool = False) -> float:
     Args:
         error: in (0, 0.5).
         k: folds in all, at least two.
-        endless: for statements on new data.
+        new_data: whether the mean is that on new data, of endless folds.
     """
-    if endless:
+    # A bridge at time e/k is Brownian motion at time e / (k - e), but for its scale.
+    folds_seen = np.arange(1, k)
+    times = folds_seen / (k - folds_seen)
+    if new_data:
         folds_seen = np.arange(1, k + 1)
         times = folds_seen / k
-    else:
-        folds_seen = np.arange(1, k)
-        times = folds_seen / (k - folds_seen)
     looks = len(times)
     if looks == 1:
         return error
     from scipy.optimize import brentq  # a fifth of a second, needed only here
 
-    least = -float(ndtri(error))
-    most = -float(ndtri(error / looks))
-
+    limit_of_one_look = -float(ndtri(error))
+    limit_by_bonferroni = -float(ndtri(error / looks))
     # The more folds, the less one look differs from the next, which the grid has to tell apart.
     grid = max(96, int(10 * np.sqrt(k)))
 
     def excess(limit: float) -> float:
         return _chance_beyond(limit, times, grid) - error
 
-    return float(ndtr(-brentq(excess, least - 1e-6, most + 1e-3)))
+    limit = brentq(excess, limit_of_one_look - 1e-6, limit_by_bonferroni + 1e-3)
+    return float(ndtr(-limit))
 
 
 def _chance_beyond(limit: float, times: Floats, grid: int) -> float:

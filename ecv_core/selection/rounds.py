@@ -327,8 +327,7 @@ class Selection:
         self._leader = 0
         self._fold_bits = [0] * contenders
         """Of each contender, the set of the folds that it has run, one bit per fold."""
-        self._new: list[Turn] = []
-        """What was run since the last look."""
+        self._ran_since_look: list[Turn] = []
         self._better: dict[tuple[int, int], bool] = {}
         """Until 'order': settled pair of contenders -> whether its first is better."""
         self._ties: list[tuple[int, int]] = []
@@ -358,30 +357,31 @@ class Selection:
             fold: index of the fold.
         """
         self._fold_bits[contender] |= 1 << fold
-        self._new.append(Turn(contender, fold))
+        self._ran_since_look.append(Turn(contender, fold))
 
     def look(self, *, spent: bool = False) -> Round:
-        """Where it stands, now that everybody who is `wanted` has run.
+        """Settle what can be settled, now that everybody who is `wanted` has run.
 
         Args:
             spent: that the budget is, so that some may not have run, and this is the last look.
         """
         self._choose_leader(spent=spent)
-        look = self._look()
-        before = list(self.left)
+        look = self._compare_with_leader()
+        left_before = list(self.left)
+        # Settling changes who is left and who is wanted, and says whether all is decided.
         if self._terms.until == "order":
             out = self._settle_places(look)
         else:
             out = self._settle_rivals(look, spent=spent)
-        ran = tuple(self._new)
-        self._new = []
+        ran = tuple(self._ran_since_look)
+        self._ran_since_look = []
         newest_fold = ran[-1].fold
         for turn in ran:
             if turn.contender == look.leader:
                 newest_fold = turn.fold
         gaps = {}
         for contender, gap in look.gaps.items():
-            if contender in before or contender in self.left:
+            if contender in left_before or contender in self.left:
                 gaps[contender] = gap
         return Round(
             n=look.n,
@@ -389,7 +389,7 @@ class Selection:
             leader=look.leader,
             gaps=gaps,
             ran=ran,
-            dropped=tuple(contender for contender in before if contender in out),
+            dropped=tuple(contender for contender in left_before if contender in out),
             left=tuple(self.left),
             decided=self.decided,
             expected_loss=self._expected_loss(look),
@@ -437,7 +437,7 @@ class Selection:
         complete = [contender for contender, count in enumerate(counts) if count == most]
         self._leader = max(complete, key=self._signed_mean)
 
-    def _look(self) -> _Look:
+    def _compare_with_leader(self) -> _Look:
         """How far everybody who has run a fold is behind the leader."""
         leader = self._leader
         others = self._others(leader)
@@ -726,7 +726,7 @@ class Selection:
         the number of contenders, any of whom may be the winner, and spread over all looks.
         """
         error = (1 - self._terms.confidence) / len(self._fold_bits)
-        level = level_of_looks(error, self._terms.k, endless=True)
+        level = level_of_looks(error, self._terms.k, new_data=True)
         spread = self._spread(winner, others, NEW_DATA)
         return tuple(_above_zero(others, spread.means - spread.half_widths(level, None)))
 

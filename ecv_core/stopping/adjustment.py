@@ -91,10 +91,11 @@ class Aids:
 
         Shape (2 * models, k, users).
         """
-        there = ~np.isnan(self.values)
-        sums = np.where(there, self.values, 0.0).sum(axis=1)
-        means = sums / np.maximum(there.sum(axis=1), 1)
-        return np.concatenate([self.values, np.where(there, means[:, None, :], np.nan)])
+        is_scored = ~np.isnan(self.values)
+        sums = np.where(is_scored, self.values, 0.0).sum(axis=1)
+        user_means = sums / np.maximum(is_scored.sum(axis=1), 1)
+        means_in_folds = np.where(is_scored, user_means[:, np.newaxis, :], np.nan)
+        return np.concatenate([self.values, means_in_folds])
 
     @cached_property
     def fold_means(self) -> Floats:
@@ -140,14 +141,14 @@ def adjusted(
     every = np.concatenate([np.asarray(values)[None], aids.helpers])
     moments = user_moments(every[:, used], chosen[:, used])
     regression = _Regression.of(np.nan_to_num(moments.covariances))
-    explained = regression.slopes @ aids.fold_means
-    own = _own_part(explained, regression.slopes, aids)
+    predicted = regression.slopes @ aids.fold_means
+    of_folds = _variance_of_folds(predicted, regression.slopes, aids)
 
-    plain = _means_of(scores, chosen)
-    middle = _means_of(explained, chosen)
-    distances = np.where(chosen, np.where(chosen, scores, 0.0) - plain[:, None], 0.0)
-    explained_distances = np.where(chosen, explained - middle[:, None], 0.0)
-    weights = _weights(regression, own, distances, explained_distances)
+    plain_means = _means_of(scores, chosen)
+    predicted_means = _means_of(predicted, chosen)
+    distances = np.where(chosen, np.where(chosen, scores, 0.0) - plain_means[:, None], 0.0)
+    predicted_distances = np.where(chosen, predicted - predicted_means[:, None], 0.0)
+    weights = _weights(regression, of_folds, distances, predicted_distances)
     # A correction needs more degrees of freedom than slopes that were estimated.
     _, freedom = _left_over(moments, weights, regression.slopes)
     weights = np.where(freedom > regression.rank + 1, weights, 0.0)
@@ -156,10 +157,11 @@ def adjusted(
     users, freedom = _left_over(moments, weights, regression.slopes)
     spare = np.where(weights > 0, np.maximum(freedom - regression.rank, 1), freedom)
     leverage = _leverage(regression, aids.fold_means, chosen, spare)
-    users = users * (freedom / spare + weights**2 * leverage) + weights**2 * own
+    users = users * (freedom / spare + weights**2 * leverage) + weights**2 * of_folds
 
-    means = plain - weights * (middle - explained.mean(axis=1))
-    means[sizes == k] = plain[sizes == k]
+    means = plain_means - weights * (predicted_means - predicted.mean(axis=1))
+    means[sizes == k] = plain_means[sizes == k]
+    corrected_distances = distances - weights[:, None] * predicted_distances
     return Adjusted(
         means=means,
         weights=weights,
@@ -167,7 +169,7 @@ def adjusted(
             sizes=sizes,
             users=users,
             users_freedom=spare,
-            observed=_observed(distances - weights[:, None] * explained_distances, sizes, plain),
+            observed=_variance_of_fold_means(corrected_distances, sizes, plain_means),
         ),
     )
 
@@ -178,8 +180,8 @@ class _Regression:
 
     slopes: Floats
     """Shape (sets, helpers)."""
-    common: Floats
-    """The variance of a fold's mean that is explained; shape (sets,)."""
+    explained: Floats
+    """The variance of a fold's mean that the helpers explain; shape (sets,)."""
     inverse: NDArray[np.floating]
     """Of the helpers' covariances; shape (sets, helpers, helpers)."""
     rank: NDArray[np.intp]
@@ -193,30 +195,34 @@ class _Regression:
             covariances: of the fold means of model and helpers, the model first; shape
                 (sets, 1 + helpers, 1 + helpers).
         """
-        spread = covariances[:, 1:, 1:]
-        shared = covariances[:, 1:, 0]
-        inverse = np.linalg.pinv(spread, rcond=_SINGULAR, hermitian=True)
-        slopes = np.einsum("sij,sj->si", inverse, shared)
+        of_helpers = covariances[:, 1:, 1:]
+        with_model = covariances[:, 1:, 0]
+        inverse = np.linalg.pinv(of_helpers, rcond=_SINGULAR, hermitian=True)
+        slopes = np.einsum("sij,sj->si", inverse, with_model)
         return cls(
             slopes=slopes,
-            common=np.einsum("si,si->s", slopes, shared),
+            explained=np.einsum("si,si->s", slopes, with_model),
             inverse=inverse,
-            rank=np.linalg.matrix_rank(spread, hermitian=True, rtol=_SINGULAR),
+            rank=np.linalg.matrix_rank(of_helpers, hermitian=True, rtol=_SINGULAR),
         )
 
 
-def _own_part(explained: Floats, slopes: Floats, aids: Aids) -> Floats:
-    """How much of Z all users of a fold share with the cheap models only; shape (sets,).
+def _variance_of_folds(predicted: Floats, slopes: Floats, aids: Aids) -> Floats:
+    """How much more Z varies from fold to fold than its users explain; shape (sets,).
+
+    It is what all users of a fold share with the cheap models only.
 
     Args:
-        explained: the fold means of Z; shape (sets, k).
+        predicted: the fold means of Z; shape (sets, k).
         slopes: shape (sets, helpers).
         aids: the cheap models.
     """
-    k = explained.shape[1]
+    k = predicted.shape[1]
     by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
-    seen = (_STEADY * by_users + (k - 1) * explained.var(axis=1, ddof=1)) / (_STEADY + k - 1)
-    return np.maximum(seen - by_users, 0)
+    of_fold_means = predicted.var(axis=1, ddof=1)
+    # The variance of k fold means is rough, so it is drawn towards what users explain.
+    steadied = (_STEADY * by_users + (k - 1) * of_fold_means) / (_STEADY + k - 1)
+    return np.maximum(steadied - by_users, 0)
 
 
 def _means_of(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
@@ -230,13 +236,14 @@ def _means_of(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
 
 
 def _weights(
-    regression: _Regression, own: Floats, distances: Floats, explained_distances: Floats
+    regression: _Regression, of_folds: Floats, distances: Floats, predicted_distances: Floats
 ) -> Floats:
     """How far the correction counts in each set, from 0 to 1, as users and fold means tell."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        weights = (_STEADY * regression.common + (distances * explained_distances).sum(axis=1)) / (
-            _STEADY * (regression.common + own) + (explained_distances**2).sum(axis=1)
-        )
+        covariance = _STEADY * regression.explained + (distances * predicted_distances).sum(axis=1)
+        variance = _STEADY * (regression.explained + of_folds)
+        variance += (predicted_distances**2).sum(axis=1)
+        weights = covariance / variance
     return np.clip(np.nan_to_num(weights), 0, 1)
 
 
@@ -267,15 +274,17 @@ def _leverage(
     return np.where(sizes < k, np.nan_to_num(leverage), 0.0)
 
 
-def _observed(distances: Floats, sizes: NDArray[np.intp], plain: Floats) -> Floats:
+def _variance_of_fold_means(
+    distances: Floats, sizes: NDArray[np.intp], plain_means: Floats
+) -> Floats:
     """The variance of corrected fold means, n-1 in the denominator; NaN for one fold.
 
     Args:
         distances: of each fold from its set's mean, 0 for a fold of another; shape (sets, k).
         sizes: of the sets.
-        plain: their means, against which rounding is told.
+        plain_means: of the sets, against which rounding is told.
     """
     squares = (distances**2).sum(axis=1)
-    squares[squares <= (_ROUNDING * np.abs(plain)) ** 2] = 0.0
+    squares[squares <= (_ROUNDING * np.abs(plain_means)) ** 2] = 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(sizes > 1, squares / (sizes - 1), np.nan)

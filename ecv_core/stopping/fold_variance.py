@@ -83,14 +83,15 @@ class UserMoments:
         """
         within = np.einsum("si,sij,sj->s", weights, self.within, weights)
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
-        among = self.freedom_between
-        inner = self._share_within * _not_certain(within, self.freedom_within, self.span)
-        outer = self._share_between * _not_certain(between, among, self.span)
-        mixed = inner + outer
+        within = self._share_within * _not_certain(within, self.freedom_within, self.span)
+        between = self._share_between * _not_certain(between, self.freedom_between, self.span)
+        variance = within + between
         with np.errstate(invalid="ignore", divide="ignore"):
-            satterthwaite = mixed**2 / (inner**2 / self.freedom_within + outer**2 / among)
-        paired = (self.freedom_within > 0) & (mixed > 0)
-        return mixed, np.clip(np.where(paired, satterthwaite, among), 1, _NORMAL)
+            divisor = within**2 / self.freedom_within + between**2 / self.freedom_between
+            satterthwaite = variance**2 / divisor
+        has_both = (self.freedom_within > 0) & (variance > 0)
+        freedom = np.where(has_both, satterthwaite, self.freedom_between)
+        return variance, np.clip(freedom, 1, _NORMAL)
 
     @property
     def _share_within(self) -> Floats:
@@ -111,54 +112,68 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     """
     models = len(values)
     present = ~np.isnan(values[0])
-    users = present.sum(axis=1).astype(np.float64)
+    users_in_fold = present.sum(axis=1).astype(np.float64)
     patterns = _Patterns.of(present)
     pairs = _Pairs.of(patterns)
     # Those of one pattern side by side; who is not there has the fold's mean, and no say.
     order = np.argsort(patterns.of_user, kind="stable")
     pattern_of_user = patterns.of_user[order]
     means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
-    means /= np.maximum(users, 1)[:, None]
+    means /= np.maximum(users_in_fold, 1)[:, None]
     filled = np.take(np.where(present, values, means), order, axis=2)
 
     sets = chosen.astype(np.float64)
     sizes = sets.sum(axis=1)
-    among = sets @ np.maximum(users - 1, 0)
-    per_fold = sets @ users / sizes
+    per_fold = sets @ users_in_fold / sizes
+    freedom_between = sets @ np.maximum(users_in_fold - 1, 0)
     # As many sets at once as memory allows.
     rows = max(1, _BLOCK // max(len(patterns.people), 1))
     blocks = [sets[start : start + rows] for start in range(0, len(sets), rows)]
-    freedom = np.concatenate(
-        [np.maximum(block @ patterns.in_fold.T - 1, 0) @ patterns.people for block in blocks]
-    )
+    freedom_within = np.concatenate([_freedom_within(block, patterns) for block in blocks])
     within = np.zeros((len(sets), models, models))
     between = np.zeros((len(sets), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
-        apart, about = _products(filled, means, a, b, pattern_of_user, pairs)
-        sums = []
-        for block in blocks:
-            held = block @ patterns.in_fold.T
-            of_pairs = block[:, pairs.first] * block[:, pairs.second] @ apart
-            # A user's sum of squares about the mean of n scores is that of all differences / n.
-            sums.append((of_pairs / np.maximum(held, 1)).sum(axis=1))
+        of_pairs, of_folds = _products(filled, means, a, b, pattern_of_user, pairs)
+        sums = [_sums_within(block, patterns, pairs, of_pairs) for block in blocks]
         within[:, a, b] = np.concatenate(sums)
         within[:, b, a] = within[:, a, b]
-        between[:, a, b] = sets @ about
+        between[:, a, b] = sets @ of_folds
         between[:, b, a] = between[:, a, b]
+    has_both = sets[:, pairs.first] * sets[:, pairs.second]
     with np.errstate(invalid="ignore", divide="ignore"):
-        both = sets[:, pairs.first] * sets[:, pairs.second]
-        overlap = both @ pairs.common / (sizes * (sizes - 1) / 2) / per_fold
-        within = np.where(freedom > 0, within.T / freedom, 0.0).T
-        between = (between.T / among).T
+        overlap = has_both @ pairs.common / (sizes * (sizes - 1) / 2) / per_fold
+        within = np.where(freedom_within > 0, within.T / freedom_within, 0.0).T
+        between = (between.T / freedom_between).T
     return UserMoments(
         within=within,
         between=between,
-        overlap=np.where(freedom > 0, overlap, 0.0),
+        overlap=np.where(freedom_within > 0, overlap, 0.0),
         per_fold=per_fold,
-        freedom_within=freedom,
-        freedom_between=among,
+        freedom_within=freedom_within,
+        freedom_between=freedom_between,
         span=max(float(filled[0].max(initial=1.0)), -float(filled[0].min(initial=-1.0))),
     )
+
+
+def _freedom_within(sets: Floats, patterns: _Patterns) -> Floats:
+    """Of each user one less than the folds of the set that have the user; shape (sets,)."""
+    folds_of_user = sets @ patterns.in_fold.T
+    return np.maximum(folds_of_user - 1, 0) @ patterns.people
+
+
+def _sums_within(sets: Floats, patterns: _Patterns, pairs: _Pairs, of_pairs: Floats) -> Floats:
+    """Sums over all users of products about the user's own means in a set; shape (sets,).
+
+    Args:
+        sets: 1 for the folds of each; shape (sets, folds).
+        patterns: of the users.
+        pairs: of folds.
+        of_pairs: products of differences between two folds; shape (pairs, patterns).
+    """
+    folds_of_user = sets @ patterns.in_fold.T
+    of_sets = sets[:, pairs.first] * sets[:, pairs.second] @ of_pairs
+    # A user's sum of squares about the mean of n scores is that of all differences / n.
+    return (of_sets / np.maximum(folds_of_user, 1)).sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -238,8 +253,8 @@ def _products(
         fold's mean, shape (folds,).
     """
     models, folds, _ = filled.shape
-    apart = np.zeros(pairs.in_both.shape)
-    about = np.zeros(folds)
+    of_pairs = np.zeros(pairs.in_both.shape)
+    of_folds = np.zeros(folds)
     users_at_once = max(1, _CACHED // (models * folds))
     for start in range(0, len(pattern_of_user), users_at_once):
         block = slice(start, start + users_at_once)
@@ -247,18 +262,18 @@ def _products(
         y = x
         if a != b:
             y = filled[b, :, block]
-        about += ((x - means[a]) * (y - means[b])).sum(axis=1)
+        of_folds += ((x - means[a]) * (y - means[b])).sum(axis=1)
         if len(pairs.first):
-            _add_apart(apart, x, y, pattern_of_user[block])
-    apart *= pairs.in_both
-    return apart, about
+            _add_differences(of_pairs, x, y, pattern_of_user[block])
+    of_pairs *= pairs.in_both
+    return of_pairs, of_folds
 
 
-def _add_apart(apart: Floats, x: Floats, y: Floats, pattern: NDArray[np.int64]) -> None:
+def _add_differences(of_pairs: Floats, x: Floats, y: Floats, pattern: NDArray[np.int64]) -> None:
     """Add, of each two folds and pattern, the products of two models' differences between them.
 
     Args:
-        apart: the sums; shape (pairs, patterns).
+        of_pairs: the sums; shape (pairs, patterns).
         x: scores of a model; shape (folds, users).
         y: of the other, or the same array.
         pattern: of each user, in ascending order without a gap.
@@ -273,7 +288,7 @@ def _add_apart(apart: Floats, x: Floats, y: Floats, pattern: NDArray[np.int64]) 
         else:
             products *= y[fold + 1 :] - y[fold]
         sums = np.add.reduceat(products, first_users, axis=1)
-        apart[pair : pair + len(products), patterns] += sums
+        of_pairs[pair : pair + len(products), patterns] += sums
         pair += len(products)
 
 
@@ -309,10 +324,10 @@ def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> 
     Returns: shape (sets,); 0 where no bound is near, and where nobody differs, for that is counted
         as it is (`_not_certain`).
     """
-    there = ~np.isnan(scores)
-    lows = np.where(there, scores, np.inf).min(axis=1)
-    highs = np.where(there, scores, -np.inf).max(axis=1)
-    levels = np.nansum(scores, axis=1) / np.maximum(there.sum(axis=1), 1)
+    is_scored = ~np.isnan(scores)
+    lows = np.where(is_scored, scores, np.inf).min(axis=1)
+    highs = np.where(is_scored, scores, -np.inf).max(axis=1)
+    levels = np.nansum(scores, axis=1) / np.maximum(is_scored.sum(axis=1), 1)
     lowest = np.where(chosen, lows, np.inf).min(axis=1)
     highest = np.where(chosen, highs, -np.inf).max(axis=1)
     best = np.where(chosen, levels, -np.inf).max(axis=1)
@@ -323,8 +338,8 @@ def _unseen(scores: Floats, chosen: NDArray[np.bool_], moments: UserMoments) -> 
     scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
     differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
     freedom = np.maximum(moments.freedom_between, 1)
-    more = _UNSEEN * scale**2 / (freedom * np.maximum(moments.per_fold, 1))
-    return np.where(near & differ, more, 0.0)
+    unseen = _UNSEEN * scale**2 / (freedom * np.maximum(moments.per_fold, 1))
+    return np.where(near & differ, unseen, 0.0)
 
 
 UNSTABLE = 0.01
@@ -488,23 +503,34 @@ class FoldVariance:
         if k == 1:
             return np.zeros(len(self.sizes))
         error = look_error(k, confidence)
-        left = np.maximum(1 / self.sizes - 1 / k, 0)
-        ratios = self.ratios
-        errors = -scipy.special.ndtri(error / 2)  # standard errors to each side, which `reach` has
-        few = -scipy.special.stdtrit(self.users_freedom, error / 2) / (errors or 1)
-        reaches = reach(np.nan_to_num(ratios, posinf=0), self.sizes, error)
-        half = few * reaches * np.sqrt(self.users * left)
-        if self.hits is not None and self.samples is not None:
-            share = share_distance(self.hits, self.samples, k / self.sizes, errors)
-            half = np.where(np.isnan(share), half, share / (errors or 1) * reaches)
+        unseen = np.maximum(1 / self.sizes - 1 / k, 0)
+        by_users = self._half_widths_by_users(k, error, unseen)
+        degrees = np.maximum(self.sizes - 1, 1)
+        by_folds = -scipy.special.stdtrit(degrees, error / 2) * np.sqrt(self.observed * unseen)
         # Beyond the largest effect of the prior only the fold means are left to go by.
-        beyond = ratios > _EFFECTS[-1]
-        alone = -scipy.special.stdtrit(np.maximum(self.sizes - 1, 1), error / 2) * np.sqrt(
-            self.observed * left
-        )
-        half = np.where(beyond, np.fmax(half, alone), half)
-        half[self.sizes == k] = 0.0
-        return half
+        is_beyond = self.ratios > _EFFECTS[-1]
+        half_widths = np.where(is_beyond, np.fmax(by_users, by_folds), by_users)
+        half_widths[self.sizes == k] = 0.0
+        return half_widths
+
+    def _half_widths_by_users(self, k: int, error: float, unseen: Floats) -> Floats:
+        """As far as the scores of users tell, and how likely folds differ by more than users.
+
+        Args:
+            k: folds in all.
+            error: how likely the mean may be farther.
+            unseen: 1/e - 1/k of each set; shape (sets,).
+        """
+        reaches = reach(np.nan_to_num(self.ratios, posinf=0), self.sizes, error)
+        # `reach` counts on a normal distribution. Few users ask for Student's t in its place. An
+        # error of 1 has a quantile of 0, and a reach of 0 with it.
+        normal = -scipy.special.ndtri(error / 2)
+        students = -scipy.special.stdtrit(self.users_freedom, error / 2)
+        half_widths = students / (normal or 1) * reaches * np.sqrt(self.users * unseen)
+        if self.hits is None or self.samples is None:
+            return np.asarray(half_widths, dtype=np.float64)
+        shares = share_distance(self.hits, self.samples, k / self.sizes, normal)
+        return np.where(np.isnan(shares), half_widths, shares / (normal or 1) * reaches)
 
 
 def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) -> Floats:
@@ -525,11 +551,11 @@ def share_distance(hits: Floats, samples: Floats, times: Floats, errors: float) 
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = errors**2 * (times - 1) / (samples * times - 1)
         farthest = np.zeros(len(hits))
-        for few in (hits, samples - hits):  # upwards from the ones, then from the zeros
-            nearly = np.minimum((few + 0.5) / samples, 1)
-            root = np.sqrt(squares**2 + 4 * squares * nearly * (1 - nearly))
-            most = (2 * nearly + squares + root) / (2 * (1 + squares))
-            farthest = np.maximum(farthest, most - few / samples)
+        for count in (hits, samples - hits):  # upwards from the ones, then from the zeros
+            corrected = np.minimum((count + 0.5) / samples, 1)  # for continuity
+            root = np.sqrt(squares**2 + 4 * squares * corrected * (1 - corrected))
+            largest = (2 * corrected + squares + root) / (2 * (1 + squares))
+            farthest = np.maximum(farthest, largest - count / samples)
     return farthest
 
 
@@ -547,11 +573,11 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
     sizes = chosen.sum(axis=1)
     hits = None
     samples = None
-    there = ~np.isnan(scores)
-    if (~there | (scores == 0) | (scores == 1)).all():
-        once = np.where((sizes > 1) & (moments.freedom_within == 0), 1.0, np.nan)
-        hits = once * (chosen @ np.nansum(scores, axis=1))
-        samples = once * (chosen @ there.sum(axis=1))
+    is_scored = ~np.isnan(scores)
+    if (~is_scored | (scores == 0) | (scores == 1)).all():
+        has_shares = (sizes > 1) & (moments.freedom_within == 0)  # nobody is in two of its folds
+        hits = np.where(has_shares, chosen @ np.nansum(scores, axis=1), np.nan)
+        samples = np.where(has_shares, chosen @ is_scored.sum(axis=1), np.nan)
     else:
         users = users + _unseen(scores, chosen, moments)
     return FoldVariance(
@@ -560,7 +586,7 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Fo
         samples=samples,
         users=users,
         users_freedom=freedom,
-        observed=_observed(scores, chosen),
+        observed=_variance_of_fold_means(scores, chosen),
     )
 
 
@@ -573,7 +599,7 @@ def user_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> tu
     return user_moments(np.asarray(values)[None], chosen).variance_of(np.ones((len(chosen), 1)))
 
 
-def _observed(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def _variance_of_fold_means(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
     present = ~np.isnan(values)
     levels = np.nansum(values, axis=1) / np.maximum(present.sum(axis=1), 1)

@@ -53,8 +53,8 @@ def mean_interval(
     mean, deviation = mean_and_deviation(scores)
     if len(scores) < 2:
         return None
-    half = half_width(deviation, len(scores), confidence, overlap)
-    return Interval(low=mean - half, high=mean + half)
+    reach = half_width(deviation, len(scores), confidence, overlap)
+    return Interval(low=mean - reach, high=mean + reach)
 
 
 def half_width(deviation: float, n: int, confidence: float, overlap: float = 0.0) -> float:
@@ -192,9 +192,9 @@ def stop_interval(
     first = max(first, 2)
     if n < first or not deviation:
         return None
-    within = 1 - look_level(first, max(k, n), confidence)
-    half = half_width(deviation, n, within, overlap)
-    return Interval(low=mean - half, high=mean + half)
+    level = 1 - look_level(first, max(k, n), confidence)
+    reach = half_width(deviation, n, level, overlap)
+    return Interval(low=mean - reach, high=mean + reach)
 
 
 @lru_cache(maxsize=256)

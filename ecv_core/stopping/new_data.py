@@ -86,7 +86,7 @@ def new_data_interval(
         raise InputError(f"confidence is between 0 and 1, but is {confidence}")
     if k <= 1:
         raise InputError(f"k is more than 1, but is {k}")
-    table = _checked(scores)
+    table = _checked_scores(scores)
     fold_count, user_count = table.shape
     influence = _influence(table)
     variance = influence.var(ddof=1)
@@ -119,7 +119,7 @@ def new_data_interval(
     return NewDataInterval(low=middle - half, high=middle + half)
 
 
-def _checked(scores: ArrayLike) -> NDArray[np.float64]:
+def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
     """The scores of those users who have one; shape (folds, users)."""
     try:
         table = np.asarray(scores, dtype=np.float64)
@@ -138,9 +138,9 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
         raise InputError(
             f"{table.shape[1]} users have a score, and fewer than two tell nothing of others"
         )
-    without = np.flatnonzero(~is_scored.any(axis=1))
-    if len(without):
-        raise InputError(f"fold {without[0]} (row) has no score of any user; leave it out")
+    empty_folds = np.flatnonzero(~is_scored.any(axis=1))
+    if len(empty_folds):
+        raise InputError(f"fold {empty_folds[0]} (row) has no score of any user; leave it out")
     return table
 
 

@@ -38,9 +38,9 @@ def far_off(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     others = (values.sum(axis=-1, keepdims=True) - values) / (n - 1)
     squares = ((values - values.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True)
     # Without one fold the sum of squares about the mean falls by its own share of it.
-    left = np.maximum(squares - (values - others) ** 2 * (n - 1) / n, 0) / (n - 2)
+    variance_of_others = np.maximum(squares - (values - others) ** 2 * (n - 1) / n, 0) / (n - 2)
     distance = np.abs(values - others) * math.sqrt((n - 1) / n)
-    return n * _probability(distance, left, users, n - 1)
+    return n * _probability(distance, variance_of_others, users, n - 1)
 
 
 def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
@@ -53,29 +53,29 @@ def drift(scores: ArrayLike, users: ArrayLike) -> NDArray[np.float64]:
     """
     values = np.asarray(scores, dtype=np.float64)
     n = values.shape[-1]
-    place = np.arange(n) - (n - 1) / 2
-    slope = values @ place / (place @ place)
-    residuals = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * place
-    left = (residuals**2).sum(axis=-1, keepdims=True) / (n - 2)
-    size = np.abs(slope) * math.sqrt(place @ place)
-    return _probability(size[..., None], left, users, n - 1)[..., 0]
+    places = np.arange(n) - (n - 1) / 2
+    slope = values @ places / (places @ places)
+    residuals = values - values.mean(axis=-1, keepdims=True) - slope[..., None] * places
+    variance_about_line = (residuals**2).sum(axis=-1, keepdims=True) / (n - 2)
+    steepness = np.abs(slope) * math.sqrt(places @ places)
+    return _probability(steepness[..., None], variance_about_line, users, n - 1)[..., 0]
 
 
 def _probability(
-    effect: NDArray[np.float64], left: NDArray[np.float64], users: ArrayLike, folds: int
+    effect: NDArray[np.float64], variance: NDArray[np.float64], users: ArrayLike, folds: int
 ) -> NDArray[np.float64]:
     """How likely an effect is so large by chance.
 
     Args:
         effect: at least 0, so scaled that its variance is that of one fold's mean.
-        left: the variance of the fold means without the effect.
+        variance: of the fold means without the effect.
         users: as for `far_off`.
-        folds: how many `left` is of.
+        folds: how many `variance` is of.
     """
     by_users = np.asarray(users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        with_users = tails(effect / np.sqrt(by_users), left / by_users, folds)
-        by_folds = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(left))
+        with_users = tails(effect / np.sqrt(by_users), variance / by_users, folds)
+        by_folds = 2 * scipy.special.stdtr(folds - 1, -effect / np.sqrt(variance))
     by_folds = np.where(effect > 0, by_folds, 1.0)
     return np.where(by_users > 0, with_users, by_folds)
 

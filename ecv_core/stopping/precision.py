@@ -95,19 +95,19 @@ class Precision:
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
         estimate = self._estimate(results)
-        half = estimate.half_width
-        if math.isnan(half):
+        reach = estimate.half_width
+        if math.isnan(reach):
             return None
         return Interval(
-            low=estimate.mean - half, high=estimate.mean + half, kind=IntervalKind.K_FOLD_MEAN
+            low=estimate.mean - reach, high=estimate.mean + reach, kind=IntervalKind.K_FOLD_MEAN
         )
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         estimate = self._estimate(results)
-        half = estimate.half_width
-        share = float(least_tolerance(np.array([half]), np.array([estimate.mean]))[0])
-        if math.isnan(half):
+        half_width = estimate.half_width
+        share = float(least_tolerance(np.array([half_width]), np.array([estimate.mean]))[0])
+        if math.isnan(half_width):
             return Decision(
                 stop=False,
                 reason=f"{after(n)}: too few single scores to tell how far it is off: go on.",
@@ -115,8 +115,8 @@ class Precision:
         if math.isinf(share):
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: the mean is 0, at most {half:.2g} from that of all {self.k} "
-                "folds, and no share of 0 is asked for: go on.",
+                reason=f"{after(n)}: the mean is 0, at most {half_width:.2g} from that of all "
+                f"{self.k} folds, and no share of 0 is asked for: go on.",
             )
         reason = f"{after(n)}: known within {share:.1%}, asked for {self.tolerance:.1%}"
         if self.adjust_by and n < self.k:
@@ -145,14 +145,16 @@ class Precision:
             variance = sharper.variance
             corrected = np.concatenate([[np.nan], sharper.means])
             means = corrected
-        half = np.full(len(sets.means), np.nan)
-        half[1:] = variance.half_widths(k, self.confidence)
-        least = least_tolerance(half, means)
+        half_widths = np.full(len(sets.means), np.nan)
+        half_widths[1:] = variance.half_widths(k, self.confidence)
+        least_tolerances = least_tolerance(half_widths, means)
 
         def least_after(_before: NDArray[np.int32], after: NDArray[np.int32]) -> Floats:
-            return least[after]
+            return least_tolerances[after]
 
-        return SetSteps(step=least_after, half_widths=half, setting=self.tolerance, means=corrected)
+        return SetSteps(
+            step=least_after, half_widths=half_widths, setting=self.tolerance, means=corrected
+        )
 
     def _checked_users(self, sets: FoldSets) -> Floats:
         """The per-user scores of these folds; shape (k, users).
@@ -196,8 +198,8 @@ class Precision:
         else:
             mean, _ = mean_and_deviation([result.score for result in results])
             variance = fold_variance(values, np.ones((1, len(results)), dtype=np.bool_))
-        half = float(variance.half_widths(self.k, self.confidence)[0])
-        estimate = _Estimate(mean=mean, variance=variance, half_width=half)
+        half_width = float(variance.half_widths(self.k, self.confidence)[0])
+        estimate = _Estimate(mean=mean, variance=variance, half_width=half_width)
         self._newest[:] = [(tuple(results), estimate)]
         return estimate
 

@@ -17,7 +17,7 @@ GROWTH = 0.05
 IN_A_ROW = 2
 
 
-def stands(deviations: ArrayLike) -> NDArray[np.bool_]:
+def stagnates(deviations: ArrayLike) -> NDArray[np.bool_]:
     """Where the deviation has grown by at most GROWTH, twice in a row.
 
     Args:
@@ -26,9 +26,9 @@ def stands(deviations: ArrayLike) -> NDArray[np.bool_]:
     """
     deviations = np.asarray(deviations, dtype=np.float64)
     calm = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]
-    stands_still = np.zeros(deviations.shape, dtype=np.bool_)
-    stands_still[..., 2:] = calm[..., 1:] & calm[..., :-1]
-    return stands_still
+    has_stagnated = np.zeros(deviations.shape, dtype=np.bool_)
+    has_stagnated[..., 2:] = calm[..., 1:] & calm[..., :-1]
+    return has_stagnated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class StdStagnation:
     def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         """The fold after which each order stops; see `OrderRule`."""
         fires = np.zeros(shuffled.shape, dtype=np.bool_)
-        fires[:, 1:] = stands(running(shuffled)[1][:, 1:])
+        fires[:, 1:] = stagnates(running(shuffled)[1][:, 1:])
         fires[:, : self.first - 1] = False
         fires[:, -1] = True  # all folds are in
         return np.argmax(fires, axis=1) + 1
@@ -73,7 +73,7 @@ class StdStagnation:
                 stop=False,
                 reason=f"{after(n)}: {spread}, and the earliest stop is after {first}: go on.",
             )
-        stop = bool(stands(deviations)[-1])
+        stop = bool(stagnates(deviations)[-1])
         verdict = f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
         if stop:
             verdict = f"twice in a row it grew by no more than {GROWTH:.0%}: stop."

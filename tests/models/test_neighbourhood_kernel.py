@@ -19,7 +19,12 @@ def test_keeps_the_same_neighbours_in_the_same_order(seed, ones, monkeypatch):
     if not ones:
         entries.data[:] = rng.random(entries.nnz)
     own, others = (rng.choice([1, 2, 3], items).astype(np.float32) ** 0.5 for _ in range(2))
-    closeness = Closeness(entries=entries, own=own, others=others, shrink=float(seed % 2) * 1.5)
+    closeness = Closeness(
+        entries=entries,
+        divisors=own,
+        divisors_as_neighbour=others,
+        shrink=float(seed % 2) * 1.5,
+    )
     for neighbours in (1, 3, min(10, items), int(items)):
         expected = nearest_of(sparse_nearness(closeness), neighbours)
         found = compiled_nearest(closeness, neighbours, no_progress)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecv_core.records.run import Scores
-from ecv_core.selection.contenders import aligned
+from ecv_core.selection.contenders import over_same_users
 
 
 def scores(name: str, ids: list[int], users: list[list[float]]) -> Scores:
@@ -22,7 +22,7 @@ def test_every_user_has_one_column_in_all() -> None:
         Scores(name="b", folds=np.full(2, 0.5)),
         scores("c", [1, 7], [[0.0, 1.0], [0.125, nan]]),
     ]
-    first, second, third = aligned(some)
+    first, second, third = over_same_users(some)
     assert first.user_ids.tolist() == third.user_ids.tolist() == [1, 2, 7]
     np.testing.assert_array_equal(first.users, [[nan, 0.25, 0.5], [nan, nan, 0.75]])
     np.testing.assert_array_equal(third.users, [[0.0, nan, 1.0], [0.125, nan, nan]])
@@ -32,4 +32,4 @@ def test_every_user_has_one_column_in_all() -> None:
 
 def test_contenders_without_users_scores_stay_as_they_are() -> None:
     some = [Scores(name="a", folds=np.ones(3)), Scores(name="b", folds=np.ones(3))]
-    assert aligned(some) == some
+    assert over_same_users(some) == some

@@ -121,7 +121,7 @@ def test_gain_is_that_of_the_difference_of_all_folds_drawn() -> None:
 def test_all_looks_together_have_the_error_that_is_allowed(
     k: int, endless: bool, shares: np.ndarray
 ) -> None:
-    level = level_of_looks(0.05, k, endless=endless)
+    level = level_of_looks(0.05, k, new_data=endless)
     assert 0.05 / len(shares) < level < 0.05
     steps = np.random.default_rng(3).standard_normal((200_000 if k < 100 else 40_000, k))
     sums = steps.cumsum(axis=1)

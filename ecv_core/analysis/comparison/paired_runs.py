@@ -202,7 +202,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
         pair = tested_pair.runs
         return sorted((places[pair.first.run_id], places[pair.second.run_id]))
 
-    return _corrected(sorted(tested, key=order)), untested
+    return _corrected_comparisons(sorted(tested, key=order)), untested
 
 
 def _why_too_little(pair: _Pair) -> str:
@@ -287,7 +287,7 @@ def _has_clusters(run: ScoredRun) -> bool:
     return all(scores.clusters is not None for scores in run.users_by_fold.values())
 
 
-def _corrected(tested: Sequence[_TestedPair]) -> list[Comparison]:
+def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
     """Correct the tests for being several."""
     raw_p_values = []
     raw_fitted_p_values = []

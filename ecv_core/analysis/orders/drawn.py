@@ -53,7 +53,7 @@ def sampled(
     stop = stops(shuffled)
     at_stop = (np.arange(orders), stop - 1)
     means, deviations = running(shuffled)
-    k_fold_mean = float(running(values[None, :])[0][0, -1])
+    k_fold_mean = _k_fold_mean(values)
     half_widths = t_factors(k, confidence)[stop - 1] * deviations[at_stop]
     # An order that uses all folds has the k-fold mean itself, which sums may miss by a rounding.
     uses_all = stop == k
@@ -87,6 +87,12 @@ def sampled(
         standard_errors=standard_errors,
         **means_of_orders,
     )
+
+
+def _k_fold_mean(values: Floats) -> float:
+    """The mean of all scores, rounded as `running` rounds the means that it is compared with."""
+    means, _ = running(values[np.newaxis, :])
+    return float(means[0, -1])
 
 
 def drawn_orders(k: int, orders: int, seed: int) -> NDArray[np.intp]:

@@ -142,7 +142,7 @@ def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
             "user": data.users,
             "name": data.user_ids[data.users],
             "day": _days(),
-            "level": _levels(),
+            "level": _heights_in_baskets(),
             "item": data.item_ids[data.items],
             "part": part_words,
         }
@@ -150,7 +150,7 @@ def _marks(index: int, part_words: NDArray[np.str_]) -> pd.DataFrame:
 
 
 @cache
-def _levels() -> NDArray[np.float64]:
+def _heights_in_baskets() -> NDArray[np.float64]:
     """How far above its user's line each interaction is drawn; shape (interactions,).
 
     Those of one basket are drawn one above the other, with their middle on the line: three are at
@@ -159,9 +159,9 @@ def _levels() -> NDArray[np.float64]:
     data = toy()
     table = pd.DataFrame({"user": data.users, "basket": data.baskets})
     baskets = table.groupby(["user", "basket"])
-    place = baskets.cumcount()
-    size = baskets["user"].transform("size")
-    return (place - (size - 1) / 2).to_numpy()
+    place_in_basket = baskets.cumcount()
+    basket_size = baskets["user"].transform("size")
+    return (place_in_basket - (basket_size - 1) / 2).to_numpy()
 
 
 @cache

@@ -85,15 +85,13 @@ def _carry_over(curve_by_dataset: Mapping[str, Curve], dataset: str, share: floa
     """Choose the setting on the other datasets and use it on this one."""
     others = [curve for name, curve in curve_by_dataset.items() if name != dataset]
     chosen = cheapest(averaged(others), share)
-    setting = None
-    # Where no setting keeps the promise all folds are used, whose mean is the k-fold mean.
-    within: float | None = 1.0
-    if chosen is not None and chosen.setting is not None:
-        setting = chosen.setting
-        within = curve_by_dataset[dataset].at(setting).within
+    if chosen is None or chosen.setting is None:
+        # No setting keeps the promise, so all folds are used, whose mean is the k-fold mean.
+        return CarryOver(dataset=dataset, setting=None, within=1.0, kept=True)
+    within = curve_by_dataset[dataset].at(chosen.setting).within
     assert within is not None
     return CarryOver(
-        dataset=dataset, setting=setting, within=within, kept=within >= share - ROUNDING
+        dataset=dataset, setting=chosen.setting, within=within, kept=within >= share - ROUNDING
     )
 
 

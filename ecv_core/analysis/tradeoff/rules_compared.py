@@ -78,32 +78,38 @@ class Line:
         """
         curves = list(rule.curves.values())
         settings = curves[0].settings
-        cost = rule.costs
-        difference = rule.differences
+        costs = rule.costs
+        differences = rule.differences
         if RULES[rule.rule].by_sets:
             # The larger its setting, the earlier such a rule stops.
             order = np.arange(len(settings))[::-1]
-            has_all_folds = False
+            ends_with_all_folds = False
         else:
-            order = np.argsort(cost.mean(axis=0), kind="stable")
+            order = np.argsort(costs.mean(axis=0), kind="stable")
             last = order[-1]
-            has_all_folds = bool((difference[:, last] == 0).all() and (cost[:, last] >= 100).all())
-        # A share of all folds in the mix makes any rule as careful as k-fold.
-        end = ((0, 0), (0, 0 if has_all_folds else 1))
-        cost = np.pad(cost.take(order, axis=1), end, constant_values=100.0)
-        difference = np.pad(difference.take(order, axis=1), end)
-        cost_error = np.pad(_errors(curves, "cost_percent").take(order, axis=1), end)
-        difference_error = _errors(curves, "mean_difference_percent").take(order, axis=1)
-        difference_error = np.pad(difference_error, end)
+            is_exact = (differences[:, last] == 0).all() and (costs[:, last] >= 100).all()
+            ends_with_all_folds = bool(is_exact)
+
+        def along(values: Floats, with_all_folds: float = 0.0) -> Floats:
+            """The values from the cheapest setting to all folds, along the last axis."""
+            ordered = values.take(order, axis=-1)
+            if ends_with_all_folds:
+                return ordered
+            # A share of all folds in the mix makes any rule as careful as k-fold.
+            end = np.full((*ordered.shape[:-1], 1), with_all_folds)
+            return np.concatenate([ordered, end], axis=-1)
+
         own_weights = weights[list(rule.curves)]
         cost_weights = own_weights / own_weights.sum()
         equal_weights = np.full(len(curves), 1 / len(curves))
+        cost_errors = along(_errors(curves, "cost_percent"))
+        difference_errors = along(_errors(curves, "mean_difference_percent"))
         return cls(
-            settings=np.pad(settings[order], end[1]),
-            cost=cost_weights @ cost,
-            difference=equal_weights @ difference,
-            cost_error=_error_of_mean(cost_weights, cost_error),
-            difference_error=_error_of_mean(equal_weights, difference_error),
+            settings=along(settings),
+            cost=cost_weights @ along(costs, with_all_folds=100.0),
+            difference=equal_weights @ along(differences),
+            cost_error=_error_of_mean(cost_weights, cost_errors),
+            difference_error=_error_of_mean(equal_weights, difference_errors),
         )
 
     def at_cost(self, cost: float) -> Mix:
@@ -118,9 +124,9 @@ class Line:
         if gap > 0:
             share = float(np.clip((cost - self.cost[place - 1]) / gap, 0, 1))
         return Mix(
-            setting=_between(self.settings, place, share),
-            value=_between(self.difference, place, share),
-            error=_between(self.difference_error, place, share),
+            setting=_interpolated(self.settings, place, share),
+            value=_interpolated(self.difference, place, share),
+            error=_interpolated(self.difference_error, place, share),
         )
 
     def at_difference(self, difference: float) -> Mix:
@@ -134,11 +140,11 @@ class Line:
         share = float((self.difference[place - 1] - difference) / drop)
         # An error of the difference shifts the crossing, and the cost with it.
         cost_of_difference = (self.cost[place] - self.cost[place - 1]) / drop
-        error = _between(self.cost_error, place, share)
-        error += cost_of_difference * _between(self.difference_error, place, share)
+        error = _interpolated(self.cost_error, place, share)
+        error += cost_of_difference * _interpolated(self.difference_error, place, share)
         return Mix(
-            setting=_between(self.settings, place, share),
-            value=_between(self.cost, place, share),
+            setting=_interpolated(self.settings, place, share),
+            value=_interpolated(self.cost, place, share),
             error=error,
         )
 
@@ -154,7 +160,7 @@ def _error_of_mean(weights: Floats, errors: Floats) -> Floats:
     return np.sqrt(weights**2 @ errors**2)
 
 
-def _between(values: Floats, place: int, share: float) -> float:
+def _interpolated(values: Floats, place: int, share: float) -> float:
     """The value that lies a share of the way from the place before to this place."""
     return float((1 - share) * values[place - 1] + share * values[place])
 
@@ -199,22 +205,21 @@ def _rows_of_rule(
     curves = {number: explored.curves[number] for number in rule.curves}
     paper = RuleCurve(rule=PAPERS_RULE, curves=curves)
     rows_of_alphas = explored.average.rows(alphas)
-    cost = paper.costs.take(rows_of_alphas, axis=1)
-    difference = paper.differences.take(rows_of_alphas, axis=1)
+    costs = paper.costs.take(rows_of_alphas, axis=1)
+    differences = paper.differences.take(rows_of_alphas, axis=1)
     own_weights = weights[list(rule.curves)]
-    energy_shares = own_weights / own_weights.sum()
-    energy_percent = energy_shares @ cost
-    difference_percent = difference.mean(axis=0)
+    energy_percent = (own_weights / own_weights.sum()) @ costs
+    difference_percent = differences.mean(axis=0)
     line = Line.of(rule, weights)
     rows = []
-    for alpha, energy, off in zip(alphas, energy_percent, difference_percent, strict=True):
-        if rule.rule == PAPERS_RULE:
-            equal_energy = Mix(alpha, off, 0.0)
-            equal_difference = Mix(alpha, energy, 0.0)
-        else:
+    for alpha, energy, difference in zip(alphas, energy_percent, difference_percent, strict=True):
+        # The paper's rule is on its own line, at this alpha; another's is read off at two points.
+        equal_energy = Mix(setting=alpha, value=difference, error=0.0)
+        equal_difference = Mix(setting=alpha, value=energy, error=0.0)
+        if rule.rule != PAPERS_RULE:
             equal_energy = line.at_cost(float(energy))
-            equal_difference = line.at_difference(float(off))
-        rows.append((alpha, energy, off, *equal_energy, *equal_difference))
+            equal_difference = line.at_difference(float(difference))
+        rows.append((alpha, energy, difference, *equal_energy, *equal_difference))
     columns = [name for name in RULES_COLUMNS if name not in _OF_EVERY_ROW]
     frame = pd.DataFrame(rows, columns=columns)
     return frame.assign(rule=rule.rule, cells=len(curves), least_energy_percent=line.cost[0])

@@ -27,7 +27,7 @@ from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.selection.contenders import aligned, parse_contender
+from ecv_core.selection.contenders import over_same_users, parse_contender
 from ecv_core.selection.document import selection_document, verdict_sentence, winner_mean
 from ecv_core.selection.evidence import PairedScores
 from ecv_core.selection.replay import (
@@ -37,7 +37,7 @@ from ecv_core.selection.replay import (
     joules_of,
     likely_folds,
 )
-from ecv_core.selection.rounds import Budget, Terms
+from ecv_core.selection.rounds import Budget, Terms, Turn
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.document import command_for
@@ -78,8 +78,8 @@ class Standing:
     """That each contender has needed so far, with those of the round that is going."""
     left: tuple[int, ...]
     """Who is still in, best first."""
-    needed: tuple[int, int] | None
-    """The contender and the fold that come next; None once it is decided."""
+    needed: Turn | None
+    """What comes next; None once it is decided."""
     joules: float | None
     joules_expected: float | None
     """What all folds would take, by the mean of those that each contender has; None without."""
@@ -234,47 +234,49 @@ class SelectPlan:
         Raises: InputError where the sure one is of a tracked contender, with how it gets there.
         """
         standing = self.standing(results)
-        if standing.needed is None:
+        needed = standing.needed
+        if needed is None:
             return
-        sure = self._task(standing, *standing.needed, results)
-        if not sure.specs:
+        sure_task = self._task(standing, needed, results)
+        if not sure_task.specs:
             return
-        name, spec = self.contenders[standing.needed[0]]
+        name, spec = self.contenders[needed.contender]
         if spec.tracked:
-            raise missing(name, spec, sure.fold, results.folds(spec))
+            raise missing(name, spec, needed.fold, results.folds(spec))
         folds = folds_of(under_way)
-        for task in chain([sure], self._bets(standing, results)):  # bets only where asked for
+        # Bets take long to work out, so each is worked out when it is asked for.
+        for task in chain([sure_task], self._bets(standing, results)):
             if folds.isdisjoint(task.folds):
                 folds |= task.folds
                 yield task
 
     def _bets(self, standing: Standing, results: PlanResults) -> Iterator[FoldTask]:
         """What is likely to be needed after the fold that is sure, the most urgent first."""
-        for place, index in self._likely(standing):
-            if not np.isnan(standing.scores[place].folds[index]):
+        for turn in self._likely_turns(standing):
+            if not np.isnan(standing.scores[turn.contender].folds[turn.fold]):
                 continue
-            task = replace(self._task(standing, place, index, results), bet=True)
+            task = replace(self._task(standing, turn, results), bet=True)
             if task.specs and not any(spec.tracked for spec in task.specs):
                 yield task
 
-    def _likely(self, standing: Standing) -> Iterable[tuple[int, int]]:
-        """Contender and fold of what may be needed next, the most urgent first."""
+    def _likely_turns(self, standing: Standing) -> Iterable[Turn]:
+        """What may be needed next, the most urgent first."""
         if self._speculate and standing.played is not None:
             return likely_folds(standing.scores, self.terms)
         assert standing.needed is not None
-        _, index = standing.needed
-        return [(place, index) for place in sorted(standing.left)]
+        fold = standing.needed.fold
+        return [Turn(contender, fold) for contender in sorted(standing.left)]
 
-    def _task(self, standing: Standing, place: int, index: int, results: PlanResults) -> FoldTask:
+    def _task(self, standing: Standing, turn: Turn, results: PlanResults) -> FoldTask:
         """A fold of a contender, and of those still in that share work with it and miss it too.
 
         Those that failed, were cancelled, or that another program goes on with are left out.
         """
-        shared_work = shares_with(self.contenders[place].spec)
-        places = [place]
-        for other in sorted({*standing.left} - {place}):
+        shared_work = shares_with(self.contenders[turn.contender].spec)
+        places = [turn.contender]
+        for other in sorted({*standing.left} - {turn.contender}):
             spec = self.contenders[other].spec
-            is_missing = np.isnan(standing.scores[other].folds[index])
+            is_missing = np.isnan(standing.scores[other].folds[turn.fold])
             if is_missing and shared_work is not None and shares_with(spec) == shared_work:
                 places.append(other)
         specs = []
@@ -282,9 +284,9 @@ class SelectPlan:
             spec = self.contenders[together].spec
             if not results.ended(spec):
                 # The run goes on with this fold, and no other that it misses.
-                only_folds = folds_done(results.run(spec)) | {index}
+                only_folds = folds_done(results.run(spec)) | {turn.fold}
                 specs.append(replace(spec, only_folds=tuple(sorted(only_folds))))
-        return FoldTask(specs=tuple(specs), fold=index)
+        return FoldTask(specs=tuple(specs), fold=turn.fold)
 
     def standing(self, results: PlanResults | Results) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
@@ -333,7 +335,7 @@ class SelectPlan:
                 kept = _KnownScores(made_from, replace(scores_of(spec, usable), name=name))
                 self._scores[name] = kept
             scores.append(kept.scores)
-        return aligned(scores)
+        return over_same_users(scores)
 
 
 class _KnownScores(NamedTuple):

@@ -159,7 +159,7 @@ def ask(
         seconds: until others get it, if it is not told.
     Raises: InputError for a run that is not tracked, was cut off, or is another program's.
     """
-    run = _tracked(store, run_id)
+    run = _tracked_run(store, run_id)
     if run.state is RunState.RUNNING and run.outside and next_fold(run) is None:
         # The program that told the last fold ended before it could finish the run.
         store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
@@ -239,7 +239,7 @@ def tell(
 
     _check_amount("seconds", seconds)
     _check_amount("joules", joules)
-    run = _tracked(store, run_id)
+    run = _tracked_run(store, run_id)
     asked_at = _asked_at(store, run_id, index)
     told_at = datetime.now(UTC)
     measured = measure(TrackedFold(run.spec, index), reported)
@@ -304,7 +304,7 @@ def _read_table(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} cannot be read as a CSV table: {why}") from error
 
 
-def _tracked(store: Store, run_id: str) -> RunRecord:
+def _tracked_run(store: Store, run_id: str) -> RunRecord:
     """The run of this id. Raises: InputError for one that is not tracked."""
     run = store.run(run_id)
     if not run.spec.tracked:

@@ -29,11 +29,11 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.selection.tuning.spaces import (
     Sampler,
     Space,
+    allowed_by,
     budget_of,
     contender_word,
     sampled,
     space_of,
-    within,
 )
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
@@ -286,7 +286,7 @@ def make_tuning(
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input
-    kept, left_out = within(declared, model, fold.data_of(spec))
+    kept, left_out = allowed_by(declared, model, fold.data_of(spec))
     return Tuning(
         spec=spec,
         space=kept,

@@ -38,9 +38,9 @@ def space_of(
     """
     space: dict[str, tuple[ParamValue, ...]] = {}
     if name is not None:
-        space.update(_declared(algorithm, name))
+        space.update(_declared_space(algorithm, name))
     elif not own:
-        space.update(_declared(algorithm, "default"))
+        space.update(_declared_space(algorithm, "default"))
     for parameter, values in own.items():
         space[parameter] = _checked_values(algorithm, parameter, values)
     size = size_of(space)
@@ -81,7 +81,7 @@ class Allowed(NamedTuple):
     """Those values, by parameter; parameters without any are left out."""
 
 
-def within(space: Space, algorithm: Algorithm, data: Interactions) -> Allowed:
+def allowed_by(space: Space, algorithm: Algorithm, data: Interactions) -> Allowed:
     """What of a space a dataset allows, such as no more neighbours than there are items.
 
     Raises:
@@ -123,7 +123,7 @@ def contender_word(algorithm: str, configuration: Configuration) -> str:
     return f"{algorithm}:{','.join(settings)}"
 
 
-def _declared(algorithm: Algorithm, name: str) -> Space:
+def _declared_space(algorithm: Algorithm, name: str) -> Space:
     """A space that an algorithm declares.
 
     Raises:

@@ -8,7 +8,7 @@ from ecv_core import dataset as datasets
 from ecv_core.dataset.pruning import prepare
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.selection.tuning.spaces import budget_of, sampled, size_of, space_of, within
+from ecv_core.selection.tuning.spaces import allowed_by, budget_of, sampled, size_of, space_of
 
 SPACE = {"a": tuple(range(6)), "b": (0.1, 0.2, 0.4, 0.8), "c": (True, False)}
 
@@ -71,11 +71,11 @@ def test_an_unknown_parameter_is_named() -> None:
 def test_values_that_a_dataset_does_not_allow_are_left_out() -> None:
     data = prepare(datasets.load("synthetic"), core=5)
     model = ALGORITHMS["user-knn"]  # 943 users
-    kept, left_out = within(model.spaces["paper"], model, data)
+    kept, left_out = allowed_by(model.spaces["paper"], model, data)
     assert left_out == {"neighbours": (1809,)}
     assert kept["neighbours"][-1] == 905
     with pytest.raises(InputError, match=r"allows neighbours up to 943, and 1000, 2000 is more"):
-        within({"neighbours": (50, 1000, 2000)}, model, data)
+        allowed_by({"neighbours": (50, 1000, 2000)}, model, data)
 
 
 def test_a_grid_is_every_combination_in_order() -> None:
