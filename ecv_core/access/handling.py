@@ -10,7 +10,7 @@ from ecv_core.access.roles import Action, Actor, check, refusal
 from ecv_core.dataset import DatasetEntry, own
 from ecv_core.dataset.layout import Layout
 from ecv_core.dataset.own import About
-from ecv_core.dataset.plain import Plain, Report
+from ecv_core.dataset.plain import PlainFile, Report
 from ecv_core.store.people import introduce
 from ecv_core.store.store import Store
 
@@ -44,7 +44,7 @@ class Handling:
         self.check_upload()
         return own.take_in(write, file_name)
 
-    def work_out(self, plain: Plain, layout: Layout, token: str, report: Report) -> About:
+    def work_out(self, plain: PlainFile, layout: Layout, token: str, report: Report) -> About:
         self.check_upload()
         return own.work_out(plain, layout, own.folder_of(token), report)
 

@@ -57,7 +57,7 @@ _DATA_ENDINGS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plain:
+class PlainFile:
     """A plain file that is within the limits, and what one look at all of it tells."""
 
     path: Path
@@ -120,7 +120,7 @@ def refusals(name: str) -> Iterator[None]:
         raise DatasetError(f"the file {name} cannot be used: {error}") from error
 
 
-def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:
+def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFile:
     """Unpack a file if need be, and look through it.
 
     Args:
@@ -251,7 +251,7 @@ def _is_visible_file(member: zipfile.ZipInfo) -> bool:
     return not PurePosixPath(member.filename).name.startswith(".")
 
 
-def _look_through(path: Path, name: str, report: Report, *, given_bytes: int) -> Plain:
+def _look_through(path: Path, name: str, report: Report, *, given_bytes: int) -> PlainFile:
     """What one look at all of a plain file tells. Raises: Unreadable for what is no table."""
     with opened(path) as file:
         size = _size(file)
@@ -260,7 +260,7 @@ def _look_through(path: Path, name: str, report: Report, *, given_bytes: int) ->
         file.seek(0)
         parquet = start.startswith(_PARQUET)
         utf8 = parquet or _is_utf8(file, size, report)
-    return Plain(
+    return PlainFile(
         path=path, name=name, given_bytes=given_bytes, size=size, parquet=parquet, utf8=utf8
     )
 

@@ -28,7 +28,7 @@ from ecv_core.dataset.losses import (
     no_time,
     way_out,
 )
-from ecv_core.dataset.plain import Plain, Report, check_limits, refusals
+from ecv_core.dataset.plain import PlainFile, Report, check_limits, refusals
 from ecv_core.dataset.rows import Batch, batches
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
@@ -54,7 +54,7 @@ class FileContent:
     with the right number of columns, without the one that names them."""
 
 
-def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> FileContent:
+def read_rows(plain: PlainFile, layout: Layout, name: str, report: Report) -> FileContent:
     """Read the whole file.
 
     Args:
@@ -76,7 +76,7 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> FileCo
         return read_batches(_limited_batches(plain, layout, report), layout, name)
 
 
-def _limited_batches(plain: Plain, layout: Layout, report: Report) -> Iterator[Batch]:
+def _limited_batches(plain: PlainFile, layout: Layout, report: Report) -> Iterator[Batch]:
     """The batches of a file, up to the limit of rows. Raises: Unreadable beyond it."""
     rows = 0
     for batch in batches(plain, layout):
@@ -199,7 +199,7 @@ def _usable_values(
         lost = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
         if len(lost):
             row = int(lost[0])
-            example = f"row {rows_before + row + 1:,}: {_shown(batch, row)}"
+            example = f"row {rows_before + row + 1:,}: {_row_words(batch, row)}"
             losses.add(reason, len(lost), example)
             usable[lost] = False
 
@@ -261,7 +261,7 @@ def _mask(values: pa.Array) -> NDArray[np.bool_]:
     return pc.fill_null(values, False).to_numpy(zero_copy_only=False)
 
 
-def _shown(batch: Batch, row: int) -> str:
+def _row_words(batch: Batch, row: int) -> str:
     """A row as its columns are written, each cut."""
     words = []
     for role, written in batch.columns.items():

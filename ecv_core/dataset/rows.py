@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.layout import ENCODINGS, Form, Layout, Unreadable
 from ecv_core.dataset.losses import NO_OBJECT, SWALLOWED, WIDTH
-from ecv_core.dataset.plain import Plain, check_limits
+from ecv_core.dataset.plain import PlainFile, check_limits
 from ecv_core.dataset.swallowed import CountedLines, swallowed_lines
 from ecv_core.untrusted.files import opened
 
@@ -140,7 +140,7 @@ class Batch:
         return int(1000 * min(self.share, 1.0))
 
 
-def batches(plain: Plain, layout: Layout) -> Iterator[Batch]:
+def batches(plain: PlainFile, layout: Layout) -> Iterator[Batch]:
     """The whole file, piece by piece. Raises: Unreadable."""
     if layout.form is Form.PARQUET:
         yield from parquet_batches(plain.path, layout)
@@ -399,7 +399,7 @@ def opened_up(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in record.items():
         path = above + name
-        value = _unwrapped(value)
+        value = _value_of_mongodb(value)
         if isinstance(value, dict) and path.count(".") < _DEEPEST:
             fields.update(opened_up(value, f"{path}."))
         else:
@@ -411,7 +411,7 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _unwrapped(value: object) -> object:
+def _value_of_mongodb(value: object) -> object:
     """The value within objects of MongoDB, such as {"$date": {"$numberLong": "7"}}."""
     while isinstance(value, dict) and len(value) == 1:
         ((name, inner),) = value.items()

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.columns import read_ids, read_numbers
 from ecv_core.dataset.layout import Layout, Unreadable
-from ecv_core.dataset.plain import Plain, Report, refusals
+from ecv_core.dataset.plain import PlainFile, Report, refusals
 from ecv_core.dataset.rows import batches
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ _MISSING = ["?", "na", "n/a", "nan", "null", "none", "-"]
 """What stands for no value, in small letters."""
 
 
-def read_samples(plain: Plain, layout: Layout, report: Report) -> tuple[pd.DataFrame, Counter[str]]:
+def read_samples(
+    plain: PlainFile, layout: Layout, report: Report
+) -> tuple[pd.DataFrame, Counter[str]]:
     """Read all columns of a file.
 
     Args:

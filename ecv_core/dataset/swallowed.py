@@ -81,20 +81,21 @@ def swallowed_lines(file: io.BufferedIOBase, layout: Layout) -> list[str]:
     separator = layout.separator
     separators = len(layout.names) - 1
     swallowed: list[str] = []
-    field: list[str] = []  # the lines of the field that is open, after its first one
-    inside = False
+    field_lines: list[str] = []  # the lines of the field that is open, after its first one
+    is_open = False
     lines = _text(file, layout)
     for line in lines:
-        was_inside = inside
+        was_open = is_open
         if '"' in line:
-            inside = _ends_inside(line, separator, inside=inside)
-        if was_inside and (inside or separator in line.partition('"')[0]):
-            field.append(line)
-        if was_inside and not inside:
-            swallowed += _rows_among(field, separator, separators)
-            field = []
+            is_open = _ends_inside(line, separator, inside=is_open)
+        if was_open and (is_open or separator in line.partition('"')[0]):
+            field_lines.append(line)
+        if was_open and not is_open:
+            swallowed += _rows_among(field_lines, separator, separators)
+            field_lines = []
     lines.detach()
-    swallowed += [line.strip()[:_BEGINNING] for line in field]  # a field without an end is no text
+    # A field without an end is no text, so all of its lines are rows.
+    swallowed += [line.strip()[:_BEGINNING] for line in field_lines]
     return swallowed
 
 

@@ -23,7 +23,7 @@ from ecv_core.dataset.own.recognise import (
     returns,
     with_unit,
 )
-from ecv_core.dataset.plain import Plain
+from ecv_core.dataset.plain import PlainFile
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE
@@ -71,7 +71,7 @@ _UNIT_HELP = (
 )
 
 
-def correct_layout(token: str, plain: Plain) -> Layout | None:
+def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     """The layout as it is corrected on the page; None while it lacks a user or an item.
 
     Args:
@@ -102,12 +102,12 @@ def correct_layout(token: str, plain: Plain) -> Layout | None:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _recognised(token: str, _plain: Plain) -> Recognised:
+def _recognised(token: str, _plain: PlainFile) -> Recognised:
     return recognise(_plain)
 
 
 @st.cache_data(show_spinner=False, max_entries=64, hash_funcs={Layout: repr})
-def _recognised_again(token: str, _plain: Plain, layout: Layout) -> Recognised:
+def _recognised_again(token: str, _plain: PlainFile, layout: Layout) -> Recognised:
     return look_again(_plain, layout)
 
 
@@ -307,7 +307,7 @@ _READING = "reading-own"
 _STEPS = {"read": "Reading the rows", "write": "Pruning"}
 
 
-def show_outcome(token: str, plain: Plain, layout: Layout) -> None:
+def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
     """Counts, reasons, and the form that keeps it.
 
     Args:
@@ -344,7 +344,7 @@ def _begin(token: str, layout: Layout) -> None:
     st.session_state[_READING] = (token, layout)
 
 
-def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> About | None:
+def _read(place: DeltaGenerator, token: str, plain: PlainFile, layout: Layout) -> About | None:
     """Read the whole file, with a bar and a way to stop it; None where it cannot be used.
 
     Args:

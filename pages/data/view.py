@@ -11,7 +11,7 @@ from ecv_core import dataset as datasets
 from ecv_core.access.roles import Action
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
-from ecv_core.dataset.plain import Plain, no_report
+from ecv_core.dataset.plain import PlainFile, no_report
 from ecv_core.figures.words import algorithm_title, counted, dataset_title
 from ecv_core.records.errors import EcvError
 from ecv_core.records.parameters import listed
@@ -131,7 +131,7 @@ def _forget(token: str) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _plain(token: str) -> Plain:
+def _plain(token: str) -> PlainFile:
     return own.taken_in(token, no_report)
 
 

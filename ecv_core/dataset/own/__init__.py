@@ -43,7 +43,7 @@ from ecv_core.dataset.own.recognise import (
     taken_as,
     with_unit,
 )
-from ecv_core.dataset.plain import Plain, Report, plain_file
+from ecv_core.dataset.plain import PlainFile, Report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
 from ecv_core.dataset.samples import read_samples
@@ -112,7 +112,7 @@ def _remove_stale_folders() -> None:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
-def taken_in(token: str, report: Report) -> Plain:
+def taken_in(token: str, report: Report) -> PlainFile:
     """A file that `take_in` took, unpacked and looked through.
 
     Raises: InputError if it is not here any more; DatasetError as `plain_file`.
@@ -133,7 +133,7 @@ def forget(token: str) -> None:
     shutil.rmtree(folder_of(token), ignore_errors=True)
 
 
-def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
+def work_out(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> About:
     """Read a file, and write what becomes the dataset into `folder`, ready to be kept.
 
     Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written, or read
@@ -153,7 +153,7 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abou
     )
 
 
-def _read_and_write(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
+def _read_and_write(plain: PlainFile, layout: Layout, folder: Path, report: Report) -> About:
     """As `work_out`, in whichever process it is called."""
     target = layout.column("target")
     try:
@@ -179,7 +179,9 @@ def _begin_writing(folder: Path, report: Report) -> None:
     report("write", 0, 1)
 
 
-def _write_interactions(content: FileContent, plain: Plain, layout: Layout, path: Path) -> About:
+def _write_interactions(
+    content: FileContent, plain: PlainFile, layout: Layout, path: Path
+) -> About:
     """Write what a file holds; returns what is to be kept beside it. Raises: OSError."""
     data = content.interactions
     columns = {
@@ -217,7 +219,7 @@ def _dictionary(codes: NDArray[np.int32], ids: NDArray[np.str_]) -> pa.Dictionar
 
 
 def _write_samples(
-    frame: pd.DataFrame, unfit: Mapping[str, int], plain: Plain, target: str, path: Path
+    frame: pd.DataFrame, unfit: Mapping[str, int], plain: PlainFile, target: str, path: Path
 ) -> About:
     """Check a table of samples and write it; returns what is to be kept beside it.
 
@@ -438,7 +440,7 @@ NOBODY = LeaveOut()
 
 
 def recognised(
-    plain: Plain,
+    plain: PlainFile,
     columns: Mapping[str, str],
     unit: TimeUnit | None = None,
     form: Mapping[str, Any] = NOTHING,
@@ -518,7 +520,7 @@ def add_file(
 
 
 def _without_costly_guesses(
-    plain: Plain, recognition: Recognised, fixed: set[str], folder: Path, report: Report
+    plain: PlainFile, recognition: Recognised, fixed: set[str], folder: Path, report: Report
 ) -> tuple[About, Recognised]:
     """As `work_out`, without a guess that costs more than MOST_LOST of the rows; that is said.
 

@@ -39,7 +39,7 @@ from ecv_core.dataset.own.roles import (
     says_quantity,
     says_time,
 )
-from ecv_core.dataset.plain import Plain, check_limits, refusals
+from ecv_core.dataset.plain import PlainFile, check_limits, refusals
 from ecv_core.dataset.rows import as_text, json_object, opened_up, parquet_head
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import opened
@@ -74,7 +74,7 @@ class Recognised:
     """Sentences about what was left out."""
 
 
-def recognise(plain: Plain) -> Recognised:
+def recognise(plain: PlainFile) -> Recognised:
     """How a file is to be read, as far as its beginning tells.
 
     Raises: DatasetError for what is no table.
@@ -82,30 +82,30 @@ def recognise(plain: Plain) -> Recognised:
     if plain.parquet:
         what = f"the file {plain.name}"
         return bounded.in_child(
-            _parquet, plain, what=what, size=plain.given_bytes, error=DatasetError
+            _recognise_parquet, plain, what=what, size=plain.given_bytes, error=DatasetError
         )
     with refusals(plain.name):
-        head = _head(plain)
+        head = _first_bytes(plain)
         encoding = _encoding(head, plain)
         text = _decoded(head, encoding)
         if text.lstrip()[:1] == "{":
             return _json_lines(text, encoding)
-        return _delimited(text, encoding)
+        return _recognise_delimited(text, encoding)
 
 
-def _parquet(plain: Plain) -> Recognised:
+def _recognise_parquet(plain: PlainFile) -> Recognised:
     with refusals(plain.name):
         names, rows = parquet_head(plain.path, SAMPLE)
         return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
 
 
-def look_again(plain: Plain, layout: Layout) -> Recognised:
+def look_again(plain: PlainFile, layout: Layout) -> Recognised:
     """The first rows under a layout whose encoding, separator or header was corrected.
 
     Columns and what they are are recognised anew. Raises: DatasetError.
     """
     with refusals(plain.name):
-        text = _decoded(_head(plain), layout.encoding)
+        text = _decoded(_first_bytes(plain), layout.encoding)
         return _table(text, layout)
 
 
@@ -180,12 +180,12 @@ def with_unit(layout: Layout, rows: Sequence[Row]) -> Layout:
     return replace(layout, unit=guess_unit(values, layout.names[place]))
 
 
-def _head(plain: Plain) -> bytes:
+def _first_bytes(plain: PlainFile) -> bytes:
     with opened(plain.path) as file:
         return file.read(HEAD_BYTES)
 
 
-def _encoding(head: bytes, plain: Plain) -> str:
+def _encoding(head: bytes, plain: PlainFile) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in head:
@@ -218,13 +218,12 @@ def _lines(text: str, skip: int = 0) -> list[str]:
     return lines
 
 
-def _delimited(text: str, encoding: str) -> Recognised:
+def _recognise_delimited(text: str, encoding: str) -> Recognised:
     _check_no_markup(text)
     lines = _lines(text)
     skip = sum(1 for _ in takewhile(str.isspace, io.StringIO(text, newline=None)))
-    separator = ""
-    if lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):  # Excel's
-        separator = lines[0].rstrip("\n")[4:5] or "\t"
+    separator = _separator_said(lines[0])
+    if separator is not None:
         skip += 1
         lines = _lines(text, skip)
     if separator not in SEPARATORS:
@@ -235,18 +234,29 @@ def _delimited(text: str, encoding: str) -> Recognised:
     layout = replace(layout, quotes=_has_quotes(lines, layout))
     rows = _fields(lines, layout) or []
     _check_no_headings(text, rows)
-    above = _lines_above_names(rows)
-    if above:
-        layout = replace(layout, skip=_place_of_line(text, skip, above))
-    layout = replace(layout, header=_has_header(rows[above:]))
+    lines_above = _lines_above_names(rows)
+    if lines_above:
+        layout = replace(layout, skip=_place_of_line(text, skip, lines_above))
+    layout = replace(layout, header=_has_header(rows[lines_above:]))
     recognised = _table(text, layout)
-    if not above:
+    if not lines_above:
         return recognised
-    noun = "line is"
-    if above > 1:
-        noun = f"{above} lines are"
-    note = f"The first {noun} no part of the table: {lines[0].strip()[:LONGEST_NAME]}."
+    note = _note_of_lines_above(lines_above, lines[0])
     return replace(recognised, notes=(note, *recognised.notes))
+
+
+def _separator_said(line: str) -> str | None:
+    """What follows 'sep=' in the first line, as Excel writes it; None for any other line."""
+    if not line.lower().startswith("sep=") or len(line.strip()) not in (4, 5):
+        return None
+    return line.rstrip("\n")[4:5] or "\t"
+
+
+def _note_of_lines_above(count: int, first_line: str) -> str:
+    noun = "line is"
+    if count > 1:
+        noun = f"{count} lines are"
+    return f"The first {noun} no part of the table: {first_line.strip()[:LONGEST_NAME]}."
 
 
 def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
@@ -352,12 +362,12 @@ def _table(text: str, layout: Layout) -> Recognised:
         raise Unreadable("it has a first line, and no row below it")
     width = Counter(len(row) for row in body).most_common(1)[0][0]
     check_limits(columns=width)
-    names = _names(rows[0] if layout.header else [], body, width)
+    names = _column_names(rows[0] if layout.header else [], body, width)
     fitting = [tuple(row) for row in body if len(row) == width][:SAMPLE]
     return with_guesses(replace(layout, names=names), fitting)
 
 
-def _names(header: Sequence[str], body: Sequence[Sequence[str]], width: int) -> Row:
+def _column_names(header: Sequence[str], body: Sequence[Sequence[str]], width: int) -> Row:
     """A name for each column; some writers leave out that of the first, or end rows with a sign."""
     own_names = [name.strip()[:LONGEST_NAME] for name in header]
     if len(own_names) == width - 1:
