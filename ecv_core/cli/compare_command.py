@@ -56,8 +56,8 @@ def compare_command(options: argparse.Namespace) -> None:
     lines = []
     pairs = []
     for comparison, other_tests in zip(tested, further, strict=True):
-        sentence, more = _sentences(comparison, other_tests, name_of_run, of=tested)
-        lines += [sentence, f"  {more}"]
+        sentence, further_words = _sentences(comparison, other_tests, name_of_run, of=tested)
+        lines += [sentence, f"  {further_words}"]
         pairs.append(_pair_document(comparison, other_tests, sentence))
     lines += _untested_lines(untested, name_of_run)
     for of_metric in ranks:
@@ -104,16 +104,18 @@ def _sentences(
 def _untested_lines(untested: Sequence[Untested], name_of_run: Mapping[str, str]) -> list[str]:
     """Why pairs were not tested; those on different data are counted."""
     lines = []
-    apart = 0
+    on_other_data = 0
     for pair in untested:
         if pair.apart:
-            apart += 1
+            on_other_data += 1
         else:
             first = name_of_run[pair.first]
             second = name_of_run[pair.second]
             lines.append(f"Not tested: {first} and {second} ({pair.reason}).")
-    if apart:
-        lines.append(f"Not tested: {counted(apart, 'pair')} on different datasets or metrics.")
+    if on_other_data:
+        lines.append(
+            f"Not tested: {counted(on_other_data, 'pair')} on different datasets or metrics."
+        )
     return lines
 
 

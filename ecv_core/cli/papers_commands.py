@@ -84,7 +84,7 @@ def board_command(options: argparse.Namespace) -> None:
     from ecv_core.papers.board import check_result, site
 
     if options.action == "check":
-        print(f"{options.file}: {_accepted(check_result(options.file))}")
+        print(f"{options.file}: {_accepted_words(check_result(options.file))}")
         return
     page, refused = site(options.file)
     for name, why in refused.items():
@@ -97,7 +97,7 @@ def board_command(options: argparse.Namespace) -> None:
     print(path)
 
 
-def _accepted(checked: Checked) -> str:
+def _accepted_words(checked: Checked) -> str:
     """What was accepted, and what of it is a claim."""
     run = checked.run
     mean = f"{run.moments[run.folds_used - 1].mean:.4f}"

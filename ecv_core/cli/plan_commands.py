@@ -108,7 +108,7 @@ def _planned_study(options: argparse.Namespace) -> list[Cell]:
 
     Raises: InputError where datasets or algorithms are not said, or a setting cannot be.
     """
-    settings = _stopping(options)
+    settings = _stop_settings(options)
     if not (options.datasets and options.algorithms):
         raise InputError(
             "a study needs --datasets and --algorithms, such as --datasets ml-100k,ml-1m "
@@ -169,7 +169,7 @@ def _result(run: RunRecord) -> str:
     return f"{text} folds, {len(run.folds)} run"
 
 
-def _stopping(options: argparse.Namespace) -> dict[str, Any]:
+def _stop_settings(options: argparse.Namespace) -> dict[str, Any]:
     """The settings of when to stop; without a rule all folds are run.
 
     Raises: InputError for a setting that would be ignored.

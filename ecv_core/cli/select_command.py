@@ -121,13 +121,13 @@ def select_command(options: argparse.Namespace) -> None:
             "of them"
         )
     if options.words:
-        document, text = _live(options)
+        document, text = _select_live(options)
     else:
         _check_no_folds(options)
         if options.recorded:
-            document, text = _recorded(options)
+            document, text = _select_recorded(options)
         else:
-            document, text = _from_file(options)
+            document, text = _select_from_file(options)
     answer(options, document, text)
 
 
@@ -147,7 +147,7 @@ def _check_no_folds(options: argparse.Namespace) -> None:
             )
 
 
-def _live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The folds that it takes, in this very process."""
     from tqdm import tqdm
 
@@ -210,16 +210,13 @@ _ORDERS = 1000
 """Drawn of the recorded study, where the number is not said."""
 
 
-def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
     from ecv_core.energy.parts import left_in_words
     from ecv_core.selection.contenders import recorded_contenders
     from ecv_core.store.recorded import recorded_runs
 
-    if options.metric is not None or options.higher_is_better is not None:
-        raise InputError(
-            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
-        )
+    _check_no_metric(options)
     orders = options.orders
     if orders is None:
         orders = _ORDERS
@@ -252,6 +249,14 @@ def _recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
 
 
+def _check_no_metric(options: argparse.Namespace) -> None:
+    """Refuse a metric, or its direction, beside the recorded study."""
+    if options.metric is not None or options.higher_is_better is not None:
+        raise InputError(
+            f"the recorded study has its metric, nDCG@10; leave --metric, {LOWER} and {HIGHER} out"
+        )
+
+
 def _recorded_line(dataset: str, contender_count: int, outcome: OverOrders) -> str:
     """What the selection on a dataset takes over many orders, as a line."""
     joules_share = outcome.joules_share or 0.0
@@ -262,7 +267,7 @@ def _recorded_line(dataset: str, contender_count: int, outcome: OverOrders) -> s
     )
 
 
-def _from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Played on a file: once, or over many orders of its folds."""
     scores = read_score_file(Path(options.scores), options)
     contenders = scores.contenders

@@ -155,7 +155,7 @@ def tell_command(options: argparse.Namespace) -> None:
         open_store(),
         options.run_id,
         options.fold,
-        _reported(options),
+        _reported_fold(options),
         seconds=options.seconds,
         joules=options.joules,
     )
@@ -164,10 +164,10 @@ def tell_command(options: argparse.Namespace) -> None:
     if run.doubt:
         _say(run.doubt)
     score = f"{run.spec.metric_name} {result.score:.4f}"
-    print(f"fold {options.fold}: {score}. {_after(run, options.fold)}")
+    print(f"fold {options.fold}: {score}. {_words_after_fold(run, options.fold)}")
 
 
-def _reported(options: argparse.Namespace) -> object:
+def _reported_fold(options: argparse.Namespace) -> object:
     """What the fold gave: its score, or a table of scores, recommendations or predictions."""
     if options.score is not None:
         return options.score
@@ -201,7 +201,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _after(run: RunRecord, fold: int) -> str:
+def _words_after_fold(run: RunRecord, fold: int) -> str:
     if run.state is RunState.CANCELLED:
         return "The fold is kept, but the run was cancelled; the same track goes on with it."
     if fold in {result.fold for result in run.ahead}:

@@ -84,12 +84,13 @@ def integral(samples: Sequence[Sample], begin: float, end: float, every: float) 
     ends = np.append(stretches.ends, [at[0], end])
     watts = np.append(stretches.watts, [stretches.watts_before, stretches.watts_after])
     gaps = np.append(stretches.gaps, _missing_seconds(ends[-2:] - begins[-2:], every))
-    inside = np.minimum(ends, end) - np.maximum(begins, begin)
-    inside = np.maximum(inside, 0.0)  # a stretch outside of the span has no time in it
-    lengths = np.where(inside > 0, ends - begins, 1.0)
-    missing = gaps * inside / lengths
-    joules = float(inside @ watts)
-    sampled_joules = float((inside - missing) @ watts)
+    seconds_inside = np.minimum(ends, end) - np.maximum(begins, begin)
+    # A stretch outside of the span has no time in it.
+    seconds_inside = np.maximum(seconds_inside, 0.0)
+    lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
+    missing = gaps * seconds_inside / lengths
+    joules = float(seconds_inside @ watts)
+    sampled_joules = float((seconds_inside - missing) @ watts)
     gap_seconds = float(missing.sum())
     low = sampled_joules + gap_seconds * stretches.least_watts - stretches.step
     high = sampled_joules + gap_seconds * stretches.most_watts + stretches.step

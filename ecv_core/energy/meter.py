@@ -339,6 +339,7 @@ def _look_up_processor() -> None:
     """
     from codecarbon.core import cpu, hardware_cache
 
+    # CodeCarbon asks what it is given for its `TDP()` the first time, and keeps the answer.
     look_up: Callable[[Any], Any] = hardware_cache.get_cached_tdp
     name = f"processor, by CodeCarbon {version('codecarbon')}"
     facts = recalled(name)

@@ -110,8 +110,8 @@ def left_in_words(runs: Iterable[Metered]) -> str:
     For sums that need every run, such as the share of the energy that a selection spends.
     """
     metered = list(runs)
-    inside = len(metered) - len(with_own_joules(metered))
-    if not inside:
+    disturbed = len(metered) - len(with_own_joules(metered))
+    if not disturbed:
         return ""
     if len(metered) == 1:
         which = metered[0].other_work
@@ -120,8 +120,8 @@ def left_in_words(runs: Iterable[Metered]) -> str:
             why = f" ({which})"
         return f"Other work ran on the machine during this run{why}, so its joules are too high."
     return (
-        f"These joules include {inside} of {len(metered)} runs during which other work ran on the "
-        "machine, so they are too high there."
+        f"These joules include {disturbed} of {len(metered)} runs during which other work ran on "
+        "the machine, so they are too high there."
     )
 
 

@@ -326,7 +326,7 @@ def expected(spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]) 
     Returns: from the fewest folds at the lowest cost of one to the most at the highest, see
         `savings.later_range`; None where nothing is known.
     """
-    alike, same_parameters = _alike(spec, runs)
+    alike, same_parameters = _runs_like(spec, runs)
     if not alike:
         return None
     seconds = [costs.seconds for costs in alike]
@@ -343,7 +343,7 @@ def expected(spec: RunSpec, runs: Iterable[KnownCosts], folds: tuple[int, int]) 
     )
 
 
-def _alike(spec: RunSpec, runs: Iterable[KnownCosts]) -> tuple[list[KnownCosts], bool]:
+def _runs_like(spec: RunSpec, runs: Iterable[KnownCosts]) -> tuple[list[KnownCosts], bool]:
     """The runs of a dataset and an algorithm, and whether they have the same parameters too.
 
     Those with other parameters count only where there is none with the same.
@@ -386,12 +386,12 @@ def together(parts: Sequence[Expected]) -> Expected:
     for part in parts[1:]:
         joules = None
         if whole.joules is not None and part.joules is not None:
-            joules = _added(whole.joules, part.joules)
+            joules = _sum_of_ranges(whole.joules, part.joules)
         fewest = whole.folds[0] + part.folds[0]
         most = whole.folds[1] + part.folds[1]
         whole = Expected(
             folds=(fewest, most),
-            seconds=_added(whole.seconds, part.seconds),
+            seconds=_sum_of_ranges(whole.seconds, part.seconds),
             joules=joules,
             runs=whole.runs + part.runs,
             same_parameters=whole.same_parameters and part.same_parameters,
@@ -399,7 +399,7 @@ def together(parts: Sequence[Expected]) -> Expected:
     return whole
 
 
-def _added(first: Range, other: Range) -> Range:
+def _sum_of_ranges(first: Range, other: Range) -> Range:
     return first[0] + other[0], first[1] + other[1]
 
 

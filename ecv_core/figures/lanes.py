@@ -65,15 +65,15 @@ def lanes_sentence(frame: pd.DataFrame) -> str:
     """How much time several nodes have saved, for whoever does not see the picture."""
     folds = counted(len(frame), "fold")
     nodes = counted(frame["node"].nunique(), "node")
-    took = (_ends(frame).max() - frame["began"].min()).total_seconds()
-    work = float(frame["seconds"].sum())
+    seconds_taken = (_ends(frame).max() - frame["began"].min()).total_seconds()
+    seconds_in_all = float(frame["seconds"].sum())
     text = (
-        f"{folds} on {nodes} took {duration(took)}; one after the other they would have taken "
-        f"{duration(work)}."
+        f"{folds} on {nodes} took {duration(seconds_taken)}; one after the other they would have "
+        f"taken {duration(seconds_in_all)}."
     )
-    late = int((frame["kind"] == AFTER).sum())
-    if late:
-        text += f" {counted(late, 'fold')} of them {AFTER}."
+    late_folds = int((frame["kind"] == AFTER).sum())
+    if late_folds:
+        text += f" {counted(late_folds, 'fold')} of them {AFTER}."
     return text
 
 

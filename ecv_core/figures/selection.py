@@ -124,7 +124,7 @@ def _interval_traces(
         if row["state"] in _OUT:
             width = 3
             opacity = 0.75
-        ends = [_within(row["low"], span), _within(row["high"], span)]
+        ends = [_clipped_to_axis(row["low"], span), _clipped_to_axis(row["high"], span)]
         colour = _state_colour(row["state"], colours)
         trace = {
             "type": "scatter",
@@ -170,7 +170,7 @@ def _mark_data(contenders: pd.DataFrame, span: tuple[float, float]) -> _Trace:
         # A point that is nowhere, so that the legend has the state of an arrow too.
         return {"x": [math.nan], "y": [math.nan], "customdata": []}
     return {
-        "x": [_within(behind, span) for behind in contenders["behind"]],
+        "x": [_clipped_to_axis(behind, span) for behind in contenders["behind"]],
         "y": contenders["height"].tolist(),
         "customdata": contenders[["contender", "says", "behind"]].to_numpy().tolist(),
     }
@@ -197,7 +197,7 @@ def _state_colour(state: str, colours: Palette) -> str:
     return colours.muted
 
 
-def _within(value: float, span: tuple[float, float]) -> float:
+def _clipped_to_axis(value: float, span: tuple[float, float]) -> float:
     """On the axis; an end that is not known, or lies beyond, is the end of the axis."""
     low, high = span
     if math.isnan(value):

@@ -514,10 +514,10 @@ def _late_folds_sentence(run: RunRecord) -> str:
     """What folds have cost that nobody asked for, as the run was to end at its stop."""
     if run.stopped_at is None or run.spec.full:
         return ""
-    late = run.folds[run.stopped_at :]
-    if not late:
+    late_folds = run.folds[run.stopped_at :]
+    if not late_folds:
         return ""
-    return f"{counted(len(late), 'fold')}, {_watt_hours_of(late)}, came after the stop."
+    return f"{counted(len(late_folds), 'fold')}, {_watt_hours_of(late_folds)}, came after the stop."
 
 
 def _machines_sentence(run: RunRecord) -> str:

@@ -99,15 +99,17 @@ class Costs:
         for place, spent in enumerate(self._spent):
             sharers = 1
             if divided:
-                sharers = self._count - place
-            needed = {}
-            for part, took in spent.seconds.items():
+                sharers = self._count - place  # this configuration, and all that come after it
+            is_last = place + 1 == len(self._spent)
+            seconds_needed = {}
+            for part, part_seconds in spent.seconds.items():
                 if part in self._common:
-                    needed[part] = took / sharers
-                elif place + 1 == len(self._spent):
-                    needed[part] = took
-            seconds.update(needed)
-            share = sum(needed.values()) / (sum(spent.seconds.values()) or 1.0)
+                    seconds_needed[part] = part_seconds / sharers
+                elif is_last:
+                    seconds_needed[part] = part_seconds
+            seconds.update(seconds_needed)
+            # The meter tells nothing of parts, so a part has its share of the time of the energy.
+            share = sum(seconds_needed.values()) / (sum(spent.seconds.values()) or 1.0)
             energies.append(spent.energy)
             shares.append(share)
             processor_seconds += share * spent.processor_seconds

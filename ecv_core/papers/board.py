@@ -87,7 +87,7 @@ def check_result(path: Path) -> Checked:
     rows = _rows_by_fold(result.table, list(folds_here))
     folds = []
     for fold in run.folds:
-        folds.append(_agreeing(fold, measure(folds_here[fold.fold], rows[fold.fold])))
+        folds.append(_measured_fold(fold, measure(folds_here[fold.fold], rows[fold.fold])))
     moments = stopping.moments(stopping.rule_for(spec), folds, spec.confidence)
     stop = stopping.stop_of(moments, run.k)
     if stop != run.stopped_at:
@@ -244,7 +244,7 @@ def folds_sha256(folds: Iterable[TrackedFold]) -> str:
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
-def _agreeing(fold: FoldResult, measured: Measured) -> FoldResult:
+def _measured_fold(fold: FoldResult, measured: Measured) -> FoldResult:
     """The fold with what was measured. Raises: InputError where it claims something else."""
     for name, value in measured.metrics.items():
         claimed = fold.metrics.get(name, value)

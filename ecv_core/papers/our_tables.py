@@ -117,7 +117,7 @@ def _e_fold_statements(
     algorithms = differences.mean(axis="columns").sort_values().index
     datasets = differences.mean(axis="index").sort_values().index
     stop_of_dataset = stops.mean(axis="index")
-    late = stop_of_dataset > stop_of_dataset.mean()
+    is_late = stop_of_dataset > stop_of_dataset.mean()
     # A mean rank may be 2.3; the rank of mean ranks is the order that they put algorithms in.
     same_rank = e_fold_ranks.rank() == k_fold_ranks
     same_order = same_rank.all(axis="index")
@@ -125,7 +125,7 @@ def _e_fold_statements(
         "algorithm with the least difference": algorithms[0],
         "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
         "two datasets with the least": ", ".join(sorted(datasets[:2])),
-        "stop later than the average": ", ".join(stop_of_dataset.index[late]),
+        "stop later than the average": ", ".join(stop_of_dataset.index[is_late]),
         "mean ranks in the order of 10 folds": (
             f"{same_order.sum()} of {len(same_order)} datasets"
         ),

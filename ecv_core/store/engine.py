@@ -72,17 +72,19 @@ def _cut_out_passwords(url: str) -> _Address:
     scheme = _SCHEME.match(url)
     if scheme:
         begin = scheme.end()
-    before, _, host = url[begin:].rpartition("@")
-    user, colon, password = before.partition(":")
+    address = url[begin:]
+    login, _, host = address.rpartition("@")
+    user, colon, password = login.partition(":")
     passwords = []
-    shown = url[begin:]
+    shown = address
     if colon:
         passwords.append(password)
         shown = f"{user}:***@{host}"
-    option = _PASSWORD_OPTION.search(url[begin:])
+    option = _PASSWORD_OPTION.search(address)
     if option:
         passwords.append(option[2])
-        if colon and option.start() < len(before):  # the at-sign may be one of the password
+        if colon and option.start() < len(login):
+            # The last at-sign may be a sign of this password, so no host is shown at all.
             shown = f"{user}:***"
         shown = _PASSWORD_OPTION.sub(r"\1***", shown)
     return _Address(url[:begin] + shown, passwords)

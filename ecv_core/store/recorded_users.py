@@ -40,7 +40,7 @@ def _names_once(path: Path, version: tuple[int, ...]) -> frozenset[str]:
     """The names in a file, which is read again only when it has changed."""
     if not version:
         return frozenset()
-    with _opened(path) as file:
+    with _users_file(path) as file:
         return frozenset(_row_groups(file))
 
 
@@ -60,7 +60,7 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
     """
     if not path.exists():
         return {}
-    with _opened(path) as file:
+    with _users_file(path) as file:
         group = _row_groups(file).get(name)
         if group is None:
             return {}
@@ -92,7 +92,7 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[parquet.ParquetFile]:
+def _users_file(path: Path) -> Iterator[parquet.ParquetFile]:
     """A file of users' scores.
 
     Raises: InputError if it is damaged, also as far as that shows while it is open.
@@ -185,7 +185,7 @@ def write_users(before: Path, name: str, scores: pa.Table | None, path: Path) ->
 
     schema = pa.schema([("name", pa.string()), ("fold", pa.int16()), ("user", pa.int32())])
     if before.exists():
-        with _opened(before) as file:
+        with _users_file(before) as file:
             schema = pa.unify_schemas([schema, file.schema_arrow])
     if scores is not None:
         schema = pa.unify_schemas([schema, scores.schema])
@@ -207,7 +207,7 @@ def write_users(before: Path, name: str, scores: pa.Table | None, path: Path) ->
 def _other_runs(path: Path, name: str) -> Iterator[pa.Table]:
     """The rows of each run in a file but for the one of this name; none where there is no file."""
     if path.exists():
-        with _opened(path) as file:
+        with _users_file(path) as file:
             for other, group in _row_groups(file).items():
                 if other != name:
                     yield file.read_row_group(group)

@@ -130,7 +130,7 @@ class Results:
             user_scores: whether the folds carry users' scores, where they were kept; of one metric
                 alone where it is named.
         """
-        chosen = self._chosen(spec, own=own)
+        chosen = self._chosen_folds(spec, own=own)
         folds = {fold: choice.result for fold, choice in chosen.items()}
         if not user_scores:
             return folds
@@ -150,7 +150,7 @@ class Results:
             index: of the fold.
             own: as of `runs`.
         """
-        choice = self._chosen(spec, own=own).get(index)
+        choice = self._chosen_folds(spec, own=own).get(index)
         if choice is None:
             return None
         users = self._user_scores(choice.run, [index]).get(index)
@@ -213,7 +213,7 @@ class Results:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _chosen(self, spec: RunSpec, *, own: bool) -> dict[int, _Choice]:
+    def _chosen_folds(self, spec: RunSpec, *, own: bool) -> dict[int, _Choice]:
         """Of every fold, by index in ascending order, the run that it is taken from."""
         with_users: dict[int, _Choice] = {}
         without_users: dict[int, _Choice] = {}

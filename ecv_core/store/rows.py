@@ -42,10 +42,10 @@ Rows = Sequence[Any]
 """Rows as SQLAlchemy gives them, with a column per attribute."""
 
 
-def has_run(connection: sa.Connection, run_id: str, owner: str) -> bool:
-    """Whether the owner has this run and goes on with it.
+def goes_on_with_run(connection: sa.Connection, run_id: str, owner: str) -> bool:
+    """Whether the owner has this run; one that was taken for dead has it again from now on.
 
-    One that was taken for dead, and whose run nobody has resumed, has it again.
+    It has not where somebody else has resumed the run meanwhile.
     """
     interrupted = runs.update().filter_by(run_id=run_id, owner=owner, state=RunState.INTERRUPTED)
     connection.execute(interrupted.values(state=RunState.RUNNING, finished_at=None, error=None))

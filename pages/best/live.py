@@ -57,12 +57,12 @@ def show_live(selection_id: str) -> None:
         titles = [contender_title(contender.name) for contender in now.contenders]
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
-        shown = _shown(record, now, now.played, scores)
+        shown = _shown_selection(record, now, now.played, scores)
         show(shown, then=partial(_offer_folds, shown))
     _show_terms(record, now.terms)
 
 
-def _shown(record: PlanRecord, now: Standing, played: Played, scores: Results) -> Shown:
+def _shown_selection(record: PlanRecord, now: Standing, played: Played, scores: Results) -> Shown:
     """The selection so far, as the lanes show it."""
     specs = []
     used: list[RunRecord] = []
@@ -216,11 +216,10 @@ def _show_stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
     plan, scores = _plan_and_scores(record.plan_id)
     needed = plan.standing(scores).needed
     if needed is not None:
-        place, fold = needed
-        contender = record.content.runs[place]
+        contender = record.content.runs[needed.contender]
         if contender.spec.tracked:  # its folds are computed by a program of its own
             folds = scores.folds(contender.spec)
-            why = sentence(missing(contender.name, contender.spec, fold, folds))
+            why = sentence(missing(contender.name, contender.spec, needed.fold, folds))
             st.info(f"{why} It is used as soon as it is there.", icon=":material/terminal:")
             return
     if acting().may(Action.START_MANY, record.started_by) and st.button(

@@ -21,11 +21,11 @@ from ecv_core.records.tasks import Task
 from ecv_core.selection.contenders import contender_name
 from ecv_core.selection.tuning.spaces import (
     Space,
+    allowed_by,
     contender_word,
     sampled,
     size_of,
     space_of,
-    within,
 )
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
@@ -125,7 +125,7 @@ def _configurations(algorithm: Algorithm, space: Space, spec: RunSpec) -> Named:
         space: The values to try.
         spec: All other settings.
     """
-    kept, left_out = within(space, algorithm, data_of(spec))
+    kept, left_out = allowed_by(space, algorithm, data_of(spec))
     for name, values in left_out.items():
         title = dataset_title(spec.dataset)
         st.caption(f"Left out, for {title} has fewer: {name} {', '.join(map(str, values))}.")
@@ -247,12 +247,12 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> Named:
     n = SETTINGS["n"].default
     if items:
         n = min(n, items)
-    return _named(
+    return _named_contenders(
         make_spec(dataset=dataset, algorithm=name, n=n, rule=NEVER_STOPS) for name in names
     )
 
 
-def _named(specs: Iterable[RunSpec]) -> Named:
+def _named_contenders(specs: Iterable[RunSpec]) -> Named:
     return [(contender_name(spec), spec) for spec in specs]
 
 
@@ -278,7 +278,7 @@ def _pick_algorithms() -> Contenders:
         if ready:
             check_needs(spec)
         specs.append(spec)
-    return Contenders(_named(specs), ready=ready)
+    return Contenders(_named_contenders(specs), ready=ready)
 
 
 def _pick_runs() -> Contenders:
@@ -292,7 +292,7 @@ def _pick_runs() -> Contenders:
         help="Their folds are used; only folds that they lack are computed. They must share "
         "dataset, split, seed, metric and protocol.",
     )
-    return Contenders(_named(runs[run_id].spec for run_id in chosen))
+    return Contenders(_named_contenders(runs[run_id].spec for run_id in chosen))
 
 
 _CONTENDERS = {

@@ -200,8 +200,8 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[RunRecord]:
     if named:
         st.session_state[_BY_LINK] = True
     if _BY_LINK in st.session_state:
-        # What is the default is taken out of the address, a step of its own for Back: so what a
-        # link has named is not it.
+        # Streamlit takes a default out of the address, which the Back button then has to undo.
+        # So there is no default once a link has named runs.
         first = []
     picked = st.multiselect(
         "Runs",

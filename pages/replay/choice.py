@@ -61,7 +61,7 @@ def pick_replay() -> ChosenReplay | None:
         spec = _pick_rule(run.spec)
     with right:
         seed = _pick_order()
-    return ChosenReplay(run, spec, seed, _played(run, spec, seed))
+    return ChosenReplay(run, spec, seed, _replay_of(run, spec, seed))
 
 
 def _begin_as_it_ran(run: Known) -> None:
@@ -156,7 +156,7 @@ def _shuffle() -> None:
     st.session_state[ORDER] = int(st.session_state.get(ORDER, 0)) + 1
 
 
-def _played(run: RunRecord, spec: RunSpec, seed: int) -> Replay:
+def _replay_of(run: RunRecord, spec: RunSpec, seed: int) -> Replay:
     folds = list(run.folds)
     if rule(spec.rule).needs_user_scores:
         users = results().user_scores(run)

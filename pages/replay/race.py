@@ -240,14 +240,14 @@ def _counters(run: RunRecord, tallied: Sequence[Tally]) -> list[dict[str, Any]]:
     """
     counters: list[dict[str, Any]] = []
     if tallied[-1].processor_seconds:
-        saved = _saved(run, [tally.processor_seconds for tally in tallied])
+        saved = _costs_after_stop(run, [tally.processor_seconds for tally in tallied])
         counters.append({"label": "Processor time saved", "values": saved})
     if energy_of(run).source != "none":
-        watt_hours = _saved(run, [tally.joules / 3600 for tally in tallied])
+        watt_hours = _costs_after_stop(run, [tally.joules / 3600 for tally in tallied])
         counters.append(_amount("Energy saved", "Wh", watt_hours))
-        grams = _saved(run, [tally.grams_co2e for tally in tallied])
+        grams = _costs_after_stop(run, [tally.grams_co2e for tally in tallied])
         counters.append(_amount("Emissions saved", "g CO2e", grams))
-    saved = _saved(run, [tally.seconds for tally in tallied])
+    saved = _costs_after_stop(run, [tally.seconds for tally in tallied])
     counters.append({"label": "Time saved", "values": saved})
     return counters
 
@@ -266,7 +266,7 @@ def _amount(label: str, unit: str, values: Sequence[float]) -> dict[str, Any]:
     return {"label": label, "unit": unit, "values": values, "decimals": _decimals(values[-1])}
 
 
-def _saved(run: RunRecord, costs: Sequence[float]) -> list[float]:
+def _costs_after_stop(run: RunRecord, costs: Sequence[float]) -> list[float]:
     """What the folds after the stop cost; 0 while there is no stop.
 
     Args:

@@ -140,7 +140,7 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     pace = _pace(own, recorded)
     if pace != 1:
         source += ", at the pace of your runs"
-        recorded = [_slower(costs, pace) for costs in recorded]
+        recorded = [_at_pace(costs, pace) for costs in recorded]
     subjects = {_subject(spec) for spec in specs}
     own = _costs_of(subjects, own)
     without_own = subjects - {_subject(costs.spec) for costs in own}
@@ -194,7 +194,7 @@ def _alone(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
     return replace(costs, seconds=(each, each / 2) + (each,) * others)
 
 
-def _slower(costs: KnownCosts, pace: float) -> KnownCosts:
+def _at_pace(costs: KnownCosts, pace: float) -> KnownCosts:
     return replace(costs, seconds=tuple(pace * seconds for seconds in costs.seconds))
 
 

@@ -283,7 +283,7 @@ def _energy_numbers(run: RunRecord, facts: EnergyFacts) -> str:
             "carbon-intensity",
         ),
     )
-    return energy + _row(_saved(facts, run), emissions)
+    return energy + _row(_saved_words(facts, run), emissions)
 
 
 def _reasons(run: RunRecord) -> str:
@@ -310,7 +310,7 @@ def _cheap_models(run: RunRecord) -> str:
     return f"Adjusted by {', '.join(links)}: besides the energy above."
 
 
-def _saved(facts: EnergyFacts, run: RunRecord) -> str:
+def _saved_words(facts: EnergyFacts, run: RunRecord) -> str:
     """What the stop saved, or would have; a range takes more room than a number."""
     percent = _saved_percent(facts, facts.saved_percent)
     note = ""

@@ -46,7 +46,7 @@ from pages.shared.live.runs import (
     opened_runs,
 )
 from pages.shared.live.state import escaped, results, sentence, store
-from pages.shared.live.watch import follow, shared, watch
+from pages.shared.live.watch import follow, shared_entries, watch
 from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.words import ago, run_label, state_badge
@@ -248,7 +248,7 @@ def _run(following: bool, read: list[list[RunRecord]]) -> None:
     _details(run, runs)
 
 
-def _followed(
+def _draw_followed(
     draw: Callable[[RunRecord], None],
     runs: list[RunRecord],
     *,
@@ -269,7 +269,7 @@ def _followed(
     follow(draw_newest, key=key, of=[topic(kind, ids_of(runs))], often=often)
 
 
-def _shared(
+def _entries_for_all(
     name: str, run: RunRecord, show: Callable[[RunRecord], dict[str, object]]
 ) -> dict[str, object]:
     """What is shown of a run, which all who watch are told anew with each of its folds."""
@@ -283,22 +283,22 @@ def _shared(
                 return show(active)
         return None
 
-    return shared(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], show_newest)
+    return shared_entries(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], show_newest)
 
 
 def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
     with st.container(key="presented-verdict"):
-        show(_shared("verdict", run, _verdict_data), key="said", room="verdict")
+        show(_entries_for_all("verdict", run, _verdict_data), key="said", room="verdict")
     if not computed_here(run.spec):
-        _followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
+        _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
     _origin(run)
     left, right = st.columns([3, 1.2], gap="medium")
     with left, st.container(key="presented-figure"):
         _figure(run, runs)
     with right:
         room = "facts" if energy_may_come(run) else None
-        show(_shared("facts", run, _facts_data), key="numbers", room=room)
+        show(_entries_for_all("facts", run, _facts_data), key="numbers", room=room)
 
 
 def _verdict_data(run: RunRecord) -> dict[str, object]:
@@ -354,10 +354,10 @@ def _figure(run: RunRecord, runs: list[RunRecord]) -> None:
         def draw_rows_of(_run: RunRecord) -> None:
             draw_rows()
 
-        _followed(draw_rows_of, runs, key="rows")
+        _draw_followed(draw_rows_of, runs, key="rows")
 
     draw(
-        _shared("figure", run, _figure_data),
+        _entries_for_all("figure", run, _figure_data),
         key="figure-1",
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
@@ -375,7 +375,7 @@ def _details(run: RunRecord, runs: list[RunRecord]) -> None:
         on_change="rerun",
     )
     with folds:
-        _followed(fold_table, runs, key="folds")
+        _draw_followed(fold_table, runs, key="folds")
     with again:
         repeat_command(run)
     with export:

@@ -14,7 +14,7 @@ from pages.shared.live.state import manager, sentence, store
 from pages.shared.live.watch import watch
 
 
-def _opened() -> list[RunRecord]:
+def _runs_of_address() -> list[RunRecord]:
     """The runs that the address names; who comes without one sees what is going."""
     if just_arrived() and not st.query_params:
         active = watch().active()
@@ -32,7 +32,7 @@ def _opened() -> list[RunRecord]:
 
 with page():
     store()
-    runs = _opened()
+    runs = _runs_of_address()
     if runs:
         from pages.run.live_run import live_run
 

@@ -43,11 +43,11 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
 def _folds_buttons(picked: Sequence[ListedRun]) -> None:
     """Buttons that end the folds of runs, go on with them, or run those after the stop."""
     active = [row for row in picked if row.state.active]
-    _button_for_all("cancel", "Cancel", _own(Action.CANCEL, active), _cancel)
+    _button_for_all("cancel", "Cancel", _allowed_runs(Action.CANCEL, active), _cancel)
     cut_off = [row for row in picked if _cut_off(row)]
-    _button_for_all("resume", "Resume", _own(Action.GO_ON, cut_off), _resume)
+    _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, cut_off), _resume)
     stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
-    own_stopped = _own(Action.GO_ON, stopped)
+    own_stopped = _allowed_runs(Action.GO_ON, stopped)
     _button_for_all("fact_check", "Run the remaining folds", own_stopped, _check, several=" of")
 
 
@@ -59,7 +59,7 @@ def all_tags(rows: Sequence[ListedRun]) -> list[str]:
     return sorted(tags)
 
 
-def _own(action: Action, rows: Sequence[ListedRun]) -> list[ListedRun]:
+def _allowed_runs(action: Action, rows: Sequence[ListedRun]) -> list[ListedRun]:
     """The runs to which whoever looks may do this."""
     person = acting()
     return [row for row in rows if person.may(action, row.started_by)]
@@ -87,7 +87,7 @@ def _compare_button(ids: Sequence[str]) -> None:
 
 def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """What people write on the runs of their own among those picked."""
-    own = _own(Action.ANNOTATE, picked)
+    own = _allowed_runs(Action.ANNOTATE, picked)
     title = "Name, tags, note"
     if len(own) > 1:
         title = "Tags"
@@ -127,7 +127,7 @@ def _button_for_all(
 
 
 def _delete_button(picked: Sequence[ListedRun]) -> None:
-    own = _own(Action.DELETE, picked)
+    own = _allowed_runs(Action.DELETE, picked)
     idle = [row for row in own if not row.state.active]
     note = (
         f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled before it "

@@ -118,7 +118,7 @@ def empty_state() -> None:
         f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
     )
     by_dataset: dict[str, list[str]] = {}
-    for key, run in _recorded().items():
+    for key, run in _recorded_runs_by_key().items():
         by_dataset.setdefault(run.spec.dataset, []).append(key)
     dataset = next(iter(by_dataset), FAVOURITE)
     if FAVOURITE in by_dataset:
@@ -139,10 +139,10 @@ def empty_state() -> None:
 def _runs() -> dict[str, Known]:
     """Every run that can be chosen, by what the address calls it."""
     own: dict[str, Known] = {row.run_id: row for row in run_list().rows()}
-    return own | _recorded()
+    return own | _recorded_runs_by_key()
 
 
-def _recorded() -> dict[str, RunRecord]:
+def _recorded_runs_by_key() -> dict[str, RunRecord]:
     """The recorded runs, as `_runs` has them."""
     runs: list[RunRecord] = []
     with sentences():  # a damaged recorded file does not hide one's own runs

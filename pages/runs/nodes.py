@@ -30,10 +30,10 @@ _NEWEST = 10
 
 def nodes() -> None:
     """The view, which goes on with what is computed."""
-    follow(_shown, key="nodes", of=[ALL])
+    follow(_draw_nodes, key="nodes", of=[ALL])
 
 
-def _shown() -> None:
+def _draw_nodes() -> None:
     now = store().on_nodes()
     runs = _runs_on_nodes({node.run_id for node in now})
     if now:

@@ -261,7 +261,7 @@ def _tests_by_id(runs: Sequence[NamedRun]) -> Tests:
             with_folds.append(run)
             folds = tuple(fold.fold for fold in run.folds)
             version.append((run.run_id, folds, run.spec.to_json()))
-    return _compared(store().url, tuple(version), with_folds)
+    return _tests_of_runs(store().url, tuple(version), with_folds)
 
 
 def _named_tests(runs: Sequence[NamedRun]) -> Tests:
@@ -278,7 +278,7 @@ def _named_tests(runs: Sequence[NamedRun]) -> Tests:
 
 
 @st.cache_data(show_spinner="Comparing one by one ...", max_entries=32)
-def _compared(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
+def _tests_of_runs(url: str, version: object, _runs: Sequence[RunRecord]) -> Tests:
     return compare_runs([results().with_user_scores(run) for run in _runs])
 
 

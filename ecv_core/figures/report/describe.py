@@ -510,7 +510,7 @@ def describe_runs(runs: Sequence[RunRecord], made_with: Mapping[str, Any]) -> De
         table = runs_latex(runs)
     sentences.append(energy_sentence(runs))
     sentences.append(version_sentence(made_with, software(), specs))
-    return _described(sentences, table)
+    return _description_of(sentences, table)
 
 
 def describe_study(
@@ -561,7 +561,7 @@ def describe_study(
         "the folds.",
         label="e-fold-study",
     )
-    return _described(sentences, table)
+    return _description_of(sentences, table)
 
 
 def describe_advice(
@@ -608,7 +608,7 @@ def describe_advice(
         "further away.",
         label="folds-needed",
     )
-    return _described(sentences, table)
+    return _description_of(sentences, table)
 
 
 def describe_selection(
@@ -666,7 +666,7 @@ def describe_selection(
         f"what is shown on new data with {100 * terms.confidence:g} % confidence.",
         label="which-is-best",
     )
-    return _described(sentences, table)
+    return _description_of(sentences, table)
 
 
 def _winner_sentences(
@@ -748,7 +748,7 @@ def _formatted_rows(frame: pd.DataFrame, formats: Mapping[str, str]) -> list[lis
     return rows
 
 
-def _described(sentences: Sequence[str], table: str) -> Description:
+def _description_of(sentences: Sequence[str], table: str) -> Description:
     marked = joined(*sentences)
     always_cited = (PAPER.strip(), software().strip())
     data = [entry for entry in cited(marked) if entry not in always_cited]

@@ -64,7 +64,7 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
     check_exchangeable(
         run.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
     )
-    orders = _explored([run], alpha)
+    orders = _orders_of([run], alpha)
     if kind == "stops":
         make: Make = partial(stops_at, stops_frame(orders.tradeoff.average), orders.alpha)
     else:
@@ -75,7 +75,7 @@ def picture_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> tup
 def picture_of_study(kind: str, alpha: float, folder: Path) -> tuple[Make, str]:
     """What draws a figure of the recorded study, and its title; as `picture_of_run`."""
     _check_kind(kind, OF_A_STUDY, "a study")
-    orders = _explored(_study_in_order(folder), alpha)
+    orders = _orders_of(_study_in_order(folder), alpha)
     cells = cells_frame(orders.tradeoff, [orders.alpha])
     cells_at = partial(heatmap_at, cells, orders.alpha)
     match kind:
@@ -148,7 +148,7 @@ class _Orders:
     """The nearest below the one that was asked for that was worked out."""
 
 
-def _explored(runs: Sequence[RunRecord], alpha: float) -> _Orders:
+def _orders_of(runs: Sequence[RunRecord], alpha: float) -> _Orders:
     systems = systems_of(runs)
     explored = tradeoff(systems, within_percent=WITHIN_PERCENT)
     return _Orders(runs=runs, systems=systems, tradeoff=explored, alpha=explored.alpha_at(alpha))

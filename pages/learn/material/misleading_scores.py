@@ -111,28 +111,27 @@ def at_the_stop(
     """
     scores = deviation * np.random.default_rng(0).standard_normal((runs, k))  # of a true mean of 0
     means, deviations = running(scores)
-    fires = least_alphas(deviations, CONFIDENCE) <= alpha
-    fires[:, -1] = True  # all folds are in
-    last = fires.argmax(axis=1)  # the place of the last fold that is used
-    rows = np.arange(runs)
-    off = np.abs(means[rows, last]) / deviations[rows, last]
+    may_stop = least_alphas(deviations, CONFIDENCE) <= alpha
+    may_stop[:, -1] = True  # all folds are in
+    last_folds = may_stop.argmax(axis=1)
+    at_stop = (np.arange(runs), last_folds)
+    distances = np.abs(means[at_stop]) / deviations[at_stop]  # from the true mean
     first = EFold(alpha=alpha).first
     level = 1 - look_level(first, k, CONFIDENCE)
-    holds = off <= t_factors(k, CONFIDENCE)[last]
-    wide_holds = off <= t_factors(k, level)[last]
-    coverages = [
-        StopCoverage(stop=0, share=1.0, plain=float(holds.mean()), wide=float(wide_holds.mean()))
-    ]
+    plain_holds = distances <= t_factors(k, CONFIDENCE)[last_folds]
+    wide_holds = distances <= t_factors(k, level)[last_folds]
+
+    def coverage(stop: int, chosen: NDArray[np.bool_]) -> StopCoverage:
+        return StopCoverage(
+            stop=stop,
+            share=float(chosen.mean()),
+            plain=float(plain_holds[chosen].mean()),
+            wide=float(wide_holds[chosen].mean()),
+        )
+
+    coverages = [coverage(0, np.full(runs, True))]
     for stop in range(first, k + 1):
-        here = last == stop - 1
-        share = float(here.mean())
-        if share > 0.001:
-            coverages.append(
-                StopCoverage(
-                    stop=stop,
-                    share=share,
-                    plain=float(holds[here].mean()),
-                    wide=float(wide_holds[here].mean()),
-                )
-            )
+        stops_here = last_folds == stop - 1
+        if stops_here.mean() > 0.001:
+            coverages.append(coverage(stop, stops_here))
     return coverages

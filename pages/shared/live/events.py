@@ -58,6 +58,8 @@ _SELDOM_SECONDS_PER_PAGE = 0.3
 machine to the fold."""
 _PUNCTUAL_SECONDS = 0.2
 """A look that is so much too early counts, since the next comes half a second later."""
+_PAGE_HAS_GONE = (WebSocketDisconnect, RuntimeError)
+"""What sending to a page that has just gone raises."""
 _PATIENCE_SECONDS = 2.0
 """For a page that does not take what it is told: it is told nothing more."""
 _MOST_CHARACTERS = 4000
@@ -245,7 +247,7 @@ class Events:
         try:
             activity = await asyncio.to_thread(_activity_in_store)
             self._made = await asyncio.to_thread(self._make_all, contents, activity)
-            await self._tell(activity)
+            await self._send_changes(activity)
         except EcvError as error:  # a database comes and goes
             log.warning("what goes on could not be seen: %s", error)
             # Another key changes every version, so that pages that show the error are drawn anew.
@@ -287,14 +289,14 @@ class Events:
         message = {_SHARED: content.name, "moment": now.moment, "entries": entries}
         return _Made(versions, json.dumps(message))
 
-    async def _tell(self, now: Activity) -> None:
+    async def _send_changes(self, now: Activity) -> None:
         """Send all pages what has changed; of what may wait only after so many seconds."""
-        every = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
-        last = self._seldom
-        if last is None or now.moment - last.moment >= every - _PUNCTUAL_SECONDS:
-            last = now
-        self._seldom = last
-        versions = self._versions(now, last)
+        seconds_between = max(_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE * len(self._pages))
+        seldom = self._seldom
+        if seldom is None or now.moment - seldom.moment >= seconds_between - _PUNCTUAL_SECONDS:
+            seldom = now
+        self._seldom = seldom
+        versions = self._versions(now, seldom)
         sockets = list(self._pages)
         sending: list[Awaitable[None]] = []
         for socket, page in self._pages.items():
@@ -307,8 +309,8 @@ class Events:
         for socket, error in zip(sockets, errors, strict=True):
             if isinstance(error, TimeoutError):  # the others do not wait for it again
                 self._pages.pop(socket, None)
-            elif error and not isinstance(error, WebSocketDisconnect | RuntimeError):
-                raise error  # those are pages that have just gone
+            elif error and not isinstance(error, _PAGE_HAS_GONE):
+                raise error
 
     def _versions(self, now: Activity, seldom: Activity) -> dict[str, str]:
         """Each topic that a page follows -> the moment of its look, and its version then."""

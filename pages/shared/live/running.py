@@ -17,7 +17,7 @@ from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
 from pages.shared.live.state import escaped, manager, store
-from pages.shared.live.watch import PAGE, follow, follow_server, shared, watch
+from pages.shared.live.watch import PAGE, follow, follow_server, shared_entries, watch
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import STATES
 
@@ -107,7 +107,7 @@ def _bar(name: str) -> None:
     st.session_state[_WATCHED] = run.run_id
     st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
     with _row():
-        _progress_bar(name, shared("bar", [ALL, STEPS], _first))
+        _progress_bar(name, shared_entries("bar", [ALL, STEPS], _first))
         opened = st.query_params.get("run")
         if opened not in (run.run_id, run.group):
             st.page_link(

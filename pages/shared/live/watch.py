@@ -73,7 +73,7 @@ def follow(
     st.fragment(part)()
 
 
-def shared(
+def shared_entries(
     name: str, of: Sequence[str], make: Callable[[], Mapping[str, object] | None]
 ) -> dict[str, object]:
     """Entries of a component's data that all who watch are shown alike.
@@ -87,16 +87,16 @@ def shared(
         make: gives the entries, from what `watch` says alone; None where there are none any more.
     """
 
-    def made(now: Activity) -> Mapping[str, object] | None:
+    def make_from(now: Activity) -> Mapping[str, object] | None:
         with _drawing_from(now):
             return make()
 
     grants = _grants()
     if name not in grants:
-        grants[name] = events.grant(Feed(name, tuple(of), made), admitted_until())
-    tokens = _tokens.get()
-    if tokens is not None:
-        tokens.append(grants[name].token)
+        grants[name] = events.grant(Feed(name, tuple(of), make_from), admitted_until())
+    tokens_of_part = _tokens.get()
+    if tokens_of_part is not None:
+        tokens_of_part.append(grants[name].token)  # with it the browser may ask for news
     entries = make() or {}
     return {"shared": name, "moment": watch().now().moment, **entries}
 

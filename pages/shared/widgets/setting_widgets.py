@@ -246,12 +246,12 @@ def offer_usual_k(split_id: str) -> None:
     Ten steps back in time, each of a fifth of every history, are more than there is.
     """
     state = st.session_state
-    before = state.get(K_OF)
+    split_before = state.get(K_OF)
     state[K_OF] = split_id
-    if before == split_id or (before is None and (K in state or K in st.query_params)):
-        return
+    if split_before is None and (K in state or K in st.query_params):
+        return  # A link, or a form that was filled in, has said k with the first split.
     usual = _usual_k(split_id)
-    if usual != _usual_k(before):
+    if usual != _usual_k(split_before):
         state[K] = usual
 
 
