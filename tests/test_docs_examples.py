@@ -153,12 +153,11 @@ def test_the_dashboards_worker_knows_the_new_model_and_rule(followed: Path, prog
     assert re.search(said, ended.stdout, re.M), ended.stdout + ended.stderr
 
 
-def test_the_example_setting_takes_three_files() -> None:
+def test_the_example_setting_takes_two_files() -> None:
     text = EXTENDING.read_text("utf-8").split("## A setting of a run")[1]
     assert [found["path"] for found in _BLOCK.finditer(text) if found["path"]] == [
         "ecv_core/records/spec.py",
         "ecv_core/fold/computing.py",
-        "ecv_core/library/settings.py",
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any
 
 from ecv_core import stopping
 from ecv_core.evaluation import Metric
@@ -12,38 +12,22 @@ from ecv_core.fold import spec
 from ecv_core.library.data import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import ParamValue
-from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.records.spec import SETTINGS, PlainSettings, RunSpec
 from ecv_core.splits.strategies import Make, Strategy
 from ecv_core.stopping import StoppingRule, record_of
 
 
-class ScoreSettings(TypedDict, total=False):
+class ScoreSettings(PlainSettings, total=False):
     """What `fold.spec.make_spec` takes beside dataset, algorithm, rule and confidence, as editors
-    complete it; RunSpec says what each means, and its default."""
+    complete it."""
 
     params: Mapping[str, ParamValue]
     split: str | Strategy | Make
     """An id, or one of one's own: see `splits.Strategy`."""
     split_params: Mapping[str, ParamValue]
     rule_params: Mapping[str, Any]
-    folds_sha256: str
-    k: int
-    only_folds: tuple[int, ...]
-    seed: int
     metric: str | Metric
     """'ndcg', with its list length 'ndcg@10', or one of one's own: see `evaluation.Metric`."""
-    n: int
-    candidates: str
-    negatives: int
-    negative_sampling: str
-    min_folds: int
-    full: bool
-    country: str
-    processor_watts: float
-    memory_watts: float
-    share_machine: bool
-    wait_for_quiet: bool
-    no_energy: bool
     alpha: float
     tolerance: float
     adjust_by: Sequence[str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from hashlib import sha256
 from types import NoneType
-from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Self, TypedDict, TypeVar, get_args, get_origin, get_type_hints
 
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError, UnknownName
@@ -501,6 +501,27 @@ def _without_kinds(value: object) -> object:
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value
+
+
+class PlainSettings(TypedDict, total=False):
+    """The fields of `RunSpec` that people give as they are, as editors complete them."""
+
+    folds_sha256: str
+    k: int
+    only_folds: tuple[int, ...]
+    seed: int
+    n: int
+    candidates: str
+    negatives: int
+    negative_sampling: str
+    min_folds: int
+    full: bool
+    country: str
+    processor_watts: float
+    memory_watts: float
+    share_machine: bool
+    wait_for_quiet: bool
+    no_energy: bool
 
 
 SETTINGS: dict[str, Setting] = settings_of(RunSpec)

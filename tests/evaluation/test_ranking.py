@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.evaluation.formulas import per_user
+from ecv_core.evaluation.metrics import METRICS
 
 D2, D3, D4 = 1 / log2(3), 1 / log2(4), 1 / log2(5)  # discounts of ranks 2, 3, 4; rank 1 has 1
 
@@ -85,9 +86,10 @@ def test_agrees_with_a_naive_implementation(case):
 
 
 @given(ranked_users())
-def test_every_metric_is_between_0_and_1(case):
-    for values in per_user(*case).values():
-        assert ((values >= 0) & (values <= 1 + 1e-12)).all()
+def test_every_metric_is_within_its_range(case):
+    for name, values in per_user(*case).items():
+        metric = METRICS[name]
+        assert ((values >= metric.low) & (values <= metric.high + 1e-12)).all()
 
 
 @given(ranked_users())
