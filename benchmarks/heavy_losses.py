@@ -29,8 +29,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from ecv_core.estimators.differences import SampleDifferences
 from ecv_core.estimators.fold_scores import Scored, SplitSamples
-from ecv_core.estimators.search import SampleDifferences, search_terms
+from ecv_core.estimators.race import search_terms
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.selection.rounds import Selection
 

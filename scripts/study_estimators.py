@@ -26,8 +26,8 @@ from scipy.stats import rankdata
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders.subsets import FoldSubsets
+from ecv_core.estimators.differences import SampleDifferences
 from ecv_core.estimators.fold_scores import Scored
-from ecv_core.estimators.search import SampleDifferences
 from ecv_core.evaluation.scoring import SampleValues
 from ecv_core.figures.estimators import (
     SEARCH_COLUMNS,

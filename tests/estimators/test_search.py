@@ -33,8 +33,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import ecv_core as ecv
+from ecv_core.estimators.differences import SampleDifferences
 from ecv_core.estimators.fold_scores import Scored
-from ecv_core.estimators.search import SampleDifferences
 from ecv_core.evaluation.scoring import SampleValues
 
 CANCER = load_breast_cancer(return_X_y=True)

@@ -1,0 +1,94 @@
+"""Folds of two candidates -> how they differ, by what their samples tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.estimators.fold_scores import Scored
+from ecv_core.evaluation.scoring import SampleValues
+from ecv_core.selection.evidence import FoldDifferences, variance_over_all
+
+
+class SampleDifferences(FoldDifferences):
+    """Differences of candidates in the same folds, by what their samples or groups tell.
+
+    Args:
+        folds: of each candidate, fold -> scores; folds may come, none changes.
+        kinds: what each candidate is; of two alike the folds behave much the same.
+        apart: whether no sample, or group, is held out in two folds.
+    """
+
+    def __init__(
+        self, folds: Sequence[Mapping[int, Scored]], kinds: Sequence[object], *, apart: bool
+    ) -> None:
+        super().__init__()
+        self._folds = folds
+        self._kinds = kinds
+        self._apart = apart
+
+    def scores(self, contender: int, folds: Sequence[int]) -> NDArray[np.float64]:
+        return np.array([self._folds[contender][fold].score for fold in folds])
+
+    def alike(self, contender: int, other: int) -> bool:
+        return self._kinds[contender] == self._kinds[other]
+
+    def variance_of_users(self, contender: int, other: int, folds: Sequence[int]) -> float:
+        """The variance of one fold's difference as samples tell it; NaN where they do not."""
+        differences: list[SampleValues] = []
+        for fold in folds:
+            mine = self._folds[contender][fold].samples
+            theirs = self._folds[other][fold].samples
+            if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
+                return np.nan
+            difference = SampleValues(
+                units=mine.units,
+                values=mine.values - theirs.values,
+                reach=max(mine.reach, theirs.reach),
+            )
+            differences.append(difference)
+        if self._apart:
+            return _variance_apart(differences)
+        return _variance_of_units(differences)
+
+
+def _variance_of_units(folds: Sequence[SampleValues]) -> float:
+    """The variance of a fold's mean where samples, or groups, may come in several folds.
+
+    Args:
+        folds: differences of two candidates.
+    """
+    everybody = np.unique(np.concatenate([fold.units for fold in folds]))
+    values = np.full((len(folds), len(everybody)), np.nan)
+    for row, fold in zip(values, folds, strict=True):
+        row[np.searchsorted(everybody, fold.units)] = fold.values
+    return variance_over_all(values)
+
+
+def _variance_apart(folds: Sequence[SampleValues]) -> float:
+    """The variance of a fold's mean where nobody comes twice: each fold's spread is all there is.
+
+    Samples that two candidates predict alike are no proof that they always will: half a sample
+    that is predicted otherwise is expected (Jeffreys' prior), or small tables would be decided at
+    once. So the sum of squares is never below what half a sample would have, at its largest.
+
+    Args:
+        folds: differences of two candidates.
+
+    Returns:
+        NaN where each fold is a single sample, or no sample tells anything.
+    """
+    people = np.array([float(len(fold.values)) for fold in folds])
+    if people.max() == 1:  # left out by itself: folds have to tell
+        return np.nan
+    squares = 0.0
+    largest_reach = 0.0
+    for fold in folds:
+        squares += float(((fold.values - fold.values.mean()) ** 2).sum())
+        largest_reach = max(largest_reach, fold.reach)
+    total = max(squares, largest_reach**2 / 2)
+    if total == 0:
+        return np.nan
+    return float(total / (people - 1).sum() / people.mean())

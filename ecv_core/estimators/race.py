@@ -1,0 +1,506 @@
+"""Candidates and their folds -> who is best, as soon as no other can be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import clone
+
+from ecv_core.estimators.callbacks import SearchCallbacks
+from ecv_core.estimators.differences import SampleDifferences
+from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_fits
+from ecv_core.evaluation.directions import metric_named
+from ecv_core.evaluation.scoring import Scoring
+from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.parameters import listed
+from ecv_core.selection.document import withheld_sentence
+from ecv_core.selection.rounds import Selection, Terms, Verdict
+
+
+class Race:
+    """The candidates of a search, their folds, and who is in.
+
+    A fold in which no candidate has a score says nothing, and is left out. A candidate without a
+    score in a fold in which another has one is out.
+    """
+
+    def __init__(
+        self,
+        search: Any,
+        table: SplitSamples,
+        scorer: Scoring,
+        candidates: Sequence[Mapping[str, Any]],
+        watch: str | None,
+        callbacks: SearchCallbacks,
+    ) -> None:
+        self.table = table
+        self.scorer = scorer
+        self.candidates = candidates
+        self._search = search
+        self._watch = watch
+        self._callbacks = callbacks
+        self.folds: list[dict[int, Scored]] = [{} for _ in candidates]
+        """Of each candidate, fold -> scores."""
+        self.left_out: list[int] = []
+        """Folds in which nobody has a score, in the order in which they ran."""
+        self.out: set[int] = set()
+        """Candidates without a score in a fold where another has one."""
+        self.verdict: Verdict | None = None
+        self.places: list[int] = []
+        """Candidates that are in, best first; none where nobody has a score."""
+        self._terms: Terms | None = None
+        if len(candidates) > 1:
+            terms = search_terms(table.k, search.confidence, search.expected_loss, search.certain)
+            self._terms = replace(terms, bounded=_is_bounded(table, scorer, certain=search.certain))
+
+    @property
+    def folds_used(self) -> NDArray[np.int_]:
+        """Folds that each candidate has run; shape (candidates,)."""
+        return np.array([len(folds) for folds in self.folds])
+
+    @property
+    def inside(self) -> list[int]:
+        """Candidates that are not out."""
+        return [place for place in range(len(self.candidates)) if place not in self.out]
+
+    @property
+    def order(self) -> list[int]:
+        """Folds that count, in the order in which they run."""
+        return [fold for fold in self.table.order if fold not in self.left_out]
+
+    def run(self) -> None:
+        """Run folds until the best candidate is known, or nobody has a score.
+
+        Raises:
+            scikit-learn's error where every fit failed; the settings' own errors.
+        """
+        decided = False
+        while not decided:
+            if self._terms is not None and len(self.inside) > 1 and len(self.order) > 1:
+                decided = self._select(replace(self._terms, k=len(self.order)))
+            else:
+                decided = self._run_all()
+        every = [fold for folds in self.folds for fold in folds.values()]
+        report_failed_fits(every, self._search.error_score)
+        if self.left_out and self.places:
+            warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
+
+    def _run_all(self) -> bool:
+        """Have all folds run by those that are in: a single candidate, or on a single fold.
+
+        Returns:
+            False where a fold was left out, or a candidate is out now.
+        """
+        order = self.order
+        self._compute([(place, fold) for place in self.inside for fold in order])
+        if self._exclude(order):
+            return False
+        if order:
+            self.places = sorted(self.inside, key=self.mean, reverse=True)
+        return True
+
+    def _select(self, terms: Terms) -> bool:
+        """Have folds run until the selection of those that are in is decided.
+
+        Returns:
+            False where a fold was left out, or a candidate is out now, so that another
+            selection has to be made of the others; its folds are there already.
+        """
+        inside = self.inside
+        order = self.order
+        kinds = [_kind(self.candidates[place]) for place in inside]
+        folds = [self.folds[place] for place in inside]
+        differences = SampleDifferences(folds, kinds, apart=self.table.apart)
+        selection = Selection(differences, len(inside), terms)
+        while not selection.decided:
+            wanted = list(selection.next_folds(order))
+            self._compute([(inside[contender], fold) for contender, fold in wanted])
+            if self._exclude([fold for _, fold in wanted]):
+                return False
+            for contender, fold in wanted:
+                selection.ran(contender, fold)
+            now = selection.look()
+            if self._search.verbose:
+                self._print_round(len(now.left), inside[now.leader])
+        self.verdict = selection.verdict()
+        self.places = [inside[contender] for contender in self.verdict.order]
+        return True
+
+    def _print_round(self, left: int, leader: int) -> None:
+        print(  # noqa: T201  as scikit-learn's searches do
+            f"After {self.folds_used.sum()} folds: {left} of {len(self.candidates)} candidates "
+            f"left, the best is {dict(self.candidates[leader])}"
+        )
+
+    def _print_fold(self, place: int, fold: int) -> None:
+        """Tell of a fold that has run, from `verbose=3` on with its scores, as scikit-learn."""
+        result = self.folds[place][fold]
+        params = ", ".join(f"{name}={value}" for name, value in self.candidates[place].items())
+        scores = ""
+        if self._search.verbose > 2:
+            scores = _scores_text(result)
+        print(  # noqa: T201
+            f"[CV {fold + 1}/{self.table.k}] END {params};{scores} total time={result.seconds:.1f}s"
+        )
+
+    def mean(self, place: int) -> float:
+        """What a candidate has in the folds that it has run and that count; NaN without any."""
+        scores = [fold.score for at, fold in self.folds[place].items() if at not in self.left_out]
+        if not scores:
+            return float("nan")
+        return float(np.mean(scores))
+
+    def _exclude(self, folds: Iterable[int]) -> bool:
+        """Leave out folds without a score, and candidates without one where another has one.
+
+        Args:
+            folds: that were run just now.
+        Returns:
+            whether anything was left out.
+        """
+        excluded = False
+        for fold in dict.fromkeys(folds):
+            if not self._lacking(fold):
+                continue
+            excluded = True
+            if self._anybody_scores(fold):
+                self.out.update(self._lacking(fold))
+            else:
+                self.left_out.append(fold)
+        return excluded
+
+    def _lacking(self, fold: int) -> list[int]:
+        """Candidates that are in, have run a fold, and have no score there."""
+        lacking = []
+        for place in self.inside:
+            if fold in self.folds[place] and not self.folds[place][fold].has_score:
+                lacking.append(place)
+        return lacking
+
+    def _anybody_scores(self, fold: int) -> bool:
+        """Whether a candidate has a score in a fold; those that have not run it are asked too.
+
+        Also those that are out: whether a fold counts must not depend on the order of the folds.
+        """
+        for folds in self.folds:
+            if fold in folds and folds[fold].has_score:
+                return True
+        for place in range(len(self.candidates)):
+            self._compute([(place, fold)])
+            if self.folds[place][fold].has_score:
+                return True
+        return False
+
+    def _compute(self, wanted: Iterable[tuple[int, int]]) -> None:
+        """Have candidates run those folds that they have not run yet.
+
+        Args:
+            wanted: candidate and fold.
+        """
+        search = self._search
+        lacking = []
+        tasks = []
+        for place, fold in wanted:
+            if fold not in self.folds[place]:
+                lacking.append((place, fold))
+                tasks.append((candidate_of(search.estimator, self.candidates[place]), fold))
+        results = self.table.computed(
+            tasks,
+            self._scoring,
+            search.n_jobs,
+            search.pre_dispatch,
+            error_score=search.error_score,
+            return_train_score=search.return_train_score,
+        )
+        for place, fold in lacking:
+            with self._callbacks.fold(place, fold):
+                result = next(results)
+            self.folds[place][fold] = result
+            if search.verbose > 1:
+                self._print_fold(place, fold)
+            if result.results is not None:
+                self._check_scores(result.results)
+
+    def _check_scores(self, results: Mapping[str, Any]) -> None:
+        """Refuse several scores of one scorer of which `refit` names none.
+
+        Raises:
+            ValueError.
+        """
+        names = [key.removeprefix("test_") for key in results if key.startswith("test_")]
+        if names != ["score"]:
+            check_refit(self._search.refit, names)
+
+    def _scoring(self, estimator: Any) -> Scoring:
+        return Scoring(estimator, self._search.scoring, self._watch)
+
+    def results(self) -> dict[str, Any]:
+        """`cv_results_`."""
+        results: dict[str, Any] = {}
+        for key in ("fit_time", "score_time"):
+            values = np.nan_to_num(self._values(key, failed=0.0))
+            results |= self._mean_and_std(key, values)
+        score_keys = self._score_keys()
+        for key in score_keys:
+            values = self._values(key, failed=self._search.error_score)
+            for fold in range(self.table.k):
+                results[f"split{fold}_{key}"] = values[:, fold]
+            summary = self._mean_and_std(key, values)
+            results |= summary
+            _warn_of_scores(key, summary[f"mean_{key}"])
+        results |= _parameter_columns(self.candidates)
+        results["params"] = [dict(candidate) for candidate in self.candidates]
+        for key in score_keys:
+            if key == self._deciding_key(score_keys):
+                results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
+            elif key.startswith("test_"):
+                results[f"rank_{key}"] = _ranks_of_means(results[f"mean_{key}"])
+        return results
+
+    def _deciding_key(self, score_keys: Sequence[str]) -> str:
+        """Of which score the candidates were compared."""
+        key = f"test_{self._watch}"
+        if key in score_keys:
+            return key
+        return score_keys[0]
+
+    def _score_keys(self) -> list[str]:
+        """Names of all scores, as any fold that was fitted has them."""
+        for folds in self.folds:
+            for fold in folds.values():
+                if fold.results is not None:
+                    return [key for key in fold.results if key.startswith(("test_", "train_"))]
+        return []
+
+    def _values(self, key: str, *, failed: float) -> NDArray[np.float64]:
+        """What each candidate has in each fold; shape (candidates, k), NaN where it has not run.
+
+        Args:
+            key: of scikit-learn's results of a fold.
+            failed: what a fit that failed has.
+        """
+        values = np.full((len(self.candidates), self.table.k), np.nan)
+        for row, folds in zip(values, self.folds, strict=True):
+            for at, fold in folds.items():
+                if fold.results is None:
+                    row[at] = failed
+                else:
+                    row[at] = fold.results[key][0]
+        return values
+
+    def _mean_and_std(self, key: str, values: NDArray[np.float64]) -> dict[str, Any]:
+        """Of each candidate, over the folds that it ran and that count.
+
+        NaN in such a fold makes both NaN, as in scikit-learn.
+        """
+        means = np.full(len(self.candidates), np.nan)
+        deviations = np.full(len(self.candidates), np.nan)
+        for place, folds in enumerate(self.folds):
+            counted = [fold for fold in sorted(folds) if fold not in self.left_out]
+            if counted:
+                means[place] = values[place, counted].mean()
+                deviations[place] = values[place, counted].std()
+        return {f"mean_{key}": means, f"std_{key}": deviations}
+
+    def _ranks(self, means: NDArray[np.float64]) -> NDArray[np.int32]:
+        """The place of each candidate in the selection; those that are out share the last one.
+
+        Candidates with the same mean of the same folds share a place, as in scikit-learn, so that
+        the first of them is the best.
+        """
+        ranks = np.full(len(self.candidates), len(self.places) + 1, np.int32)
+        for rank, place in enumerate(self.places, start=1):
+            ranks[place] = rank
+            if rank > 1:
+                before = self.places[rank - 2]
+                same_folds = self.folds[place].keys() == self.folds[before].keys()
+                if same_folds and means[place] == means[before]:
+                    ranks[place] = ranks[before]
+        return ranks
+
+    def sentence(self, best: int) -> str:
+        """The verdict with its numbers.
+
+        Args:
+            best: the candidate that is taken.
+        """
+        used = self.folds_used.sum()
+        whole = len(self.candidates) * self.table.k
+        counted = len(self.folds[best].keys() - set(self.left_out))
+        text = (
+            f"The best of {len(self.candidates)} candidates by {self.scorer.name} is "
+            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {counted} of "
+            f"{self.table.k} folds; {used} of {whole} folds were run ({1 - used / whole:.0%} saved)"
+        )
+        sentences = [f"{text}{self._promise()}."]
+        if self._terms is not None:
+            withheld = withheld_sentence(self._terms)
+            if withheld is not None:
+                sentences.append(withheld)
+        if self.left_out:
+            sentences.append(self._left_out_sentence())
+        if self.out:
+            sentences.append(self._out_sentence())
+        return " ".join(sentences)
+
+    def _promise(self) -> str:
+        """What is known of the others, as the end of a sentence."""
+        if self._terms is None or self.verdict is None:
+            return ""
+        if not self._terms.certain and not self._terms.bounded:
+            return ""
+        if not self._terms.certain:
+            loss = f"{self._terms.expected_loss:.2%}"
+            return f"; at most {loss} is expected to be lost by taking it"
+        promise = (
+            f", and no other has a better mean of all {len(self.order)} folds, at "
+            f"{self._terms.confidence:.0%} confidence"
+        )
+        ties = len(self.verdict.tied)
+        if ties:
+            promise += f"; {ties} tie with it"
+        return promise
+
+    def _left_out_sentence(self) -> str:
+        names = listed([str(fold) for fold in sorted(self.left_out)])
+        if len(self.left_out) == 1:
+            return f"Fold {names} has no score of any candidate, so it is left out."
+        return f"Folds {names} have no score of any candidate, so they are left out."
+
+    def _out_sentence(self) -> str:
+        names = listed([str(dict(self.candidates[place])) for place in sorted(self.out)][:_NAMED])
+        if len(self.out) > _NAMED:
+            names = f"{len(self.out)} candidates"
+        verb = "have"
+        if len(self.out) == 1:
+            verb = "has"
+        return f"Out: {names}, which {verb} no score in a fold where another has one."
+
+    def sentence_without_winner(self) -> str:
+        """Why nobody is best."""
+        name = self.scorer.name
+        if self.order:
+            return (
+                f"none of {len(self.candidates)} candidates can be chosen, for each has no finite "
+                f"{name} in a fold where another has one; set error_score to a number that counts "
+                "there, or mend the candidates"
+            )
+        return (
+            f"no candidate has a finite {name} in any of the {self.table.k} folds, so none is "
+            "best; choose another score, or folds in which it is defined"
+        )
+
+
+def _scores_text(fold: Scored) -> str:
+    """The scores of a fold as scikit-learn prints them: ' score=(train=0.950, test=0.910)'."""
+    if fold.results is None:
+        return f" score={fold.error_score:.3f}"
+    text = ""
+    for key, values in fold.results.items():
+        kind, _, name = key.partition("_")
+        if kind != "test":
+            continue
+        score = f"{values[0]:.3f}"
+        if f"train_{name}" in fold.results:
+            train_score = fold.results[f"train_{name}"][0]
+            score = f"(train={train_score:.3f}, test={score})"
+        text += f" {name}={score}"
+    return text
+
+
+def _is_bounded(table: SplitSamples, scorer: Scoring, *, certain: bool) -> bool:
+    """Whether a fold can be only so bad, as far as a search has to know.
+
+    Of predicted numbers no error is too large. Of log loss it is known what one sample can do,
+    which is enough to be certain who is best, but not to say what is lost on average.
+    """
+    metric = metric_named(scorer.name)
+    if certain or metric is None:
+        return table.classes
+    return table.classes and metric.bounded
+
+
+_NAMED = 3
+"""More candidates that are out are counted, not named."""
+
+
+def _kind(candidate: Mapping[str, Any]) -> tuple[type, ...]:
+    """What a candidate is, where estimators are searched: of two alike folds behave alike."""
+    return tuple(type(value) for value in candidate.values() if hasattr(value, "fit"))
+
+
+def _ranks_of_means(means: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Places by a score that did not decide, as in scikit-learn: who has no mean comes last."""
+    if np.isnan(means).all():
+        return np.ones(len(means), np.int32)
+    ranked = np.where(np.isnan(means), np.nanmin(means) - 1, means)
+    return np.asarray(rankdata(-ranked, method="min"), np.int32)
+
+
+def _warn_of_scores(key: str, means: NDArray[np.float64]) -> None:
+    """Warn of candidates without a mean, in scikit-learn's words."""
+    if not np.isfinite(means).all():
+        warnings.warn(
+            f"One or more of the {key.partition('_')[0]} scores are non-finite: {means}",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _parameter_columns(candidates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A masked array for each parameter, as `GridSearchCV` has them."""
+    names: dict[str, None] = {}
+    for candidate in candidates:
+        names |= dict.fromkeys(candidate)
+    return {f"param_{name}": _parameter_column(name, candidates) for name in names}
+
+
+def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any:
+    """The values of a parameter, masked where a candidate has none."""
+    places = [place for place, candidate in enumerate(candidates) if name in candidate]
+    values = [candidates[place][name] for place in places]
+    kind = np.dtype(object)
+    if all(isinstance(value, Real) for value in values):
+        kind = np.result_type(*values)
+    column = np.ma.MaskedArray(np.empty(len(candidates), kind), mask=True)
+    for place, value in zip(places, values, strict=True):
+        column[place] = value
+    return column
+
+
+def candidate_of(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """The estimator of a candidate, not fitted."""
+    return clone(estimator).set_params(**clone(dict(params), safe=False))
+
+
+def check_refit(refit: Any, names: Iterable[str]) -> None:
+    """Refuse what does not say which of several scores decides.
+
+    Raises:
+        ValueError.
+    """
+    if refit is not False and not callable(refit) and refit not in set(names):
+        raise ValueError(
+            "For multi-metric scoring, the parameter refit must be set to a scorer key or a "
+            "callable to refit an estimator with the best parameters, or to False where no "
+            f"best one is needed. {refit!r} was passed."
+        )
+
+
+@kinds_checked
+def search_terms(k: int, confidence: float, expected_loss: float | None, certain: bool) -> Terms:
+    """What a search is to find out.
+
+    Raises:
+        InputError: for a value that cannot be.
+    """
+    if certain:
+        expected_loss = None
+    return Terms(k=k, confidence=confidence, expected_loss=expected_loss)
