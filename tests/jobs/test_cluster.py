@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from random import Random
 import pytest
 
 import ecv_core as ecv
-from ecv_core.jobs.cluster.choose import executor_on, places
+from ecv_core.jobs.cluster.choose import _job_settings, executor_on, places
 from ecv_core.jobs.cluster.executor import Site, read_site
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished, Here
@@ -266,3 +268,15 @@ def test_a_wrong_site_is_one_sentence(tmp_path: Path, text: str, sentence: str) 
     path.write_text(text)
     with pytest.raises(InputError, match=sentence):
         read_site(path)
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_a_job_of_a_site_keeps_its_files_where_nobody_else_can_enter(exclusive: bool) -> None:
+    pytest.importorskip("dask_jobqueue")
+    prologue = _job_settings(Site(exclusive=exclusive))["job_script_prologue"]
+    asks = "import dask.config; print(dask.config.get('temporary-directory'))"
+    script = "\n".join([*prologue, f'exec {sys.executable} -c "{asks}"'])
+    told = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
+    folder = Path(told.stdout.strip())
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.rmdir()

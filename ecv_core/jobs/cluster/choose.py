@@ -247,8 +247,10 @@ def _job_settings(site: Site) -> dict[str, Any]:
     from distributed import Security
 
     prologue = list(site.environment)
+    # Dask keeps a worker's files where everybody may write; mktemp's folder is of its owner alone.
+    prologue.append('export DASK_TEMPORARY_DIRECTORY="$(mktemp -d)"')
     if site.exclusive:
-        prologue.append('export TMPDIR="$(mktemp -d)"')
+        prologue.append('export TMPDIR="$DASK_TEMPORARY_DIRECTORY"')
     security = None
     if dask.config.get("distributed.comm.tls.ca-file", None):
         security = Security()  # encrypted, by Dask's own settings that name certificates

@@ -331,6 +331,7 @@ class DaskExecutor:
         except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
             error = raised
             if future.cancelled() or future.status == "lost":
+                under_way.progress("wait for the Dask scheduler to come back", 0, 0)
                 if self._is_back():
                     self._find_or_give(under_way)
                     return
