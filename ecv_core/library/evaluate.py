@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +18,7 @@ from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders.outcomes import Outcome
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans import tune as tunings
@@ -44,6 +45,8 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 from ecv_core.store.results import Results, aids_of
 from ecv_core.store.store import Store, open_store
+
+log = logging.getLogger(__name__)
 
 
 @kinds_checked
@@ -148,7 +151,7 @@ def _compute(
         if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
             on_fold(Run(run))
 
-    callbacks = Callbacks(fold=show_fold, trouble=refuse)
+    callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
     with kept_or_not(keep and own_rule is None) as store, closing(executor_on(on)) as executor:
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
         plan_runs = PlanRuns(
@@ -223,7 +226,7 @@ def study(
             store,
             [cell for cell in filled if not cell.answered],
             executor=executor,
-            callbacks=Callbacks(fold=show_fold, trouble=refuse),
+            callbacks=Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning)),
         )
     run_of = {cell.spec: cell.run for cell in [*filled, *computed]}
     runs = [run_of[cell.spec] for cell in cells]
@@ -289,7 +292,7 @@ def select(
         budget=limit,
     )
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        callbacks = Callbacks(trouble=refuse)
+        callbacks = Callbacks(trouble=SaveAttempts(log.warning))
         _, standing = selections.compute(
             store, named, terms, executor=executor, on_fold=on_fold, callbacks=callbacks
         )
@@ -353,7 +356,7 @@ def tune(
         on_fold()
 
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
-        callbacks = Callbacks(fold=show_fold, trouble=refuse)
+        callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
         return tunings.tune(store, plan, executor=executor, callbacks=callbacks)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
@@ -105,6 +106,22 @@ def test_the_run_of_a_dashboard_waits_while_it_looks_whether_it_was_cancelled(
         assert manager.trouble is None
     finally:
         manager.close()
+
+
+@pytest.mark.slow
+def test_a_program_that_evaluates_waits_as_a_command_does(
+    server: PostgresServer, again_soon: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECV_DATABASE_URL", server.database())
+    away = GoesAway(server, seconds=1.0)
+
+    def on_fold(run: ecv.Run) -> None:
+        if len(run.scores) == 1:
+            away(SPEC, 1)
+
+    run = ecv.evaluate("synthetic", "popular", rule="never", k=3, no_energy=True, on_fold=on_fold)
+    away.thread.join()
+    assert len(run.scores) == 3
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
