@@ -105,14 +105,16 @@ def _from_interactions(interactions: Interactions) -> Data:
     """Interactions with their ids, and what else is known of each."""
     import pandas as pd
 
-    columns: dict[str, Any] = {
-        "user_id": interactions.user_ids[interactions.users],
-        "item_id": interactions.item_ids[interactions.items],
-        "rating": interactions.ratings,
-        "timestamp": interactions.timestamps,
-        "cluster": interactions.clusters,
-    }
-    return Data(pd.DataFrame({role: col for role, col in columns.items() if col is not None}))
+    columns: dict[str, Any] = {}
+    columns["user_id"] = interactions.user_ids[interactions.users]
+    columns["item_id"] = interactions.item_ids[interactions.items]
+    if interactions.ratings is not None:
+        columns["rating"] = interactions.ratings
+    if interactions.timestamps is not None:
+        columns["timestamp"] = interactions.timestamps
+    if interactions.clusters is not None:
+        columns["cluster"] = interactions.clusters
+    return Data(pd.DataFrame(columns))
 
 
 def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any sparse matrix

@@ -49,6 +49,10 @@ from ecv_core.store.store import Store, open_store
 log = logging.getLogger(__name__)
 
 
+def tell_nobody(*_news: object) -> None:
+    """What is called after a fold where the caller gives nothing to be called."""
+
+
 @kinds_checked
 def evaluate(
     dataset: object,
@@ -59,7 +63,7 @@ def evaluate(
     keep: bool = True,
     anew: bool = False,
     on: str | None = None,
-    on_fold: Callable[[Run], None] = lambda run: None,
+    on_fold: Callable[[Run], None] = tell_nobody,
     **settings: Unpack[Settings],
 ) -> Run:
     """Evaluate an algorithm fold by fold in this process, until the rule says stop.
@@ -181,7 +185,7 @@ def study(
     rule: StoppingRule | str | None = None,
     keep: bool = True,
     on: str | None = None,
-    on_fold: Callable[[Run], None] = lambda run: None,
+    on_fold: Callable[[Run], None] = tell_nobody,
     **settings: Unpack[Settings],
 ) -> Runs:
     """Evaluate every algorithm on every dataset, with the folds that the database has already.
@@ -206,12 +210,10 @@ def study(
         raise InputError(
             f"a study names its rule, and {rule!r:.60} has no id: ecv.register_rule it"
         )
-    cells = studies.planned(
-        [dataset_id(dataset) for dataset in datasets],
-        algorithms,
-        [_split_id(split) for split in splits],
-        **rule_settings | dict(settings),
-    )
+    dataset_ids = [dataset_id(dataset) for dataset in datasets]
+    split_ids = [_split_id(split) for split in splits]
+    all_settings = rule_settings | dict(settings)
+    cells = studies.planned(dataset_ids, algorithms, split_ids, **all_settings)
     for _, obstacle in studies.with_obstacles(cells):
         if obstacle is not None:
             raise InputError(obstacle)
@@ -222,12 +224,9 @@ def study(
     with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
         keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells])
         filled = studies.filled(cells, store)
-        computed = studies.compute(
-            store,
-            [cell for cell in filled if not cell.answered],
-            executor=executor,
-            callbacks=Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning)),
-        )
+        open_cells = [cell for cell in filled if not cell.answered]
+        callbacks = Callbacks(fold=show_fold, trouble=SaveAttempts(log.warning))
+        computed = studies.compute(store, open_cells, executor=executor, callbacks=callbacks)
     run_of = {cell.spec: cell.run for cell in [*filled, *computed]}
     runs = [run_of[cell.spec] for cell in cells]
     return Runs([Run(run) for run in runs if run is not None])
@@ -252,7 +251,7 @@ def select(
     budget: str | None = None,
     keep: bool = True,
     on: str | None = None,
-    on_fold: Callable[[Standing], None] = lambda now: None,
+    on_fold: Callable[[Standing], None] = tell_nobody,
     **settings: Unpack[ScoreSettings],
 ) -> Selected:
     """Find the best of several contenders, each stopped as soon as it cannot win any more.
@@ -312,7 +311,7 @@ def tune(
     all_folds: bool = False,
     keep: bool = True,
     on: str | None = None,
-    on_fold: Callable[[], None] = lambda: None,
+    on_fold: Callable[[], None] = tell_nobody,
     **settings: Unpack[ScoreSettings],
 ) -> Tuned:
     """Find the best configuration of an algorithm; each stops as soon as it cannot win any more.
