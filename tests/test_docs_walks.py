@@ -99,7 +99,7 @@ def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path, programs
     shown = [one.text for one in blocks(YOUR_MODEL) if one.kind == "python" and not one.path]
     (tmp_path / "loops.py").write_text("\n".join(shown), "utf-8")
     said = said_in(tmp_path, programs, "python", "loops.py")
-    for name in ("LensKit ALS", "SVD", "item means"):
+    for name in ("SVD", "item means"):
         assert f"{name} on synthetic" in said
     assert "ease" in said  # the verdict of the selection
 
