@@ -9,12 +9,19 @@ ones. Every fold is in the database when it is known, so that it goes on where i
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from ecv_core import cli
 from ecv_core.selection.tuning.metrics_study import own_tuning, paired_tests
-from ecv_core.store.configurations import record_tuning
+from ecv_core.store.configurations import TUNINGS, PairedTests
+from ecv_core.store.recorded_users import LEVEL
 from ecv_core.store.store import open_store
+from ecv_core.untrusted.files import replacing
 from scripts.record_nested_power import GRID as NESTED_GRID
 
 BPR_GRID = NESTED_GRID["bpr-mf"]
@@ -31,6 +38,41 @@ def tuning(dataset: str, algorithm: str) -> list[str]:
     for values in GRIDS[algorithm]:
         words += ["--grid", values]
     return words
+
+
+def record_tuning(name: str, tests: PairedTests, path: Path = TUNINGS) -> None:
+    """Add the tests of a tuning to the file, or put them in the place of those of this name.
+
+    Raises: OSError if the file is damaged, or cannot be written.
+    """
+    metrics = []
+    folds = []
+    p_values = []
+    means = []
+    for metric, by_fold in tests.p_values.items():
+        for fold in range(len(by_fold)):
+            metrics.append(metric)
+            folds.append(fold)
+            p_values.append(by_fold[fold])
+            means.append(tests.means[metric][fold])
+    configurations = json.dumps([dict(params) for params in tests.configurations])
+    own = pa.table(
+        {
+            "name": [name] * len(folds),
+            "spec": [tests.spec.to_json()] * len(folds),
+            "configurations": [configurations] * len(folds),
+            "metric": metrics,
+            "fold": pa.array(folds, pa.int16()),
+            "p": pa.array(p_values, pa.list_(pa.float64())),
+            "means": pa.array(means, pa.list_(pa.float64())),
+        }
+    )
+    tables = [own]
+    if path.exists():
+        tables.append(parquet.read_table(path, filters=[("name", "!=", name)]))
+    with replacing(path, for_others=True) as part:
+        table = pa.concat_tables(tables).sort_by("name")
+        parquet.write_table(table, part, compression="zstd", compression_level=LEVEL)
 
 
 def main() -> None:

@@ -19,8 +19,7 @@ from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import FOLDER
-from ecv_core.store.recorded_users import LEVEL
-from ecv_core.untrusted.files import replacing, version_of
+from ecv_core.untrusted.files import version_of
 
 GRIDS = FOLDER / "grids.parquet"
 """Grids of one parameter, named `<dataset>--<algorithm>--<parameter>`: a row per configuration and
@@ -185,47 +184,6 @@ def recorded_tuning(name: str, path: Path = TUNINGS) -> PairedTests:
         return PairedTests(
             spec=spec, configurations=tuple(configurations), p_values=p_values, means=means
         )
-
-
-def record_tuning(name: str, tests: PairedTests, path: Path = TUNINGS) -> None:
-    """Add the tests of a tuning to the file, or put them in the place of those of this name.
-
-    Raises:
-        InputError: if the file is damaged.
-        OSError: if it cannot be written.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    metrics = []
-    folds = []
-    p_values = []
-    means = []
-    for metric, by_fold in tests.p_values.items():
-        for fold in range(len(by_fold)):
-            metrics.append(metric)
-            folds.append(fold)
-            p_values.append(by_fold[fold])
-            means.append(tests.means[metric][fold])
-    configurations = json.dumps([dict(params) for params in tests.configurations])
-    own = pa.table(
-        {
-            "name": [name] * len(folds),
-            "spec": [tests.spec.to_json()] * len(folds),
-            "configurations": [configurations] * len(folds),
-            "metric": metrics,
-            "fold": pa.array(folds, pa.int16()),
-            "p": pa.array(p_values, pa.list_(pa.float64())),
-            "means": pa.array(means, pa.list_(pa.float64())),
-        }
-    )
-    tables = [own]
-    if path.exists():
-        with _reading(path):
-            tables.append(parquet.read_table(path, filters=[("name", "!=", name)]))
-    with replacing(path, for_others=True) as part:
-        table = pa.concat_tables(tables).sort_by("name")
-        parquet.write_table(table, part, compression="zstd", compression_level=LEVEL)
 
 
 def recorded_spaces() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -330,27 +330,6 @@ def record(
         ):
             _write_runs(rows, runs_part)
             write_users(path.parent / USERS, row.name, scores, users_part)
-
-
-def amend(path: Path, document: str) -> None:
-    """Put another document in the place of a recorded run's; its per-user scores stay.
-
-    Args:
-        path: of `recorded_path`.
-        document: JSON text.
-
-    Raises:
-        InputError: if the run is not recorded, or the document is none.
-        RunError: if the file cannot be written.
-    """
-    with _writing(path):
-        rows = dict(_rows(path.parent))
-        if path.name not in rows:
-            raise InputError(f"no run is recorded as {path}; record it first")
-        rows[path.name] = replace(rows[path.name], document=document)
-        _run(rows[path.name])
-        with replacing(path.parent / RUNS, for_others=True) as part:
-            _write_runs(rows, part)
 
 
 @contextmanager

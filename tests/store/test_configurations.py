@@ -13,11 +13,11 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.store.configurations import (
     PairedTests,
     configuration_names,
-    record_tuning,
     recorded_grid,
     recorded_tuning,
     specs_of,
 )
+from scripts.record_tunings import record_tuning
 
 SPEC = make_spec(dataset="synthetic", algorithm="item-knn", k=2, rule="never")
 FOUND = [{"neighbours": 10}, {"neighbours": 20}]

@@ -17,7 +17,6 @@ from ecv_core.stopping import NEVER_STOPS, MomentsAgain
 from ecv_core.store.recorded import (
     RUNS,
     USERS,
-    amend,
     is_recorded,
     record,
     recorded_document,
@@ -121,22 +120,6 @@ def test_a_run_without_all_its_folds_is_refused_and_nothing_is_written(tmp_path)
     with pytest.raises(InputError, match="run id-item-knn has only 2 folds"):
         write(tmp_path, replace(run, folds=run.folds[:2], moments=run.moments[:2]))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_amended_document_keeps_its_users_and_its_time(tmp_path):
-    path = write(tmp_path, a_run("item-knn"), {0: users_of([1], [0.5])})
-    (before,) = recorded_runs(tmp_path)
-    text = recorded_document(path.name, tmp_path)
-    changed = text.replace("id-item-knn", "changed")
-    amend(path, changed)
-    (run,) = recorded_runs(tmp_path)
-    assert (run.run_id, run.created_at) == ("changed", before.created_at)
-    assert recorded_user_scores(run, tmp_path)[0].users.tolist() == [1]
-    with pytest.raises(InputError, match="no run is recorded as"):
-        amend(tmp_path / "nothing", text)
-    with pytest.raises(InputError, match="synthetic--item-knn cannot be read"):
-        amend(path, "{")
-    assert recorded_document(path.name, tmp_path) == changed
 
 
 def test_without_a_folder_there_are_none(tmp_path):
