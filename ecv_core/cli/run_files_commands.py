@@ -104,16 +104,21 @@ def _ids_between(since: date | None, until: date | None, tag: str | None) -> lis
     """
     if since is None and until is None and tag is None:
         raise InputError("say which runs: RUN_ID ..., --since DATE, --until DATE or --tag TAG")
-    first = since or date.min
-    last = until or date.max
     ids = []
     for row in RunList(open_store()).rows():
         has_tag = tag is None or tag in row.label.tags
-        if has_tag and first <= row.created_at.date() <= last:
+        if has_tag and _is_between(row.created_at.date(), since, until):
             ids.append(row.run_id)
     if not ids:
         raise InputError("no run was started then, or has this tag; `runs` lists them")
     return ids
+
+
+def _is_between(day: date, since: date | None, until: date | None) -> bool:
+    """Whether a day is neither before the one nor after the other; None is no end."""
+    if since is not None and day < since:
+        return False
+    return until is None or day <= until
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:
