@@ -14,6 +14,7 @@ from .library.evaluate import study as study
 from .library.evaluate import orders as orders
 
 # Runs
+from .library.gate import gate as gate
 from .library.run import Run as Run
 from .library.run import Runs as Runs
 from .library.run import runs as runs

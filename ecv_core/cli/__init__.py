@@ -38,6 +38,7 @@ COMMANDS = {
     "delete": ("runs_commands", "delete runs"),
     "study": ("plan_commands", "datasets x algorithms x splits, recorded; resumable"),
     "compare": ("compare_command", "which of several runs is better, by paired tests"),
+    "gate": ("gate_command", "whether a candidate is worse than a baseline, as an exit code"),
     "orders": ("orders_command", "what a rule does over every order of the folds"),
     "select": (
         "select_command",
@@ -67,13 +68,15 @@ and `NAME_command` carries them out; what fails raises EcvError."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input."""
+    """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input.
+
+    `gate` has 1 and 3 for what it says of a candidate.
+    """
     # Else it looks for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         with _ended_by_signals(), _warnings_shown():
-            _carry_out(parse(arguments))
-        return OK
+            return _carry_out(parse(arguments))
     except RunError as error:
         return _complain(error, FAILED)
     except EcvError as error:
@@ -92,18 +95,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{str(error.filename)[:100]}... is too long for a file name", BAD_INPUT)
 
 
-def _carry_out(options: argparse.Namespace) -> None:
-    """Run the command that the options name, with what options of all commands ask for."""
+def _carry_out(options: argparse.Namespace) -> int:
+    """Run the command that the options name, with what options of all commands ask for.
+
+    Returns: the exit code of a command that has one of its own, such as `gate`; else OK.
+    """
     if isinstance(getattr(options, "json", None), str):
         check_target(options.json)
     if getattr(options, "meter", None):
         import_module("ecv_core.cli.options").use_meters(options)
     if not options.quiet:
-        options.command(options)
-        return
+        return options.command(options) or OK
     # Progress and notes go to stderr, and so do errors, which are printed after this.
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
-        options.command(options)
+        return options.command(options) or OK
 
 
 class _WarningLine(logging.Handler):

@@ -49,6 +49,15 @@ class RunFile:
     """Of the file."""
 
 
+def is_run(content: bytes) -> bool:
+    """Whether a file is a run that e-fold exported, of whatever version."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
 def read_run(content: bytes, name: str) -> RunFile:
     """Read and check an exported run.
 

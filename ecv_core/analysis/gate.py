@@ -1,0 +1,206 @@
+"""Whether a candidate may take a baseline's place: not worse on new data by more than a margin.
+
+A fixed threshold on a noisy score lets worse models pass and stops equal ones. Here two one-sided
+tests decide, fold by fold, and where these folds cannot tell that is an answer of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.analysis.significance import over_folds
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import percent_text
+from ecv_core.stopping.new_data import new_data_interval
+
+MARGIN = 0.01
+"""Of the baseline's mean, where nobody says what does not matter."""
+
+
+class GateVerdict(StrEnum):
+    """What the folds say of a candidate."""
+
+    PASSES = "passes"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What was decided of a candidate, and by what."""
+
+    verdict: GateVerdict
+    folds: int
+    """Folds after which it was decided; all that both have where it was not."""
+    difference: float
+    """Mean of the candidate minus that of the baseline over these folds, in the unit of the score;
+    turned round where lower is better, so that above 0 is always better."""
+    low: float
+    """Ends of the interval of that difference on new data, which allows for all looks."""
+    high: float
+    margin: float
+    """By how much the candidate may be worse, in the unit of the score."""
+    baseline_mean: float
+    """Over the same folds."""
+    of: str
+    """What new data are of: 'users', or 'folds' where only the scores of folds are known."""
+    confidence: float
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words, with what it rests on."""
+        margin = f"{self.margin:.4g}"
+        if self.baseline_mean:
+            margin += f", {percent_text(self.margin / abs(self.baseline_mean))} of the baseline"
+        verdicts = {
+            GateVerdict.PASSES: f"The candidate passes: on new data it is not worse by more than "
+            f"the margin ({margin})",
+            GateVerdict.FAILS: "The candidate fails: on new data it is worse by more than the "
+            f"margin ({margin})",
+            GateVerdict.UNKNOWN: "These folds cannot tell whether the candidate is worse by more "
+            f"than the margin ({margin})",
+        }
+        data = f"new {self.of}"
+        if self.of == "folds":
+            data = "new data, by the scores of folds alone"
+        return (
+            f"{verdicts[self.verdict]}. After {_folds(self.folds)} the difference is "
+            f"{self.difference:+.4f}, for {data} {self.low:+.4f} to {self.high:+.4f} "
+            f"(each end at {percent_text(self.confidence)}, for all looks together)."
+        )
+
+
+def _folds(count: int) -> str:
+    if count == 1:
+        return "1 fold"
+    return f"{count} folds"
+
+
+def gate(
+    baseline: Sequence[float] | NDArray[np.floating],
+    candidate: Sequence[float] | NDArray[np.floating],
+    *,
+    margin: float | None = None,
+    k: int | None = None,
+    confidence: float = 0.95,
+    higher_is_better: bool = True,
+) -> Gate:
+    """Decide in as few folds as it takes whether a candidate may take a baseline's place.
+
+    After each fold the interval of the difference on new data is worked out. The candidate passes
+    once the whole of it is above minus the margin, and fails once the whole is below. Each error is
+    at most 1 - confidence for all looks together.
+
+    Args:
+        baseline: the score of each fold, in the order in which they ran; shape (folds,). Or of each
+            user in each fold, NaN where a user has nothing held out; shape (folds, users).
+        candidate: of the same folds, and the same users; the same shape.
+        margin: by how much the candidate may be worse, in the unit of the score, at least 0; by
+            default MARGIN of the baseline's mean.
+        k: folds that the run has when none is saved; by default all that are given.
+        confidence: of each of the two statements, in (0.5, 1).
+        higher_is_better: whether it is.
+    Raises: InputError for other shapes, fewer than two folds of means, or values that are not
+        finite.
+    Source: Schuirmann (1987) for the two one-sided tests; `new_data_interval` for users, Nadeau and
+        Bengio (2003) for folds; benchmarks/gate.py has how often it errs.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    baseline_scores, candidate_scores = _checked(baseline, candidate)
+    if not 0.5 < confidence < 1:
+        raise InputError(f"confidence is between 0.5 and 1, but is {confidence}")
+    if k is None:
+        k = len(baseline_scores)
+    k = max(k, 2)
+    level = (1 - confidence) / k  # one part for each look (Bonferroni)
+    differences = sign * (candidate_scores - baseline_scores)
+    looks = range(1, len(differences) + 1)
+    if differences.ndim == 1:
+        looks = range(2, len(differences) + 1)
+    if not looks:
+        raise InputError("one fold mean of each tells nothing; give at least two folds")
+    for n in looks:
+        baseline_mean = _mean(baseline_scores[:n])
+        allowed = MARGIN * abs(baseline_mean)
+        if margin is not None:
+            allowed = margin
+        interval = _interval(differences[:n], k=k, level=level)
+        verdict = _verdict(interval, allowed)
+        if verdict is not GateVerdict.UNKNOWN:
+            break
+    of = "users"
+    if differences.ndim == 1:
+        of = "folds"
+    return Gate(
+        verdict=verdict,
+        folds=n,
+        difference=_mean(differences[:n]),
+        low=interval[0],
+        high=interval[1],
+        margin=allowed,
+        baseline_mean=baseline_mean,
+        of=of,
+        confidence=confidence,
+    )
+
+
+def _verdict(interval: tuple[float, float], margin: float) -> GateVerdict:
+    """What an interval of the difference says: two one-sided tests."""
+    low, high = interval
+    if low >= -margin:
+        return GateVerdict.PASSES
+    if high < -margin:
+        return GateVerdict.FAILS
+    return GateVerdict.UNKNOWN
+
+
+def _checked(
+    baseline: Sequence[float] | NDArray[np.floating],
+    candidate: Sequence[float] | NDArray[np.floating],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both as arrays of one shape. Raises: InputError."""
+    try:
+        first = np.asarray(baseline, dtype=np.float64)
+        second = np.asarray(candidate, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"scores are numbers, one for each fold (and user): {error}") from None
+    if first.shape != second.shape or first.ndim not in (1, 2) or not first.size:
+        raise InputError(
+            f"baseline and candidate have the scores of the same folds (and users), but their "
+            f"shapes are {first.shape} and {second.shape}"
+        )
+    if np.isinf(first).any() or np.isinf(second).any():
+        raise InputError("a score is infinite; scores are finite, or NaN where there is none")
+    if first.ndim == 1 and (np.isnan(first).any() or np.isnan(second).any()):
+        raise InputError("the score of a fold is missing; leave the fold out of both")
+    return first, second
+
+
+def _mean(scores: NDArray[np.float64]) -> float:
+    """The mean of the folds' means."""
+    if scores.ndim == 1:
+        return float(scores.mean())
+    return float(np.nanmean(scores, axis=1).mean())
+
+
+def _interval(differences: NDArray[np.float64], *, k: int, level: float) -> tuple[float, float]:
+    """Where the difference on new data is, each end with the error `level`."""
+    confidence = 1 - 2 * level
+    if differences.ndim == 1:
+        zeros = np.zeros_like(differences)
+        test = over_folds(differences, zeros, k=k, confidence=confidence)
+        if np.ptp(differences) <= 1e-9 * np.abs(differences).max():
+            # Folds that differ alike do not tell how others would; that all are equal to the last
+            # one is how a model looks beside itself.
+            if len(differences) == k and not differences.any():
+                return 0.0, 0.0
+            return -math.inf, math.inf
+        return test.low, test.high
+    interval = new_data_interval(differences, confidence, k=k)
+    return interval.low, interval.high

@@ -1,0 +1,167 @@
+"""A run, or a contender of a file of scores -> one side of a gate, paired with the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.analysis.comparison.fairness import why_unfair
+from ecv_core.analysis.gate import Gate, gate
+from ecv_core.analysis.score_files import read_contenders
+from ecv_core.evaluation import metric_of
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunRecord, user_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateSide:
+    """The scores of a baseline or a candidate."""
+
+    name: str
+    means: Mapping[str, float]
+    """Of each fold, by its name."""
+    users: Mapping[str, Mapping[int, float]] | None
+    """The score of each user in each fold; None where these are not known."""
+    source: str
+    """Within which users have the same numbers: a dataset, or a file."""
+    k: int
+    higher_is_better: bool
+    run: RunRecord | None = None
+
+
+def side_of_run(run: RunRecord, name: str) -> GateSide:
+    """A run as a side; its folds carry their users' scores where there are some."""
+    means = {str(fold.fold): fold.score for fold in run.folds}
+    users = None
+    scores = run.user_scores
+    if run.folds and len(scores) == len(run.folds):
+        users = {}
+        for fold, of_fold in scores.items():
+            codes, values = user_table([of_fold], run.spec.metric_name)
+            users[str(fold)] = dict(zip(codes.tolist(), values[0].tolist(), strict=True))
+    return GateSide(
+        name=name,
+        means=means,
+        users=users,
+        source=run.spec.dataset,
+        k=run.spec.k,
+        higher_is_better=metric_of(run.spec).higher_is_better,
+        run=run,
+    )
+
+
+def side_of_file(path: Path, contender: str, metric: str | None) -> GateSide:
+    """One contender of a file of scores. Raises: InputError where it is not clear which."""
+    file = read_contenders(path, metric)
+    names = [scores.name for scores in file.contenders]
+    if not contender and len(names) > 1:
+        raise InputError(f"{path} has {len(names)} contenders; say which: {path}#{names[0]}")
+    chosen = contender or names[0]
+    if chosen not in names:
+        raise InputError(f"{path} has no contender '{chosen}', but {', '.join(names[:8])}")
+    scores = file.contenders[names.index(chosen)]
+    users = None
+    if scores.users is not None:
+        users = {}
+        for fold, of_fold in zip(file.folds, scores.users, strict=True):
+            users[fold] = dict(enumerate(of_fold.tolist()))
+    return GateSide(
+        name=chosen,
+        means=dict(zip(file.folds, scores.folds.tolist(), strict=True)),
+        users=users,
+        source=str(path.resolve()),
+        k=len(file.folds),
+        higher_is_better=scores.higher_is_better,
+    )
+
+
+def _paired(
+    baseline: GateSide, candidate: GateSide
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The scores of the folds that both have, of users where both know the same ones.
+
+    Raises: InputError where a comparison would not be fair, or they share no fold.
+    """
+    if baseline.run is not None and candidate.run is not None:
+        reason = why_unfair(baseline.run.spec, candidate.run.spec)
+        if reason:
+            raise InputError(f"the two cannot be compared: {reason}; run both alike")
+    if (baseline.run is None) != (candidate.run is None):
+        raise InputError(
+            f"{baseline.name} and {candidate.name} are a run and a file of scores, of which nobody "
+            "knows whether their folds are the same; give two runs, or two files"
+        )
+    if baseline.higher_is_better != candidate.higher_is_better:
+        raise InputError("of one of the two higher is better and of the other lower; see --metric")
+    folds = [fold for fold in baseline.means if fold in candidate.means]
+    if not folds:
+        raise InputError(f"{baseline.name} and {candidate.name} share no fold; run both alike")
+    if baseline.users and candidate.users and baseline.source == candidate.source:
+        every_user: set[int] = set()
+        for fold in folds:
+            every_user.update(baseline.users[fold], candidate.users[fold])
+        users = sorted(every_user)
+        return _table(baseline.users, folds, users), _table(candidate.users, folds, users)
+    first = np.array([baseline.means[fold] for fold in folds])
+    second = np.array([candidate.means[fold] for fold in folds])
+    return first, second
+
+
+def _table(
+    scores: Mapping[str, Mapping[int, float]], folds: list[str], users: list[int]
+) -> NDArray[np.float64]:
+    """Scores of users in folds, NaN where there is none; shape (folds, users)."""
+    table = np.full((len(folds), len(users)), np.nan)
+    for row, fold in zip(table, folds, strict=True):
+        of_fold = scores[fold]
+        row[:] = [of_fold.get(user, np.nan) for user in users]
+    return table
+
+
+def gate_sides(
+    baseline: GateSide, candidate: GateSide, *, margin: str | None, confidence: float
+) -> Gate:
+    """Decide as `gate` does.
+
+    Args:
+        baseline: what may be replaced.
+        candidate: what may take its place.
+        margin: in the unit of the score ('0.01'), or a share of the baseline's mean ('1%'); None
+            for the default.
+        confidence: of each of the two statements.
+    Raises: InputError where the two cannot be compared, and as of `gate`.
+    """
+    first, second = _paired(baseline, candidate)
+    allowed = None
+    if margin is not None:
+        allowed = margin_of(margin, first)
+    return gate(
+        first,
+        second,
+        margin=allowed,
+        k=baseline.k,
+        confidence=confidence,
+        higher_is_better=baseline.higher_is_better,
+    )
+
+
+def margin_of(text: str, baseline: NDArray[np.floating]) -> float:
+    """A margin in the unit of the score: '0.01', or '1%' of the baseline's mean.
+
+    Raises: InputError.
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        margin = float(number)
+    except ValueError:
+        margin = -1.0
+    if not 0 <= margin < float("inf"):
+        raise InputError(f"'{text}' is no margin; give a number of at least 0, or a share as '1%'")
+    if text.strip().endswith("%"):
+        mean = float(np.nanmean(baseline))
+        return margin / 100 * abs(mean)
+    return margin

@@ -1,0 +1,103 @@
+"""`gate`: whether a candidate may take a baseline's place, as an exit code for a CI server."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from ecv_core.analysis.gate import MARGIN, Gate, GateVerdict
+from ecv_core.analysis.gate_sides import GateSide, gate_sides, side_of_file, side_of_run
+from ecv_core.cli import answer
+from ecv_core.cli.runs_commands import run_named
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.store.imports import is_run, read_run
+from ecv_core.store.outputs import write_output
+from ecv_core.store.recorded import recorded_run
+from ecv_core.store.results import Results
+from ecv_core.store.store import open_store
+from ecv_core.untrusted import limits
+from ecv_core.untrusted.files import content_of
+
+EXIT_CODES = {GateVerdict.PASSES: 0, GateVerdict.FAILS: 1, GateVerdict.UNKNOWN: 3}
+
+
+def gate_options(parser: argparse.ArgumentParser) -> None:
+    of = "a run's JSON, its id, or a file of scores (FILE#NAME for one of several contenders)"
+    parser.add_argument("baseline", metavar="BASELINE", help=of)
+    parser.add_argument("candidate", metavar="CANDIDATE", help="likewise")
+    parser.add_argument(
+        "--margin",
+        metavar="0.01",
+        help="by how much the candidate may be worse, in the unit of the score, or as a share of "
+        f"the baseline's mean ('2%%'); by default {100 * MARGIN:g}%%",
+    )
+    parser.add_argument("--metric", metavar="NAME", help="of files of scores that have several")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="0.95", help="of each of both verdicts"
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="for a CI server")
+    parser.add_argument("--json", metavar="FILE", help="write all as JSON; - for stdout")
+
+
+def gate_command(options: argparse.Namespace) -> int:
+    """Say whether the candidate passes; 0 if it does, 1 if it is worse, 3 if nothing is shown."""
+    verdict = gate_sides(
+        _side(options.baseline, options.metric),
+        _side(options.candidate, options.metric),
+        margin=options.margin,
+        confidence=options.confidence,
+    )
+    if options.junit is not None:
+        _write_junit(options.junit, verdict, f"{options.candidate} against {options.baseline}")
+    document: dict[str, Any] = asdict(verdict) | {"sentence": verdict.sentence}
+    document["verdict"] = verdict.verdict.value
+    for end in ("low", "high"):
+        if not math.isfinite(document[end]):
+            document[end] = None
+    answer(options, document, verdict.sentence)
+    return EXIT_CODES[verdict.verdict]
+
+
+def _side(text: str, metric: str | None) -> GateSide:
+    """What a name on the command line stands for. Raises: InputError."""
+    name, _, contender = text.partition("#")
+    path = Path(name)
+    if not path.is_file():
+        run = recorded_run(text) or run_named(open_store(), text)
+        return side_of_run(Results(open_store()).with_user_scores(run), text)
+    try:
+        content = content_of(path, at_most=limits.MAX_RUN_BYTES)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if is_run(content):
+        return side_of_run(read_run(content, path.name).run, text)
+    return side_of_file(path, contender, metric)
+
+
+def _write_junit(path: Path, verdict: Gate, name: str) -> None:
+    """One test for a CI server: failed, or skipped where the folds cannot tell."""
+    failed = verdict.verdict is GateVerdict.FAILS
+    unknown = verdict.verdict is GateVerdict.UNKNOWN
+    suite = ElementTree.Element(
+        "testsuite",
+        name="e-fold gate",
+        tests="1",
+        failures=str(int(failed)),
+        skipped=str(int(unknown)),
+    )
+    case = ElementTree.SubElement(suite, "testcase", classname="e-fold.gate", name=name)
+    if failed:
+        ElementTree.SubElement(case, "failure", message=verdict.sentence)
+    if unknown:
+        ElementTree.SubElement(case, "skipped", message=verdict.sentence)
+    output = ElementTree.SubElement(case, "system-out")
+    output.text = verdict.sentence
+    text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+    try:
+        write_output(path, text + "\n")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None

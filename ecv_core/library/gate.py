@@ -1,0 +1,80 @@
+"""Whether a candidate may take a baseline's place, in a notebook or a test of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ecv_core.analysis.gate import Gate
+from ecv_core.analysis.gate import gate as gate_scores
+from ecv_core.records.errors import InputError
+
+if TYPE_CHECKING:
+    from ecv_core.analysis.gate_sides import GateSide
+    from ecv_core.library.run import Run
+
+
+def gate(
+    baseline: Run | str | ArrayLike,
+    candidate: Run | str | ArrayLike,
+    *,
+    margin: float | str | None = None,
+    confidence: float = 0.95,
+    higher_is_better: bool = True,
+) -> Gate:
+    """Say whether a candidate is not worse than a baseline on new data, by more than a margin.
+
+    Args:
+        baseline: a run, the id of one, or scores: of each fold, or of each user in each fold (folds
+            x users, NaN where a user has nothing held out).
+        candidate: likewise, on the same folds.
+        margin: in the unit of the score, or a share of the baseline's mean such as '2%'; by default
+            1 % of it.
+        confidence: of each of the two statements.
+        higher_is_better: of scores; a run knows it.
+    Returns: `verdict` ('passes', 'fails' or 'unknown'), `sentence`, and what they rest on.
+    Raises: InputError where the two cannot be compared.
+
+    >>> import ecv_core as ecv
+    >>> ecv.gate([0.50, 0.52, 0.48, 0.50], [0.30, 0.33, 0.29, 0.30]).verdict.value
+    'fails'
+    """
+    from ecv_core.analysis.gate_sides import gate_sides, margin_of
+
+    first = _side(baseline)
+    second = _side(candidate)
+    if (first is None) != (second is None):
+        raise InputError("give two runs, or two arrays of scores: one of each cannot be paired")
+    if first is not None and second is not None:
+        words = None
+        if margin is not None:
+            words = str(margin)
+        return gate_sides(first, second, margin=words, confidence=confidence)
+    scores = np.asarray(baseline)
+    allowed = None
+    if margin is not None:
+        allowed = margin_of(str(margin), scores)
+    return gate_scores(
+        scores,
+        np.asarray(candidate),
+        margin=allowed,
+        confidence=confidence,
+        higher_is_better=higher_is_better,
+    )
+
+
+def _side(given: Run | str | ArrayLike) -> GateSide | None:
+    """A run as a side of the gate; None for scores. Raises: InputError for an unknown id."""
+    from ecv_core.analysis.gate_sides import side_of_run
+    from ecv_core.library.run import Run
+    from ecv_core.store.recorded import recorded_run
+    from ecv_core.store.store import open_store
+
+    run = given
+    if isinstance(run, str):
+        run = Run(recorded_run(run) or open_store().run(run))
+    if isinstance(run, Run):
+        return side_of_run(run._with_user_scores(), run.run_id)
+    return None

@@ -1,0 +1,92 @@
+"""Whether a candidate passes: by values worked out by hand, and by drawn users."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ecv_core.analysis.gate import GateVerdict, gate
+from ecv_core.records.errors import InputError
+
+BASELINE = [0.50, 0.52, 0.48, 0.50]
+
+
+def test_the_interval_over_folds_is_nadeaus_and_bengios_for_all_looks():
+    # Differences 0.00, 0.02: mean 0.01, deviation 0.014142; 1/2 + 1/3 of k = 4: error 0.012910; an
+    # end errs by 0.05 / 4, so t(1) at 0.9875 is 25.4517: half the interval is 0.32858.
+    decided = gate(BASELINE[:2], [0.50, 0.54], margin=0.4, k=4)
+    assert decided.verdict is GateVerdict.PASSES
+    assert (decided.low, decided.high) == pytest.approx((0.01 - 0.32858, 0.01 + 0.32858), abs=1e-5)
+    assert gate(BASELINE[:2], [0.50, 0.54], margin=0.3, k=4).verdict is GateVerdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("loss", "higher_is_better", "verdict"),
+    [
+        (0.0, True, GateVerdict.PASSES),
+        (0.2, True, GateVerdict.FAILS),
+        (-0.2, True, GateVerdict.PASSES),
+        (-0.2, False, GateVerdict.FAILS),
+        (0.2, False, GateVerdict.PASSES),
+    ],
+)
+def test_a_clear_candidate_is_decided_before_the_last_fold(loss, higher_is_better, verdict):
+    users = np.random.default_rng(1).normal(0.5, 0.1, (10, 400))
+    noise = np.random.default_rng(2).normal(0, 0.01, (10, 400))
+    decided = gate(users, users - loss + noise, margin=0.01, higher_is_better=higher_is_better)
+    assert decided.verdict is verdict
+    assert decided.folds < 3
+    assert decided.of == "users"
+
+
+def test_what_these_folds_cannot_tell_is_an_answer_of_its_own():
+    decided = gate(BASELINE, [0.45, 0.56, 0.47, 0.53])
+    assert decided.verdict is GateVerdict.UNKNOWN
+    assert decided.folds == 4
+    assert decided.margin == pytest.approx(0.005)  # 1 % of 0.5
+    assert decided.sentence.startswith("These folds cannot tell")
+
+
+def test_folds_that_differ_alike_tell_nothing_and_the_same_model_passes():
+    decided = gate(BASELINE, [score - 0.1 for score in BASELINE])
+    assert (decided.verdict, decided.low) == (GateVerdict.UNKNOWN, -math.inf)
+    assert gate(BASELINE, BASELINE).verdict is GateVerdict.PASSES
+    assert gate(BASELINE[:2], BASELINE[:2], k=4).verdict is GateVerdict.UNKNOWN
+
+
+def test_a_few_users_who_score_alike_do_not_show_that_all_do():
+    some = np.full((3, 20), 0.5)
+    assert gate(some, some, margin=0.01).verdict is GateVerdict.UNKNOWN
+    many = np.full((3, 20_000), 0.5)
+    assert gate(many, many, margin=0.01).verdict is GateVerdict.PASSES
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "words"),
+    [
+        ([0.5], [0.5], "at least two folds"),
+        ([0.5, 0.4], [0.5], "their shapes are (2,) and (1,)"),
+        ([0.5, "x"], [0.5, 0.4], "scores are numbers"),
+        ([0.5, math.inf], [0.5, 0.4], "a score is infinite"),
+        ([0.5, math.nan], [0.5, 0.4], "leave the fold out"),
+        ([], [], "their shapes are (0,)"),
+    ],
+)
+def test_bad_scores_are_one_sentence(baseline, candidate, words):
+    with pytest.raises(InputError) as refused:
+        gate(baseline, candidate)
+    assert words in str(refused.value)
+
+
+def test_a_candidate_worse_by_the_margin_seldom_passes_and_seldom_fails():
+    """Users of whom most score nothing, and folds with a luck of their own."""
+    random = np.random.default_rng(7)
+    verdicts = []
+    for _ in range(200):
+        scores = random.beta(0.3, 2, (5, 300)) * (random.random((5, 300)) < 0.5)
+        luck = random.normal(0, 0.003, (5, 1))
+        candidate = scores + random.normal(-0.01, 0.08, (5, 300)) + luck
+        verdicts.append(gate(scores, candidate, margin=0.01).verdict)
+    # Each is to err in 5 % at most: 19 of 200 and more would be seen in 1 of 200 such tests.
+    assert verdicts.count(GateVerdict.PASSES) < 19
+    assert verdicts.count(GateVerdict.FAILS) < 19

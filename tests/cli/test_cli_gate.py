@@ -1,0 +1,73 @@
+"""`gate`: exit codes, JSON and JUnit XML, from runs, their files and files of scores."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from ecv_core import cli
+
+
+@pytest.fixture
+def scores(tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = [
+        f"{name},{fold},{0.5 + 0.01 * (fold * place % 3) - loss}"
+        for place, (name, loss) in enumerate([("old", 0.0), ("same", 0.0), ("bad", 0.3)], start=1)
+        for fold in range(1, 11)
+    ]
+    path.write_text("\n".join(["model,fold,ndcg", *rows]) + "\n")
+    return path
+
+
+def gate(path, candidate, *options):
+    return cli.main(["gate", f"{path}#old", f"{path}#{candidate}", *map(str, options)])
+
+
+@pytest.mark.parametrize(
+    ("candidate", "margin", "code", "failures", "skipped"),
+    [("bad", "1%", 1, "1", "0"), ("same", "0.1", 0, "0", "0"), ("same", "0.0001", 3, "0", "1")],
+)
+def test_the_exit_code_and_the_files_say_the_verdict(
+    scores, tmp_path, capsys, candidate, margin, code, failures, skipped
+):
+    xml, document = tmp_path / "gate.xml", tmp_path / "gate.json"
+    options = ("--margin", margin, "--junit", xml, "--json", document)
+    assert gate(scores, candidate, *options) == code
+    suite = ElementTree.parse(xml).getroot()
+    assert (suite.get("failures"), suite.get("skipped")) == (failures, skipped)
+    written = json.loads(document.read_text())
+    assert written["sentence"] == capsys.readouterr().out.strip()
+    assert written["verdict"] == {0: "passes", 1: "fails", 3: "unknown"}[code]
+
+
+def test_runs_are_gated_by_their_users_and_by_their_files(tmp_path, capsys):
+    assert cli.main(["gate", "ml-100k--ease", "ml-100k--popular"]) == 1
+    assert "for new users" in capsys.readouterr().out
+    path = tmp_path / "run.json"
+    run = ["run", "synthetic", "item-knn", "-k", "3", "--rule", "never", "--json", str(path), "-q"]
+    assert cli.main(run) == 0
+    capsys.readouterr()
+    assert cli.main(["gate", str(path), str(path)]) == 0
+    assert "by the scores of folds alone" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ml-100k--ease", "ml-1m--ease"], "different datasets"),
+        (["nothing", "ml-1m--ease"], "there is no run 'nothing'"),
+        (["{scores}", "{scores}#old"], "has 3 contenders; say which: "),
+        (["{scores}#old", "{scores}#new"], "has no contender 'new', but old, same, bad"),
+        (["{scores}#old", "ml-1m--ease"], "are a run and a file of scores"),
+        (["{scores}#old", "{scores}#bad", "--margin=-1%"], "'-1%' is no margin"),
+        (["{scores}#old", "{scores}#bad", "--margin", "x"], "'x' is no margin"),
+        (["{scores}#old", "{scores}#bad", "--confidence", "2"], "confidence is between"),
+    ],
+)
+def test_a_mistake_is_one_line(scores, capsys, arguments, words):
+    code = cli.main(["gate", *(text.format(scores=scores) for text in arguments)])
+    assert code == 2
+    output = capsys.readouterr()
+    assert words in output.err
+    assert output.err.count("\n") == 1
