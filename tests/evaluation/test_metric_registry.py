@@ -1,6 +1,5 @@
 from contextlib import suppress
 from math import inf
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,6 @@ from ecv_core.evaluation.pairs import PAIR_METRICS
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
-
-DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 
 def test_keys_are_the_metrics_own_ids():
@@ -93,11 +90,6 @@ def test_metric_that_applies_is_let_through(sampled, log_odds, refused):
             check_metric(name, sampled=sampled, log_odds=log_odds)
             applies.add(name)
     assert applies == set(METRICS) - refused
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_docs_name_every_metric(name):
-    assert f"`{name}`" in DOCS
 
 
 def test_the_range_of_a_metric_is_said_where_it_has_one():
