@@ -35,7 +35,7 @@ Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class InvalidInput(InputError, ValueError, TypeError):
-    """What scikit-learn would refuse as well, so that whoever catches its errors catches this."""
+    """What cannot be, as an error that whoever catches scikit-learn's catches."""
 
 
 class NoScore(InputError, ValueError):
@@ -63,7 +63,7 @@ class Scored:
         """The one that decides, NaN where there is none.
 
         Raises:
-            InputError: where the scorers give none of that name.
+            InvalidInput: where the scorers give none of that name.
         """
         if self.results is None:
             return self.error_score
@@ -214,10 +214,10 @@ class SplitSamples:
         Args:
             why: end of the sentence.
         Raises:
-            InputError.
+            InvalidInput.
         """
         if self.in_time:
-            raise InputError(
+            raise InvalidInput(
                 f"the folds of {self._cv!r} come in the order of time and their scores may drift, "
                 f"so that the first do not stand for all; {why}"
             )

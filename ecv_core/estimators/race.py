@@ -15,10 +15,11 @@ from sklearn.base import clone
 
 from ecv_core.estimators.callbacks import SearchCallbacks
 from ecv_core.estimators.differences import SampleDifferences
-from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_fits
+from ecv_core.estimators.fold_scores import InvalidInput, Scored, SplitSamples, report_failed_fits
 from ecv_core.evaluation.directions import metric_named
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.records.arguments import kinds_checked
+from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 from ecv_core.selection.document import withheld_sentence
 from ecv_core.selection.rounds import Selection, Terms, Verdict
@@ -37,14 +38,16 @@ class Race:
         table: SplitSamples,
         scorer: Scoring,
         candidates: Sequence[Mapping[str, Any]],
-        watch: str | None,
         callbacks: SearchCallbacks,
     ) -> None:
+        if not candidates:
+            raise InvalidInput(
+                "No fits were performed, for there is no candidate; give values of a parameter"
+            )
         self.table = table
         self.scorer = scorer
         self.candidates = candidates
         self._search = search
-        self._watch = watch
         self._callbacks = callbacks
         self.folds: list[dict[int, Scored]] = [{} for _ in candidates]
         """Of each candidate, fold -> scores."""
@@ -57,7 +60,12 @@ class Race:
         """Candidates that are in, best first; none where nobody has a score."""
         self._terms: Terms | None = None
         if len(candidates) > 1:
-            terms = search_terms(table.k, search.confidence, search.expected_loss, search.certain)
+            try:
+                terms = search_terms(
+                    table.k, search.confidence, search.expected_loss, search.certain
+                )
+            except InputError as error:
+                raise InvalidInput(str(error)) from error
             self._terms = replace(terms, bounded=_is_bounded(table, scorer, certain=search.certain))
 
     @property
@@ -239,7 +247,7 @@ class Race:
             check_refit(self._search.refit, names)
 
     def _scoring(self, estimator: Any) -> Scoring:
-        return Scoring(estimator, self._search.scoring, self._watch)
+        return Scoring(estimator, self._search.scoring, self.scorer.watch)
 
     def results(self) -> dict[str, Any]:
         """`cv_results_`."""
@@ -266,7 +274,7 @@ class Race:
 
     def _deciding_key(self, score_keys: Sequence[str]) -> str:
         """Of which score the candidates were compared."""
-        key = f"test_{self._watch}"
+        key = f"test_{self.scorer.watch}"
         if key in score_keys:
             return key
         return score_keys[0]

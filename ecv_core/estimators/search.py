@@ -55,7 +55,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             as of scikit-learn's search.
 
         Raises:
-            scikit-learn's own errors; InputError for folds in the order of time, or a value
+            scikit-learn's own errors; InvalidInput for folds in the order of time, or a value
                 that cannot be.
         """
         meter = None
@@ -102,12 +102,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
     def _fit_in_race(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         """Search as far as it takes, and fit the best on all samples."""
-        watch = None
-        if isinstance(self.refit, str):
-            watch = self.refit
-        scorer = Scoring(self.estimator, self.scoring, watch)
-        if scorer.multimetric:
-            check_refit(self.refit, scorer.scorers)
+        scorer = self._checked_scoring()
         groups = None
         score_weights = None
         sample_weight = params.get("sample_weight")
@@ -126,14 +121,10 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             "no candidate may leave early there: use rule='never', which runs them all, or shuffle"
         )
         candidates = list(self._drawn_candidates())
-        if not candidates:
-            raise InvalidInput(
-                "No fits were performed, for there is no candidate; give values of a parameter"
-            )
         # With None the order is by chance too, but the same every time.
         table.shuffle(_seed_of(self.random_state or 0))
         callbacks = SearchCallbacks(self, table, sample_weight)
-        race = Race(self, table, scorer, candidates, watch, callbacks)
+        race = Race(self, table, scorer, candidates, callbacks)
         with callbacks.fit():
             with callbacks.race(len(candidates)):
                 race.run()
@@ -142,6 +133,24 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self._tell(race)
             if self.refit:
                 self._refit(table, fit_params, callbacks)
+
+    def _checked_scoring(self) -> Scoring:
+        """The scorers, of which `refit` says which decides.
+
+        Raises:
+            scikit-learn's errors; InvalidInput where `refit` is nothing that it can be.
+        """
+        if not isinstance(self.refit, bool | np.bool_ | str) and not callable(self.refit):
+            raise InvalidInput(
+                f"refit is True, False, a scorer's name or a function, but is {self.refit!r}"
+            )
+        watch = None
+        if isinstance(self.refit, str):
+            watch = self.refit
+        scorer = Scoring(self.estimator, self.scoring, watch)
+        if scorer.multimetric:
+            check_refit(self.refit, scorer.scorers)
+        return scorer
 
     def _warn_without_weights(self, scorer: Scoring) -> None:
         """Name the scorers that ignore `sample_weight`, in scikit-learn's words."""

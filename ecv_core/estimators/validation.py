@@ -18,7 +18,12 @@ from sklearn.base import clone
 from ecv_core import stopping
 from ecv_core.energy.meter import EnergyMeter
 from ecv_core.energy.real_meters import meter_for
-from ecv_core.estimators.fold_scores import Scored, SplitSamples, report_failed_fits
+from ecv_core.estimators.fold_scores import (
+    InvalidInput,
+    Scored,
+    SplitSamples,
+    report_failed_fits,
+)
 from ecv_core.evaluation import Kind, Metric
 from ecv_core.evaluation.scoring import Scoring, whole_fold
 from ecv_core.figures.words import interval_words, verdict
@@ -28,7 +33,7 @@ from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, refuse
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
-from ecv_core.records.errors import Cancelled, InputError
+from ecv_core.records.errors import Cancelled
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores, no_progress
 from ecv_core.records.spec import RunSpec
@@ -313,12 +318,12 @@ def _check_folds(rule_id: str, table: SplitSamples) -> None:
     """Refuse folds that a rule must not stop among.
 
     Raises:
-        InputError.
+        InvalidInput.
     """
     if rule_id == stopping.NEVER_STOPS:
         return
     if table.k == 1:
-        raise InputError(
+        raise InvalidInput(
             "one fold gives a single score, so there is nothing to stop early; use the rule "
             "ecv.Never(), or a splitter with several folds"
         )
