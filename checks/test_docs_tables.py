@@ -5,17 +5,13 @@ from pathlib import Path
 import pytest
 
 from ecv_core.evaluation.metrics import METRICS
-from scripts import record_nested_power, record_protocols
+from scripts import record_protocols
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def test_the_tables_of_sampled_ranking_are_what_was_recorded():
     assert f"\n\n{record_protocols.tables()}\n\n" in (DOCS / "metrics.md").read_text("utf-8")
-
-
-def test_the_table_of_discriminative_power_is_what_was_recorded():
-    assert f"\n\n{record_nested_power.table()}\n\n" in (DOCS / "tuning.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", METRICS)
