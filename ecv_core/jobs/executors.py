@@ -416,7 +416,7 @@ class Workers:
                     process.progress(*message)
         except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
             error: RunError = WorkerDied(ending(popen.wait()))
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:  # which a thread ends by, and says nothing
             log.exception("what a worker says cannot be read")
             popen.kill()
             popen.wait()

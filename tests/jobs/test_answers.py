@@ -6,6 +6,7 @@ The true answer is fold 1 of `popular` on synthetic, scored 0.34 by three users:
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -217,6 +218,13 @@ class Unreadable:
         return int, ("no number",)
 
 
+class Exits:
+    """An object that ends whoever reads it."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return sys.exit, ("no more",)
+
+
 class Unwritable:
     """An object that cannot be written."""
 
@@ -237,6 +245,7 @@ def test_an_exception_that_cannot_be_read_elsewhere_arrives_as_its_sentence(stra
     ("answer", "sentence"),
     [
         (pickle.dumps([(0, Unreadable())]), "the node n7 has answered cannot be read.*ValueError"),
+        (pickle.dumps([(0, Exits())]), "the node n7 has answered cannot be read.*SystemExit"),
         (b"nonsense", "the node n7 has answered cannot be read"),
         (None, "the node n7 has answered with NoneType"),
         (pickle.dumps(None), "the node n7 has answered with NoneType"),

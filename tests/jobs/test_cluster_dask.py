@@ -41,6 +41,7 @@ from tests.jobs.network_here import HERE, THERE, Network
 from tests.jobs.network_here import why_not as no_network
 from tests.jobs.node_folds import (
     another_fold,
+    answers_with_a_stranger,
     asleep,
     cannot_say,
     killed_always,
@@ -201,7 +202,17 @@ def test_an_exception_of_a_node_that_nobody_can_read_ends_the_run_in_its_sentenc
     executor._run = raises_a_stranger
     failed = run_of(store, executor)
     assert failed.state is RunState.FAILED
-    assert "the licence server said 503" in failed.error
+    assert "(Stranger: the licence server said 503)" in failed.error
+
+
+@pytest.mark.slow
+def test_a_result_of_a_node_that_nobody_can_read_is_tried_three_times(store: Store, on) -> None:
+    executor = on("local:1")
+    executor._run = answers_with_a_stranger
+    failed = run_of(store, executor)
+    assert failed.state is RunState.INTERRUPTED
+    assert failed.error.startswith("3 times in a row")
+    assert "cannot be read here (ModuleNotFoundError" in failed.error
 
 
 # -- somebody else's scheduler -------------------------------------------------------------------

@@ -55,6 +55,17 @@ def unreadable(specs: Sequence[RunSpec], index: int, progress: Progress) -> Resu
     yield 0, StrangeError(1, 2)
 
 
+class Exits:
+    """Ends whoever reads it."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return sys.exit, ("no more",)
+
+
+def exits(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    yield 0, Exits()
+
+
 def with_a_child(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
     progress("child", child.pid, 0)
@@ -173,12 +184,13 @@ def test_an_error_of_a_class_that_cannot_be_read_elsewhere_arrives_as_its_senten
 
 
 @pytest.mark.slow
-def test_a_result_that_nobody_can_read_is_a_wrong_answer(work) -> None:
-    worker = work(unreadable)
+@pytest.mark.parametrize(("compute", "why"), [(unreadable, "TypeError"), (exits, "SystemExit")])
+def test_a_result_that_nobody_can_read_is_a_wrong_answer(work, compute: Compute, why: str) -> None:
+    worker = work(compute)
     worker.submit(TASK, no_progress)
     (end,) = said_of(worker)
     assert isinstance(end.error, WrongAnswer)
-    assert "TypeError" in str(end.error)
+    assert why in str(end.error)
 
 
 @pytest.mark.slow

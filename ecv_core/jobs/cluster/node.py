@@ -293,7 +293,7 @@ def unsealed(answer: object, node: str) -> list[tuple[Any, Any]]:
         raise WrongAnswer(f"{node} has answered with {type(answer).__name__}, and no bytes")
     try:
         content = pickle.loads(answer)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise WrongAnswer(
             f"what {node} has answered cannot be read here ({type(error).__name__}: {error})"
         ) from error
