@@ -2,7 +2,9 @@
 # make setup     set everything up for it, and start nothing
 # make test      set everything up and run the tests, in a real browser too; ARGS=... for pytest
 # make test-all  also the tests that take long and guard what is rare
+# make near      the tests of what was changed since main, without a browser
 # make check     format, lint, types, import rules, how plain the code is, what documents name
+# make dist      what a release uploads, in build/dist
 # make docs      the documents as a site, in build/docs
 # make bench     side-by-side speed and memory
 # make torture   kills, disks, databases, hostile files and sessions; ARGS="--seed 1 --kills 20"
@@ -14,7 +16,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # On every core, where pip compiles on one; what is written for later Pythons stays as it is.
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: run setup test test-all servers check docs bench torture format
+.PHONY: run setup test near test-newest test-lowest test-all servers check docs dist bench torture format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
@@ -28,6 +30,21 @@ ifdef ARGS
 else
 	@scripts/all-tests "$(BIN)" -m "not slow"
 endif
+
+near: $(VENV)/.dev-ready
+	$(BIN)/python scripts/near.py $(ARGS)
+
+# Into the Python that PYTHON names, best one of an empty environment: with the newest versions that
+# the ranges of pyproject.toml allow, and with the lowest.
+test-newest:
+	$(PYTHON) -m pip install --quiet --upgrade --upgrade-strategy eager -e ".[all,test]"
+	$(PYTHON) -m pytest -q -m "not slow" --ignore tests/browser $(ARGS)
+
+test-lowest:
+	@mkdir -p build
+	$(PYTHON) scripts/lowest.py > build/lowest.txt
+	$(PYTHON) -m pip install --quiet -e ".[all,test]" -c build/lowest.txt
+	$(PYTHON) -m pytest -q -m "not slow" --ignore tests/browser $(ARGS)
 
 test-all: servers
 	@scripts/all-tests "$(BIN)"
@@ -61,6 +78,16 @@ docs: .venv-docs/.ready $(VENV)/.run-ready
 	$(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	@touch $@
+
+# What a release uploads: looked at by twine, and installed into an empty environment.
+dist: $(VENV)/.dev-ready
+	@rm -rf build/dist
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	$(BIN)/python -m build --outdir build/dist .
+	$(BIN)/python -m twine check --strict build/dist/*
+	@rm -rf build/empty && $(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl
+	build/empty/bin/ecv --version
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks.models $(ARGS)
