@@ -321,12 +321,12 @@ def evaluate_ratings(
             losses[own.id] = values
         else:
             own_means[own.id] = float(values)
-    whose, parts, means = errors_by_user(predicted, given, users, losses)
+    errors = errors_by_user(predicted, given, users, losses)
     return Evaluation(
-        users=whose,
-        metrics=tuple(parts),
-        values=np.stack(list(parts.values()), axis=1),
-        means=means | own_means,
+        users=errors.users,
+        metrics=tuple(errors.parts),
+        values=np.stack(list(errors.parts.values()), axis=1),
+        means=errors.means | own_means,
     )
 
 

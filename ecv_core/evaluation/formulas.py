@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -314,12 +314,23 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
     return np.logaddexp(0.0, np.where(np.asarray(chosen, dtype=bool), -odds, odds))
 
 
+class UserErrors(NamedTuple):
+    """Errors of predicted ratings, over all ratings of a fold and as each user adds to them."""
+
+    users: NDArray[np.int32]
+    """Codes, ascending."""
+    parts: dict[str, Floats]
+    """By metric, z_u of `errors_by_user`; shape (users,)."""
+    means: dict[str, float]
+    """By metric, over all ratings."""
+
+
 def errors_by_user(
     predicted: ArrayLike,
     given: ArrayLike,
     users: ArrayLike,
     own: Mapping[str, Floats] = MappingProxyType({}),
-) -> tuple[NDArray[np.int32], dict[str, Floats], dict[str, float]]:
+) -> UserErrors:
     """MAE and RMSE over all ratings of a fold, and what each user adds to them.
 
     Both follow from a ratio of two sums over users, the errors and the ratings, and are no mean of
@@ -337,14 +348,13 @@ def errors_by_user(
         given: ratings as users gave them; shape (ratings,).
         users: whose they are, codes; shape (ratings,).
         own: other errors of each rating, whose mean counts as MAE's does; shape (ratings,).
-    Returns: the users, ascending; z_u by metric, of shape (users,); each metric over all ratings.
     Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
         for the metrics.
     """
     error = np.asarray(predicted, dtype=np.float64) - np.asarray(given, dtype=np.float64)
-    whose, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
+    rating_users, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
     parts: dict[str, Floats] = {}
-    pooled: dict[str, float] = {}
+    means: dict[str, float] = {}
     for name, losses in {"rmse": error**2, "mae": np.abs(error), **own}.items():
         sums = np.bincount(codes, weights=losses)
         mean = float(losses.mean())
@@ -354,9 +364,9 @@ def errors_by_user(
             value = math.sqrt(mean)
             # Where all errors are 0 the root has no slope, and every user adds the same: 0.
             slope = 0.5 / value if mean > 0 else 0.0
-        pooled[name] = value
+        means[name] = value
         parts[name] = linearized(sums, counts, mean=mean, value=value, slope=slope)
-    return whose.astype(np.int32), parts, pooled
+    return UserErrors(rating_users.astype(np.int32), parts, means)
 
 
 def linearized(

@@ -153,17 +153,19 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
     for start in range(0, len(fold.users), USERS_AT_ONCE):
         users = fold.users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
-        own = fold.held_out[users].toarray() != 0
-        free = fold.candidates & ~own & (fold.seen[users].toarray() == 0)
-        outside = ~own
-        for row, items in enumerate(free):
-            count = (protocol.negatives or 0) * int(own[row].sum())
-            outside[row, rng.choice(np.flatnonzero(items), count)] = False
-        rows, items = np.nonzero(outside)
-        hidden = scipy.sparse.csr_array(
+        is_held_out = fold.held_out[users].toarray() != 0
+        is_seen = fold.seen[users].toarray() != 0
+        can_be_negative = fold.candidates & ~is_held_out & ~is_seen
+        is_in_pool = is_held_out.copy()
+        for row, negatives in enumerate(can_be_negative):
+            count = (protocol.negatives or 0) * int(is_held_out[row].sum())
+            is_in_pool[row, rng.choice(np.flatnonzero(negatives), count)] = True
+        # What is in no pool counts as seen, so that a full ranking is one of the pool.
+        rows, items = np.nonzero(~is_in_pool)
+        not_in_pool = scipy.sparse.csr_array(
             (np.ones(len(rows)), (users[rows], items)), shape=fold.seen.shape
         )
-        pool = replace(fold, users=users, seen=hidden, report=lambda _: None)
+        pool = replace(fold, users=users, seen=not_in_pool, report=lambda _: None)
         parts.append(full_ranking(pool))
         fold.report(start + len(users))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -132,17 +132,17 @@ class LongestFirst:
         by_length = np.argsort(-lengths, kind="stable")
         self._fold = fold
         self._n = n
-        self._first = np.sort(by_length[:size])
+        self._longest = np.sort(by_length[:size])
         """The longest items, by number."""
-        self._reach = lengths[by_length[size:]].max(initial=0.0)
+        self._next_length = lengths[by_length[size:]].max(initial=0.0)
         """The length of the longest of the others."""
         self._rounding = items.shape[0] * float(np.finfo(np.float32).eps)
         """How much a score may be off by rounding alone, where both lengths are 1."""
-        self._item_lengths = lengths[self._first]
+        self._item_lengths = lengths[self._longest]
         self._user_lengths = torch.linalg.vector_norm(users, dim=1).double().numpy()
         self._users = users
-        self._items = items[:, torch.from_numpy(self._first)].contiguous()
-        self._seen = fold.seen[:, self._first]
+        self._items = items[:, torch.from_numpy(self._longest)].contiguous()
+        self._seen = fold.seen[:, self._longest]
 
     @staticmethod
     def serves(fold: EvaluatedFold, n: int) -> bool:
@@ -155,14 +155,14 @@ class LongestFirst:
         """Lists of these users; shape (users, n)."""
         lists: Lists = np.empty((len(users), self._n), np.int64)
         complete = np.empty(len(users), np.bool_)
-        candidates = self._fold.candidates[self._first]
+        candidates = self._fold.candidates[self._longest]
         done = 0
         for part, scores in candidate_scores(self._score, self._seen, users, candidates):
             rows = slice(done, done + len(part))
             best = best_items(scores, self._n + 1, compiled=self._fold.compiled)
             best_scores = np.take_along_axis(np.asarray(scores), best, axis=1)
             best_scores[best < 0] = -np.inf  # where a user has too few candidates
-            lists[rows] = self._first[best[:, : self._n]]
+            lists[rows] = self._longest[best[:, : self._n]]
             item_lengths = self._item_lengths[best]
             # The last column stands for every item that is not in the list: the longest bounds all.
             item_lengths[:, -1] = self._item_lengths.max()
@@ -206,6 +206,7 @@ class LongestFirst:
         rounding = self._rounding * user_lengths[:, None] * item_lengths
         with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
             gaps = best_scores[:, :-1] - best_scores[:, 1:]
-        apart = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
-        beyond = user_lengths * self._reach + 2 * rounding[:, -1]
-        return apart & (best_scores[:, self._n - 1] > beyond)
+        has_clear_order = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
+        # No score of a shorter item is above this (Cauchy, Schwarz), roundings included.
+        highest_of_others = user_lengths * self._next_length + 2 * rounding[:, -1]
+        return has_clear_order & (best_scores[:, self._n - 1] > highest_of_others)

@@ -220,12 +220,10 @@ def _measure_user_scores(fold: TrackedFold, reported: Iterable[tuple[Any, Any]])
         # Errors of users are pooled over all ratings of the fold, so that a user counts by the
         # number of ratings: as if each rating of a user were off by the user's error.
         counts = fold.held_out_counts[users]
-        errors = np.repeat(scores, counts)
-        _, user_parts, pooled = errors_by_user(
-            errors, np.zeros(len(errors)), np.repeat(users, counts)
-        )
-        scores = user_parts[spec.metric_name]
-        mean = pooled[spec.metric_name]
+        of_ratings = np.repeat(scores, counts)
+        errors = errors_by_user(of_ratings, np.zeros(len(of_ratings)), np.repeat(users, counts))
+        scores = errors.parts[spec.metric_name]
+        mean = errors.means[spec.metric_name]
     return _measured(
         fold,
         Evaluation(

@@ -169,7 +169,7 @@ def _recorded_costs() -> list[KnownCosts]:
     every = []
     for run in recorded_runs():
         if run.spec.task.ranks:
-            every.append(_alone(KnownCosts.of(run), sum(processor_costs(run.folds))))
+            every.append(_on_idle_cores(KnownCosts.of(run), sum(processor_costs(run.folds))))
     return every
 
 
@@ -180,18 +180,20 @@ def _own_costs() -> list[KnownCosts]:
             continue
         costs = KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
         if row.other_work:
-            costs = _alone(costs, row.processor_seconds)
+            costs = _on_idle_cores(costs, row.processor_seconds)
         every.append(costs)
     return every
 
 
-def _alone(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
+def _on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> KnownCosts:
     """What a run takes on one or two idle cores, by its processor seconds where those are known."""
     if not processor_seconds:
         return costs
-    each = processor_seconds / len(costs.seconds)
+    one_core = processor_seconds / len(costs.seconds)
+    # A fold on two cores among those on one makes the range that is expected go down to its half.
+    two_cores = one_core / 2
     others = max(1, len(costs.seconds) - 2)
-    return replace(costs, seconds=(each, each / 2) + (each,) * others)
+    return replace(costs, seconds=(one_core, two_cores) + (one_core,) * others)
 
 
 def _at_pace(costs: KnownCosts, pace: float) -> KnownCosts:
