@@ -86,17 +86,7 @@ def _paired(
 
     Raises: InputError where a comparison would not be fair, or they share no fold.
     """
-    if baseline.run is not None and candidate.run is not None:
-        reason = why_unfair(baseline.run.spec, candidate.run.spec)
-        if reason:
-            raise InputError(f"the two cannot be compared: {reason}; run both alike")
-    if (baseline.run is None) != (candidate.run is None):
-        raise InputError(
-            f"{baseline.name} and {candidate.name} are a run and a file of scores, of which nobody "
-            "knows whether their folds are the same; give two runs, or two files"
-        )
-    if baseline.higher_is_better != candidate.higher_is_better:
-        raise InputError("of one of the two higher is better and of the other lower; see --metric")
+    _check_fair(baseline, candidate)
     folds = [fold for fold in baseline.means if fold in candidate.means]
     if not folds:
         raise InputError(f"{baseline.name} and {candidate.name} share no fold; run both alike")
@@ -109,6 +99,21 @@ def _paired(
     first = np.array([baseline.means[fold] for fold in folds])
     second = np.array([candidate.means[fold] for fold in folds])
     return first, second
+
+
+def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
+    """Refuse two sides of which nobody knows that they are alike. Raises: InputError."""
+    if baseline.run is not None and candidate.run is not None:
+        reason = why_unfair(baseline.run.spec, candidate.run.spec)
+        if reason:
+            raise InputError(f"the two cannot be compared: {reason}; run both alike")
+    if (baseline.run is None) != (candidate.run is None):
+        raise InputError(
+            f"{baseline.name} and {candidate.name} are a run and a file of scores, of which nobody "
+            "knows whether their folds are the same; give two runs, or two files"
+        )
+    if baseline.higher_is_better != candidate.higher_is_better:
+        raise InputError("of one of the two higher is better and of the other lower; see --metric")
 
 
 def _table(
