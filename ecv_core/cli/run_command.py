@@ -102,11 +102,23 @@ def run_command(options: argparse.Namespace) -> None:
     recover(store)
     take_in_rescued(store)
     if options.resume:
-        for cut_off in store.runs_like(spec, imported=False):
-            if cut_off.resumable and cut_off.spec.same_run(spec):
-                return go_on(store, cut_off, options)
+        cut_off = _cut_off_run(store, spec)
+        if cut_off is not None:
+            return go_on(store, cut_off, options)
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
     carry_out(store, store.run(run_id), options)
+
+
+def _cut_off_run(store: Store, spec: RunSpec) -> RunRecord | None:
+    """The newest run of the same settings that can go on; None where there is none."""
+    from ecv_core.jobs.heartbeat import recover_run
+
+    for same in store.runs_like(spec, imported=False):
+        recover_run(store, same.run_id)
+        run = store.run(same.run_id)
+        if run.resumable and run.spec.same_run(spec):
+            return run
+    return None
 
 
 def check_data(spec: RunSpec) -> None:

@@ -8,7 +8,7 @@ from ecv_core.cli import answer, program
 from ecv_core.cli.options import add_place
 from ecv_core.cli.run_command import check_data, go_on, summary
 from ecv_core.figures.words import counted
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import recover_run
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -44,9 +44,8 @@ def delete_options(parser: argparse.ArgumentParser) -> None:
 
 
 def runs_command(options: argparse.Namespace) -> None:
-    """List them, newest first; those of a program that is gone are interrupted by then."""
+    """List them, newest first; who only looks changes nothing."""
     store = open_store()
-    recover(store)
     run_list = RunList(store)
     rows = []
     for row in run_list.rows():
@@ -64,8 +63,8 @@ def runs_command(options: argparse.Namespace) -> None:
 def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
     store = open_store()
-    recover(store)
     take_in_rescued(store)
+    recover_run(store, run_named(store, options.run_id).run_id)
     run = run_named(store, options.run_id)
     if run.spec.tracked:
         raise InputError(
@@ -98,8 +97,10 @@ def show_command(options: argparse.Namespace) -> None:
 def delete_command(options: argparse.Namespace) -> None:
     """Delete runs; none of them where one cannot be."""
     store = open_store()
-    recover(store)
-    runs = [run_named(store, run_id) for run_id in dict.fromkeys(options.run_ids)]
+    runs = []
+    for prefix in dict.fromkeys(options.run_ids):
+        recover_run(store, run_named(store, prefix).run_id)
+        runs.append(run_named(store, prefix))
     for run in runs:
         if run.state.active:
             raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")

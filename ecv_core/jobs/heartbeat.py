@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic, sleep
 
 from ecv_core.records.errors import StoreError
 from ecv_core.store.ownership import (
@@ -14,6 +16,8 @@ from ecv_core.store.ownership import (
     beat,
     interrupt,
     is_alive,
+    is_elsewhere,
+    owner_of,
     take_over,
     this_process,
 )
@@ -23,22 +27,97 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 3.0
 """How often a process says in the database that it is there."""
+LOOK_SECONDS = 0.5
+"""How often one who waits for a sign of life looks for it."""
+ENDED = "ended"
+"""In the place of a sign of life of an owner that has no active run any more."""
 
 
-def recover(store: Store, *, serves: bool = False) -> bool:
-    """Mark runs whose program is gone as interrupted, so that they can be resumed.
+class Watch:
+    """Looks again and again who is gone, by the clock of who looks: no two clocks are compared."""
+
+    def __init__(self, store: Store) -> None:
+        """Nobody was looked at yet."""
+        self._store = store
+        self._signs: dict[str, _Sign] = {}
+        self._looked_at = monotonic()
+
+    def gone(self) -> set[str]:
+        """The owners of active runs that have ended.
+
+        One of another machine has ended when its sign of life stays the same for `GONE_SECONDS`.
+        After a gap between two looks this begins anew: the database may have been away from all.
+
+        Raises: StoreError.
+        """
+        beats = active_owners(self._store)
+        moment = monotonic()
+        if moment - self._looked_at > 2 * BEAT_SECONDS:
+            self._signs = {}
+        self._looked_at = moment
+        signs = {}
+        gone = set()
+        for owner, beat_at in beats.items():
+            sign = self._signs.get(owner)
+            if sign is None or sign.beat_at != beat_at:
+                sign = _Sign(beat_at=beat_at, first_seen=moment)
+            signs[owner] = sign
+            if not is_alive(owner, silent_seconds=moment - sign.first_seen):
+                gone.add(owner)
+        self._signs = signs
+        return gone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sign:
+    """A sign of life of an owner; None is one that was never given."""
+
+    beat_at: str | None
+    first_seen: float
+
+
+def recover(store: Store, *, serves: bool = False) -> None:
+    """Mark runs as interrupted whose programs on this machine are gone, so that they can go on.
 
     Args:
-        store: the database.
-        serves: whether this process takes over what waits in the queues of dashboards that are
-            gone.
+        store: of the runs.
+        serves: whether this process takes over what waits in the queues of dashboards among them.
+    Raises: StoreError.
+    """
+    _release(store, Watch(store).gone(), serves=serves)
+
+
+def recover_run(store: Store, run_id: str) -> None:
+    """As `recover`, and this run too if its program elsewhere gives no sign of life.
+
+    That takes as long as a sign may take, so only who wants to have this run asks.
+
+    Raises: StoreError.
+    """
+    recover(store)
+    owner = owner_of(store, run_id)
+    first_beats = active_owners(store)
+    if owner not in first_beats or not is_elsewhere(owner):
+        return
+    log.info("waits for a sign of life of the program that has run %s", run_id)
+    watch = Watch(store)
+    while active_owners(store).get(owner, ENDED) == first_beats[owner]:
+        if owner in watch.gone():
+            _release(store, {owner})
+            return
+        sleep(LOOK_SECONDS)
+
+
+def _release(store: Store, gone: Collection[str], *, serves: bool = False) -> bool:
+    """Interrupt the runs of owners that are gone.
+
+    Args:
+        store: of the runs.
+        gone: names of the owners.
+        serves: whether this process takes over what waits in the queues of dashboards among them.
     Returns: whether it took something over.
     Raises: StoreError.
     """
-    gone = set()
-    for owner, last_beat in active_owners(store).items():
-        if not is_alive(owner, last_beat):
-            gone.add(owner)
     if not gone:
         return False
     taken_over = 0
@@ -86,12 +165,13 @@ class Heartbeat:
 
     def _beat(self) -> None:
         owner = this_process()
+        watch = Watch(self._store)
         while not self._stop.is_set():
             self._wake.clear()
             try:
                 if owner in active_owners(self._store):  # an idle one writes nothing
                     beat(self._store, owner, serves=self._serves)
-                if recover(self._store, serves=self._serves):
+                if _release(self._store, watch.gone(), serves=self._serves):
                     self._on_taken()
             except StoreError as error:  # a database comes and goes
                 log.warning("no sign of life could be given: %s", error)

@@ -210,7 +210,7 @@ def _active_ticket(path: Path) -> _Ticket | None:
         looked_at = path.stat().st_mtime
         try:
             ticket = _Ticket(**json.loads(private_text(path)))
-            alive = is_alive(ticket.owner, datetime.fromtimestamp(looked_at, UTC))
+            alive = is_alive(ticket.owner, silent_seconds=time.time() - looked_at)
         except (ValueError, TypeError):  # no ticket, or of another version
             alive = False
         if not alive:

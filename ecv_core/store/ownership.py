@@ -7,7 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -35,21 +35,19 @@ _LOCK_NUMBER = 0x65667464
 GONE = "the program that ran it ended before it was done"
 
 
-def active_owners(store: Store) -> dict[str, datetime | None]:
-    """Owners of runs that are queued or running, with their last sign of life."""
+def active_owners(store: Store) -> dict[str, str | None]:
+    """Owners of runs that are queued or running, with their last sign of life.
+
+    A sign differs from the one before. It is a time by the clock of who gave it, so it says
+    nothing to anybody who has another clock.
+    """
     query = (
         sa.select(runs.c.owner, owners.c.beat_at)
         .join(owners, owners.c.owner == runs.c.owner, isouter=True)
         .where(ACTIVE, runs.c.owner.is_not(None))
         .distinct()
     )
-    return {row.owner: _moment(row.beat_at) for row in store.rows(query)}
-
-
-def _moment(text: str | None) -> datetime | None:
-    with suppress(ValueError):  # what was never written so is no sign of life
-        return datetime.fromisoformat(text) if text else None
-    return None
+    return {row.owner: row.beat_at for row in store.rows(query)}
 
 
 def owner_of(store: Store, run_id: str) -> str | None:
@@ -101,8 +99,23 @@ GONE_SECONDS = 10.0
 
 def this_process() -> str:
     """Names this process for good: machine, process id and start, for a process id comes back."""
-    process = psutil.Process()
-    return f"{_machine()}:{process.pid}:{process.create_time():.0f}"
+    return f"{_machine()}:{os.getpid()}:{_start(os.getpid())}"
+
+
+def _start(pid: int) -> int:
+    """When a process began: in ticks since boot on Linux, which no change of the clock moves.
+
+    Elsewhere in seconds, by the clock. Raises: psutil.Error if there is no such process.
+    """
+    status = _text(f"/proc/{pid}/stat")
+    if not status:
+        return round(psutil.Process(pid).create_time())
+    after_name = status.rpartition(")")[2].split()  # the name may have spaces and brackets
+    return int(after_name[_START_FIELD])
+
+
+_START_FIELD = 19
+"""Where `starttime` is after the name in /proc/PID/stat: it is field 22 of proc(5), the name 2."""
 
 
 @lru_cache(maxsize=1)
@@ -115,7 +128,17 @@ def _machine() -> str:
 
 def is_gone(owner: str) -> bool:
     """Whether it is certain, without a sign of life, that a process of this machine has ended."""
-    return owner.startswith(f"{_machine()}:") and not is_alive(owner, None)
+    return not is_elsewhere(owner) and not is_alive(owner, silent_seconds=0.0)
+
+
+def is_elsewhere(owner: str) -> bool:
+    """Whether a process is on another machine, so that only its signs of life tell of it."""
+    names_process = re.fullmatch(_PROCESS, owner) is not None
+    return names_process and not owner.startswith(f"{_machine()}:")
+
+
+_PROCESS = r".+:(\d+):(\d+)"
+"""What `this_process` gives: machine, process id, start."""
 
 
 def _text(path: str) -> str:
@@ -123,28 +146,28 @@ def _text(path: str) -> str:
     try:
         if Path(path).is_symlink():
             return os.readlink(path)
-        return Path(path).read_text()
+        return Path(path).read_text(errors="replace")
     except OSError:
         return ""
 
 
-def is_alive(owner: str, last: datetime | None) -> bool:
+def is_alive(owner: str, *, silent_seconds: float) -> bool:
     """Whether the process that `this_process` named is still there; of another name who knows.
 
     Args:
         owner: the name of the process.
-        last: its last sign of life, by its own clock; None if it never gave one.
+        silent_seconds: for how long it has given no sign of life, by one clock; asked only of a
+            process that is elsewhere.
     """
-    parts = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
+    parts = re.fullmatch(_PROCESS, owner)
     if parts is None:
         return True
-    machine, pid, started = parts.groups()
-    if machine != _machine():
-        return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
+    if is_elsewhere(owner):
+        return silent_seconds < GONE_SECONDS
+    pid = int(parts[1])
     try:
-        process = psutil.Process(int(pid))
-        began_then = abs(process.create_time() - float(started)) < 2
-        return began_then and process.status() != psutil.STATUS_ZOMBIE
+        began_then = abs(_start(pid) - int(parts[2])) < 2
+        return began_then and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -182,7 +205,7 @@ def take_fold(
         # Writing to the run, though nothing changes, makes whoever asks for a fold of it, or tells
         # one, at the same moment wait.
         connection.execute(runs.update().filter_by(run_id=run_id).values(run_id=run_id))
-        moment = datetime.now(UTC)
+        moment = _clock(connection)
         until = moment + timedelta(seconds=seconds)
         taken = set(connection.scalars(sa.select(folds.c.fold).filter_by(run_id=run_id)))
         if not anew:
@@ -192,7 +215,7 @@ def take_fold(
         for fold in wanted:
             if fold not in taken:
                 connection.execute(fold_leases.delete().filter_by(run_id=run_id, fold=fold))
-                row = {"asked_at": moment.isoformat(), "until": until.isoformat()}
+                row = {"asked_at": now(), "until": until.isoformat()}
                 connection.execute(fold_leases.insert().values(run_id=run_id, fold=fold, **row))
                 return fold
     return None
@@ -219,7 +242,16 @@ def expire(store: Store, run_id: str, fold: int | None = None) -> None:
     change = fold_leases.update().filter_by(run_id=run_id)
     if fold is not None:
         change = change.filter_by(fold=fold)
-    store.write(change.values(until=now()))
+    with store.transaction("written") as connection:
+        connection.execute(change.values(until=_clock(connection).isoformat()))
+
+
+def _clock(connection: sa.Connection) -> datetime:
+    """The clock that all who use a database have in common: the server's, or this machine's."""
+    if connection.dialect.name == "sqlite":
+        return datetime.now(UTC)
+    moment: datetime = connection.execute(sa.select(sa.func.now())).scalar_one()
+    return moment.astimezone(UTC)
 
 
 def _leases(connection: sa.Connection, run_id: str) -> dict[int, Lease]:

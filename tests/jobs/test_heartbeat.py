@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
 
+import psutil
 import pytest
 
+from ecv_core.cli import main
+from ecv_core.jobs import heartbeat
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import Watch, recover, recover_run
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, RunState
@@ -30,57 +35,156 @@ def running(store: Store, whose: str) -> str:
     return run_id
 
 
-def last_seen(store: Store, whose: str, seconds: float) -> None:
-    beat(store, whose, serves=False)
-    then = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+class Clock:
+    """The clock of one machine, which a test sets."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    clock = Clock(1000.0)
+    monkeypatch.setattr(heartbeat, "monotonic", clock.monotonic)
+    monkeypatch.setattr(heartbeat, "sleep", clock.sleep)
+    return clock
+
+
+def signed_at(store: Store, whose: str, moment: datetime, *, serves: bool = False) -> None:
+    """A sign of life by the clock of who gives it."""
+    beat(store, whose, serves=serves)
+    change = owners.update().where(owners.c.owner == whose)
     with store.transaction("written") as connection:
-        connection.execute(owners.update().where(owners.c.owner == whose).values(beat_at=then))
+        connection.execute(change.values(beat_at=moment.isoformat()))
+
+
+def gone_after(watch: Watch, clock: Clock, seconds: int) -> set[str]:
+    """Who is gone when one has looked every second for so long."""
+    gone = watch.gone()
+    for _ in range(seconds):
+        clock.seconds += 1
+        gone = watch.gone()
+    return gone
 
 
 def test_a_process_here_is_known_by_its_id_and_its_start() -> None:
     me = this_process()
-    assert is_alive(me, None)
+    assert is_alive(me, silent_seconds=99)
     machine, pid, started = me.rsplit(":", 2)
-    assert not is_alive(f"{machine}:4194304:{started}", datetime.now(UTC))
-    assert not is_alive(f"{machine}:{pid}:{int(started) - 60}", datetime.now(UTC))
+    assert not is_alive(f"{machine}:4194304:{started}", silent_seconds=0)
+    assert not is_alive(f"{machine}:{pid}:{int(started) - 60}", silent_seconds=0)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc says the ticks since boot")
+def test_a_clock_that_steps_by_five_seconds_leaves_a_process_its_name(monkeypatch) -> None:
+    """A process's start by the clock is its ticks since boot plus the time of the boot, which moves
+    with the clock."""
+    me = this_process()
+    by_the_clock = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda self: by_the_clock(self) + 5)
+    assert this_process() == me
+    assert is_alive(me, silent_seconds=0)
 
 
 def test_a_name_that_no_process_gives_itself_is_left_alone(store: Store) -> None:
     run_id = running(store, "somebody")
-    recover(store)
+    recover_run(store, run_id)
     assert store.run(run_id).state is RunState.RUNNING
 
 
-@pytest.mark.parametrize(("seconds", "state"), [(2, "running"), (12, "interrupted")])
-def test_a_program_elsewhere_is_gone_without_a_sign_of_life(store, seconds, state) -> None:
-    run_id = running(store, ELSEWHERE)
-    last_seen(store, ELSEWHERE, seconds)
-    recover(store)
-    assert store.run(run_id).state == state
+@pytest.mark.parametrize("apart", [-30, -15, 0, 15, 30])
+def test_a_program_whose_clock_is_another_is_alive_while_its_signs_change(
+    store, clock, apart
+) -> None:
+    running(store, ELSEWHERE)
+    watch = Watch(store)
+    moment = datetime.now(UTC) + timedelta(seconds=apart)
+    for _ in range(20):  # a minute, a sign every three seconds
+        moment += timedelta(seconds=3)
+        signed_at(store, ELSEWHERE, moment)
+        assert gone_after(watch, clock, 3) == set()
 
 
-def test_one_that_never_gave_a_sign_is_gone(store: Store) -> None:
+@pytest.mark.parametrize("apart", [-30, 0, 30])
+def test_a_program_elsewhere_is_gone_when_its_sign_stays_the_same(store, clock, apart) -> None:
+    running(store, ELSEWHERE)
+    signed_at(store, ELSEWHERE, datetime.now(UTC) + timedelta(seconds=apart))
+    watch = Watch(store)
+    assert gone_after(watch, clock, 9) == set()
+    assert gone_after(watch, clock, 1) == {ELSEWHERE}
+
+
+def test_a_sign_that_nobody_could_give_while_the_database_was_away_is_waited_for(
+    store, clock
+) -> None:
+    running(store, ELSEWHERE)
+    signed_at(store, ELSEWHERE, datetime.now(UTC))
+    watch = Watch(store)
+    assert watch.gone() == set()
+    clock.seconds += 60
+    assert watch.gone() == set()
+    assert gone_after(watch, clock, 10) == {ELSEWHERE}
+
+
+def test_who_looks_marks_nothing(capsys) -> None:
+    machine = this_process().rsplit(":", 2)[0]
+    run_id = running(open_store(), f"{machine}:4194304:1")
+    assert main(["runs", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "running"
+    assert open_store().run(run_id).state is RunState.RUNNING
+
+
+def test_resume_takes_nothing_that_lives(store, clock, monkeypatch) -> None:
+    """Its clock is 30 seconds behind, and its next sign comes after three seconds."""
     run_id = running(store, ELSEWHERE)
-    recover(store)
+    begin = clock.seconds
+    behind = datetime.now(UTC) - timedelta(seconds=30)
+    signed_at(store, ELSEWHERE, behind)
+
+    def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+        if clock.seconds >= begin + 3:
+            signed_at(store, ELSEWHERE, behind + timedelta(seconds=3))
+
+    monkeypatch.setattr(heartbeat, "sleep", sleep)
+    recover_run(store, run_id)
+    assert store.run(run_id).state is RunState.RUNNING
+    assert clock.seconds == begin + 3
+
+
+def test_resume_takes_what_gives_no_sign(store, clock) -> None:
+    run_id = running(store, ELSEWHERE)
+    signed_at(store, ELSEWHERE, datetime.now(UTC) + timedelta(seconds=30))
+    recover_run(store, run_id)
     assert store.run(run_id).state is RunState.INTERRUPTED
 
 
-def test_the_queue_of_a_dashboard_that_is_gone_goes_on_in_the_next_one(store: Store) -> None:
-    run_id, waiting = store.create([SPEC, SPEC], owner=ELSEWHERE)
-    store.start(run_id, owner=ELSEWHERE)
-    last_seen(store, ELSEWHERE, 12)  # of a command line: nobody takes its queue over
+def test_one_that_never_gave_a_sign_is_gone(store: Store, clock) -> None:
+    run_id = running(store, ELSEWHERE)
+    recover_run(store, run_id)
+    assert store.run(run_id).state is RunState.INTERRUPTED
+
+
+@pytest.mark.parametrize(("serves", "state"), [(True, "queued"), (False, "interrupted")])
+def test_the_queue_of_a_dashboard_that_is_gone_goes_on_in_the_next_one(
+    store, serves, state
+) -> None:
+    """Nobody takes the queue of a command line over."""
+    ended = f"{this_process().rsplit(':', 2)[0]}:4194304:1"
+    run_id, waiting = store.create([SPEC, SPEC], owner=ended)
+    store.start(run_id, owner=ended)
+    beat(store, ended, serves=serves)
     recover(store, serves=True)
-    assert store.run(waiting).state is RunState.INTERRUPTED
-
-    run_id, waiting = store.create([SPEC, SPEC], owner=ELSEWHERE)
-    store.start(run_id, owner=ELSEWHERE)
-    last_seen(store, ELSEWHERE, 12)
-    with store.transaction("written") as connection:
-        connection.execute(owners.update().values(serves=True))
-    assert recover(store, serves=True)
     assert store.run(run_id).state is RunState.INTERRUPTED
-    assert store.run(waiting).state is RunState.QUEUED
-    assert store.next_queued(this_process()) == waiting
+    assert store.run(waiting).state == state
+    if serves:
+        assert store.next_queued(this_process()) == waiting
 
 
 def test_one_that_was_wrongly_taken_for_dead_has_its_run_again(store: Store) -> None:

@@ -94,7 +94,7 @@ def test_a_planted_ticket_keeps_nobody_waiting(everybodys, tmp_path, monkeypatch
     folder.parent.chmod(0o777)
     parent = os.getppid()
     name = machine.this_process().replace(f":{os.getpid()}:", f":{parent}:")
-    monkeypatch.setattr(machine, "is_alive", lambda owner, last: True)
+    monkeypatch.setattr(machine, "is_alive", lambda owner, *, silent_seconds: True)
     ticket = machine._Ticket(
         owner=name,
         pid=parent,

