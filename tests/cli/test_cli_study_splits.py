@@ -87,9 +87,8 @@ def test_a_split_that_the_data_cannot_serve_is_left_out_by_name(tmp_path, capsys
 def test_an_algorithm_that_the_data_cannot_serve_is_left_out_by_name(tmp_path, capsys):
     assert study(tmp_path, "leave-last-item", "popular,triple2vec") == 0
     captured = capsys.readouterr()
-    assert (
-        "left out: synthetic has no baskets (a column 'basket'), which triple2vec" in captured.err
-    )
+    assert "left out: synthetic" in captured.err
+    assert "triple2vec" in captured.err
     assert [run.spec.algorithm for run in open_store().runs()] == ["popular"]
 
 

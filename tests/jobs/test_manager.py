@@ -127,7 +127,7 @@ def test_a_run_whose_time_is_over_ends_in_the_middle_of_a_fold(
     manager = manage(compute=slow, seconds=3600)
     run = wait_for(store, manager.start([SPEC]), ended)
     assert (run.state, len(run.folds)) == (RunState.CANCELLED, 1)
-    assert run.error == "a run has 3600 s here, and this one has had them"
+    assert "3600 s" in run.error
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_fold_that_was_cut_off_counts_towards_the_time_of_its_run(
     assert lost_seconds(store, [run.run_id])[run.run_id] == pytest.approx(2, abs=1)
     manager.resume(run.run_id)
     again = wait_for(store, run.run_id, ended)
-    assert again.error == "a run has 2.8 s here, and this one has had them"
+    assert "2.8 s" in again.error
     assert lost_seconds(store, [run.run_id])[run.run_id] < 3.5  # nothing was computed again
 
 

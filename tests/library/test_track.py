@@ -272,7 +272,7 @@ def test_killed_it_is_interrupted_and_the_same_call_goes_on():
         assert process.stdout.readline() == "waiting\n"
         (active,) = open_store().active()
         assert len(active.folds) == 2
-        with pytest.raises(InputError, match="is going on in another program"):
+        with pytest.raises(InputError, match="in another program"):
             next(iter(tracked()))
         os.kill(process.pid, signal.SIGKILL)
     asked = []

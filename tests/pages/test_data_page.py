@@ -108,7 +108,7 @@ def test_german_dates_are_read_and_a_tenth_lost_is_no_primary_button(page):
     assert "36 of the first 41 rows have a time (dates, day first: 22.01.2023): " in said
     assert "22.01.2023 16:37 is 22 January 2023, 16:37 UTC." in said
     warned = page.warning[0].value.replace("\\", "")
-    assert "5 of 41 rows (12 %) would be lost: 5 have no time" in warned
+    assert "5 of 41 rows (12 %)" in warned
     assert button(page, "Keep only the 36 rows").proto.type == "secondary"
     next(one for one in page.selectbox if one.label == "Time").select_index(0).run()
     assert not page.warning

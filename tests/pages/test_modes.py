@@ -93,7 +93,7 @@ def a_run(store, started_by, state=RunState.INTERRUPTED):
 def test_run_starts_for_those_who_may(as_one, store, who):
     app = opened(as_one(who), "run")
     assert buttons(app)["Start"] is (who != "viewer")
-    assert ("You are a viewer here and cannot start runs" in said(app)) is (who == "viewer")
+    assert ("a viewer" in said(app)) is (who == "viewer")
     assert ("Press **Start**" in said(app)) is (who != "viewer")
     if who == "viewer":
         return
@@ -138,7 +138,7 @@ def test_a_visitor_whose_run_has_had_its_time_is_told_so_beside_the_button(as_on
     )
     app = opened(as_one("visitor"), "run", run=run_id)
     assert buttons(app)["Resume"] is False
-    assert app.button(key="resume").help == "A run has 60 s here, and this one has had them."
+    assert "60 s" in app.button(key="resume").help
 
 
 @everybody

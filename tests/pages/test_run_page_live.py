@@ -157,10 +157,8 @@ def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
     open_run(app, store.run(run_id))
     kind, (said, *_) = verdict(app)
     assert kind == "warning"
-    assert said.startswith(
-        "Stopped after 5 of 6 folds: the mean is 0.2821. Fold 4 scores 30 % below the others: look "
-        "at it. Until you have, no promise holds for the mean of all folds."
-    )
+    assert "0.2821" in said
+    assert "Fold 4 scores 30 % below" in said
 
 
 def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
@@ -207,7 +205,7 @@ def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
     assert kind == ("error" if state is RunState.FAILED else "warning")
     assert "2 of 10 folds finished and kept" in said
     if state is not RunState.CANCELLED:
-        assert "the worker process was killed" in said
+        assert "was killed" in said
     button(app, "Resume").click().run()
     assert store.run(run.run_id).state is RunState.QUEUED
 

@@ -133,7 +133,7 @@ def test_nor_where_its_name_ends_as_a_picture_or_folds_do(
         "folds": ["folds", "synthetic", str(path)],
     }
     assert cli.main(words[command]) == 2
-    assert "is the database of runs" in capsys.readouterr().err
+    assert "database of runs" in capsys.readouterr().err
 
 
 def test_the_board_and_the_library_write_over_it_no_more(run_id: str, tmp_path: Path) -> None:
