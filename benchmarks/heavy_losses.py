@@ -200,7 +200,8 @@ def play(
         bounded: whether the score has a bound, or it is known what one sample can do.
     """
     terms = replace(search_terms(K, 0.95, ASKED, certain), bounded=bounded)
-    differences = SampleDifferences(candidates, [()] * len(candidates), apart=True)
+    kinds = [()] * len(candidates)
+    differences = SampleDifferences(candidates, kinds, apart=True, certain=certain)
     scores = [[folds[fold].score for fold in range(K)] for folds in candidates]
     means = np.array(scores).mean(axis=1)
     best = float(means.max())

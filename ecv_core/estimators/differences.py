@@ -19,12 +19,19 @@ class SampleDifferences(FoldDifferences):
         folds: of each candidate, fold -> scores; folds may come, none changes.
         kinds: what each candidate is; of two alike the folds behave much the same.
         apart: whether no sample, or group, is held out in two folds.
+        certain: whether a winner has to be certain, and not only cost little on average.
     """
 
     def __init__(
-        self, folds: Sequence[Mapping[int, Scored]], kinds: Sequence[object], *, apart: bool
+        self,
+        folds: Sequence[Mapping[int, Scored]],
+        kinds: Sequence[object],
+        *,
+        apart: bool,
+        certain: bool = False,
     ) -> None:
         super().__init__()
+        self._certain = certain
         self._folds = folds
         self._kinds = kinds
         self._apart = apart
@@ -50,7 +57,7 @@ class SampleDifferences(FoldDifferences):
             )
             differences.append(difference)
         if self._apart:
-            return _variance_apart(differences)
+            return _variance_apart(differences, certain=self._certain)
         return _variance_of_units(differences)
 
 
@@ -67,15 +74,18 @@ def _variance_of_units(folds: Sequence[SampleValues]) -> float:
     return variance_over_all(values)
 
 
-def _variance_apart(folds: Sequence[SampleValues]) -> float:
+def _variance_apart(folds: Sequence[SampleValues], *, certain: bool) -> float:
     """The variance of a fold's mean where nobody comes twice: each fold's spread is all there is.
 
     Samples that two candidates predict alike are no proof that they always will: half a sample
     that is predicted otherwise is expected (Jeffreys' prior), or small tables would be decided at
-    once. So the sum of squares is never below what half a sample would have, at its largest.
+    once. So the sum of squares is never below what half a sample would have, at its largest. Where
+    few differ, a single one in the last fold may turn the order, which a spread of so few does not
+    tell: to be certain, one more than has been seen is expected (Laplace's rule of succession).
 
     Args:
         folds: differences of two candidates.
+        certain: as of `SampleDifferences`.
 
     Returns:
         NaN where each fold is a single sample, or no sample tells anything.
@@ -89,6 +99,8 @@ def _variance_apart(folds: Sequence[SampleValues]) -> float:
         squares += float(((fold.values - fold.values.mean()) ** 2).sum())
         largest_reach = max(largest_reach, fold.reach)
     total = max(squares, largest_reach**2 / 2)
+    if certain:
+        total = squares + largest_reach**2
     if total == 0:
         return np.nan
     return float(total / (people - 1).sum() / people.mean())

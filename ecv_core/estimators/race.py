@@ -125,7 +125,8 @@ class Race:
         order = self.order
         kinds = [_kind(self.candidates[place]) for place in inside]
         folds = [self.folds[place] for place in inside]
-        differences = SampleDifferences(folds, kinds, apart=self.table.apart)
+        apart = self.table.apart
+        differences = SampleDifferences(folds, kinds, apart=apart, certain=terms.certain)
         selection = Selection(differences, len(inside), terms)
         while not selection.decided:
             wanted = list(selection.next_folds(order))

@@ -722,6 +722,15 @@ def test_samples_predicted_alike_tell_that_half_a_sample_may_not_be():
     assert differences.between(0, 1, 0b1).users == pytest.approx(4.5 / 3 / 4)
 
 
+def test_to_be_certain_one_more_sample_is_expected_than_has_differed():
+    first = {0: fold_of([1.0, 0.0, 1.0, 1.0], reach=2.0)}
+    second = {0: fold_of([1.0, 0.0, 1.0, 0.0], reach=2.0)}
+    # Of the differences 0, 0, 0, 1 the squares about 1/4 are 3/4; one more sample has 4.
+    for certain, squares in ((False, 2.0), (True, 4.75)):
+        differences = SampleDifferences([first, second], [(), ()], apart=True, certain=certain)
+        assert differences.between(0, 1, 0b1).users == pytest.approx(squares / 3 / 4)
+
+
 def test_a_calm_fold_is_no_proof_against_a_sample_that_moves_far():
     first = {0: fold_of([0.1, 0.2, 0.1, 0.2], reach=36.0)}
     second = {0: fold_of([0.2, 0.2, 0.2, 0.2], reach=0.2)}
