@@ -33,7 +33,7 @@ ENDED = "ended"
 """In the place of a sign of life of an owner that has no active run any more."""
 
 
-class Watch:
+class OwnerWatch:
     """Looks again and again who is gone, by the clock of who looks: no two clocks are compared."""
 
     def __init__(self, store: Store) -> None:
@@ -84,7 +84,7 @@ def recover(store: Store, *, serves: bool = False) -> None:
         serves: whether this process takes over what waits in the queues of dashboards among them.
     Raises: StoreError.
     """
-    _release(store, Watch(store).gone(), serves=serves)
+    _release(store, OwnerWatch(store).gone(), serves=serves)
 
 
 def recover_run(store: Store, run_id: str) -> None:
@@ -100,7 +100,7 @@ def recover_run(store: Store, run_id: str) -> None:
     if owner not in first_beats or not is_elsewhere(owner):
         return
     log.info("waits for a sign of life of the program that has run %s", run_id)
-    watch = Watch(store)
+    watch = OwnerWatch(store)
     while active_owners(store).get(owner, ENDED) == first_beats[owner]:
         if owner in watch.gone():
             _release(store, {owner})
@@ -165,7 +165,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         owner = this_process()
-        watch = Watch(self._store)
+        watch = OwnerWatch(self._store)
         while not self._stop.is_set():
             self._wake.clear()
             try:

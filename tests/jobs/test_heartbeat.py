@@ -15,7 +15,7 @@ from ecv_core.cli import main
 from ecv_core.jobs import heartbeat
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.heartbeat import Watch, recover, recover_run
+from ecv_core.jobs.heartbeat import OwnerWatch, recover, recover_run
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import FoldResult, RunState
@@ -64,7 +64,7 @@ def signed_at(store: Store, whose: str, moment: datetime, *, serves: bool = Fals
         connection.execute(change.values(beat_at=moment.isoformat()))
 
 
-def gone_after(watch: Watch, clock: Clock, seconds: int) -> set[str]:
+def gone_after(watch: OwnerWatch, clock: Clock, seconds: int) -> set[str]:
     """Who is gone when one has looked every second for so long."""
     gone = watch.gone()
     for _ in range(seconds):
@@ -103,7 +103,7 @@ def test_a_program_whose_clock_is_another_is_alive_while_its_signs_change(
     store, clock, apart
 ) -> None:
     running(store, ELSEWHERE)
-    watch = Watch(store)
+    watch = OwnerWatch(store)
     moment = datetime.now(UTC) + timedelta(seconds=apart)
     for _ in range(20):  # a minute, a sign every three seconds
         moment += timedelta(seconds=3)
@@ -115,7 +115,7 @@ def test_a_program_whose_clock_is_another_is_alive_while_its_signs_change(
 def test_a_program_elsewhere_is_gone_when_its_sign_stays_the_same(store, clock, apart) -> None:
     running(store, ELSEWHERE)
     signed_at(store, ELSEWHERE, datetime.now(UTC) + timedelta(seconds=apart))
-    watch = Watch(store)
+    watch = OwnerWatch(store)
     assert gone_after(watch, clock, 9) == set()
     assert gone_after(watch, clock, 1) == {ELSEWHERE}
 
@@ -125,7 +125,7 @@ def test_a_sign_that_nobody_could_give_while_the_database_was_away_is_waited_for
 ) -> None:
     running(store, ELSEWHERE)
     signed_at(store, ELSEWHERE, datetime.now(UTC))
-    watch = Watch(store)
+    watch = OwnerWatch(store)
     assert watch.gone() == set()
     clock.seconds += 60
     assert watch.gone() == set()
