@@ -44,6 +44,8 @@ class Streamlit:
                 await socket.send_bytes(await socket.receive_bytes())
 
     async def file(self, request):
+        if "token" in request.headers and request.headers["token"] != "right":
+            return Response(status_code=403)
         if request.method == "DELETE":
             self.files.pop(request.url.path)
         else:
@@ -96,6 +98,27 @@ def test_a_file_may_be_as_large_as_the_environment_says(client, tab, streamlit, 
     )
     assert client.delete(UPLOAD).status_code == 204
     assert tabs.held == 0
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "GET", "HEAD"])
+def test_the_books_follow_what_is_held_and_not_what_is_asked(client, tab, streamlit, method):
+    """Streamlit refuses who has not its token, and has no answer to a GET: the file is there."""
+    size = 2 << 20
+    assert client.put(UPLOAD, content=b"x" * size).status_code == 204
+    held = tabs.held
+    assert held >= size
+    answer = client.request(method, UPLOAD, headers={"token": "wrong"})
+    assert answer.status_code in (403, 405)
+    assert streamlit.files == {UPLOAD: size}
+    assert tabs.held == held
+
+
+def test_a_file_of_an_editor_stays_when_a_stranger_sends_one(client, tab, streamlit):
+    assert client.put(UPLOAD, content=b"x" * 100).status_code == 204
+    client.cookies = {}
+    refused = client.put("/_stcore/upload_file/-/zz0", headers={"content-length": str(201 << 20)})
+    assert refused.status_code == 403
+    assert streamlit.files == {UPLOAD: 100}
 
 
 def test_a_file_without_a_length_or_with_two_is_refused(client, tab):

@@ -104,11 +104,22 @@ class Tabs:
             elif scope["method"] == "PUT":
                 await self._serve_upload(app, scope, receive, send)
             else:
+                answered = naming_browser(scope, send)
                 if scope["method"] == "DELETE":
-                    self._uploads.pop(scope["path"], None)
-                await app(without_conditions(scope), receive, naming_browser(scope, send))
+                    answered = self._noting_deletion(scope["path"], answered)
+                await app(without_conditions(scope), receive, answered)
 
         return guarded
+
+    def _noting_deletion(self, path: str, send: Send) -> Send:
+        """Sends as `send` does; a file leaves the books once Streamlit has deleted it."""
+
+        async def send_and_note(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 300:
+                self._uploads.pop(path, None)
+            await send(message)
+
+        return send_and_note
 
     async def _serve_socket(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         address = (scope.get("client") or [""])[0]
@@ -172,6 +183,7 @@ class Tabs:
             await busy(scope, receive, send)
             return
         upload = Upload(browser, size, dict(scope))
+        replaced = self._uploads.pop(path, None)
         self._uploads[path] = upload
         taken = False
 
@@ -186,6 +198,8 @@ class Tabs:
         finally:
             if not taken:
                 self._uploads.pop(path, None)
+                if replaced is not None:  # Streamlit holds it still
+                    self._uploads[path] = replaced
             elif not self._of_browser(browser):  # closed while the file was on its way
                 self._uploads[path] = upload
                 await self._forget(app, path)
