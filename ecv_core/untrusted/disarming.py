@@ -1,7 +1,9 @@
 """CSV that a spreadsheet opens without computing: formulas get an apostrophe, which reading undoes.
 
-A text that begins with = + - @ or a control character, after any apostrophes, gets one more in
-front, unless it is a number. `armed` takes one away again, so that every text comes back as it was.
+A formula begins with = + - @, also in full width, or a control character, after any apostrophes and
+blanks. It begins a text, or follows a sign at which a spreadsheet may part cells or lines. It gets
+one apostrophe more in front, unless the text is a number. `armed` takes one away again, so that
+every text comes back as it was.
 """
 
 from __future__ import annotations
@@ -13,24 +15,25 @@ from pyarrow import compute
 
 if TYPE_CHECKING:
     import pandas as pd
-_FORMULA = r"^'*[=+\-@\t\r]"
-_FIRST_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
-"""A text that begins with none of them is written as it is."""
+_FIRST_SIGNS = r"[=+\-@\t\r\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
+_BEGIN = r"(^|[;\t\r\n])"
+_FORMULA = f"{_BEGIN}('* *{_FIRST_SIGNS})"
+_ANY_SIGN = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
+"""A text without any of them is written as it is."""
 _NUMBER = r"^[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?$"
 
 
 def disarmed(texts: pa.Array) -> pa.Array:
     """Texts as they are written; an Arrow array of strings."""
-    formula = compute.and_(
-        compute.match_substring_regex(texts, _FORMULA),
-        compute.invert(compute.match_substring_regex(texts, _NUMBER)),
+    number = compute.match_substring_regex(texts, _NUMBER)
+    return compute.if_else(
+        number, texts, compute.replace_substring_regex(texts, _FORMULA, r"\1'\2")
     )
-    return compute.if_else(formula, compute.binary_join_element_wise("'", texts, ""), texts)
 
 
 def armed(texts: pa.Array) -> pa.Array:
     """Texts as they were before `disarmed`."""
-    return compute.replace_substring_regex(texts, r"^'('*[=+\-@\t\r])", r"\1")
+    return compute.replace_substring_regex(texts, f"{_BEGIN}'('* *{_FIRST_SIGNS})", r"\1\2")
 
 
 def csv_of(frame: pd.DataFrame) -> str:
@@ -46,6 +49,6 @@ def csv_of(frame: pd.DataFrame) -> str:
 
 def _disarmed_value(value: Any) -> Any:  # noqa: ANN401  of a column
     """A text as `disarmed` has it; any other value as it is."""
-    if not isinstance(value, str) or value[:1] not in _FIRST_SIGNS:
+    if not isinstance(value, str) or _ANY_SIGN.isdisjoint(value):
         return value
     return disarmed(pa.array([value], pa.string()))[0].as_py()

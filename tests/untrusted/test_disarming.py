@@ -26,6 +26,10 @@ CMD = "=cmd|' /C calc'!A0"
         ("@SUM(A1)", "'@SUM(A1)"),
         ("-x", "'-x"),
         ("'=x", "''=x"),  # one that looks disarmed is told apart
+        (" =1+1", "' =1+1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("a;=1+1", "a;'=1+1"),  # where semicolons part cells, as in much of Europe
+        ("a\n=1+1", "a\n'=1+1"),
         ("-5", "-5"),  # numbers are harmless
         ("+4.5e-3", "+4.5e-3"),
         ("'tis", "'tis"),
@@ -38,7 +42,7 @@ def test_a_formula_gets_an_apostrophe(text, written):
     assert armed(pa.array([written])).to_pylist() == [text]
 
 
-@given(st.lists(st.text(st.sampled_from("'=+-@\t\r15a"), max_size=6), min_size=1))
+@given(st.lists(st.text(st.sampled_from("'=+-@\t\r\n; \uff1d15a"), max_size=6), min_size=1))
 def test_every_text_comes_back(texts):
     found = armed(disarmed(pa.array(texts, pa.string()))).to_pylist()
     assert found == [text for text in texts]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from ecv_core.records import __version__
+from ecv_core.records.errors import InputError, shown
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -28,8 +29,9 @@ _SIGNS = {
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX sets as it is."""
-    return "".join(_SIGNS.get(sign, sign) for sign in text)
+    """Text that LaTeX sets as it is, in one line: an empty one would end a caption or a cell."""
+    line = " ".join(text.splitlines())
+    return "".join(_SIGNS.get(sign, sign) for sign in line)
 
 
 def latex_table(
@@ -48,7 +50,12 @@ def latex_table(
         caption: of the table.
         label: for \\ref; letters, digits and hyphens.
         bold: row and column, from 0, of each cell that is bold.
+    Raises: InputError if the label has other signs.
     """
+    if re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
+        raise InputError(
+            f"the label '{shown(label)}' cannot be one of LaTeX; take letters, digits and hyphens"
+        )
     columns = ""
     for column in range(len(headers)):
         if rows and all(_is_number(row[column]) for row in rows):

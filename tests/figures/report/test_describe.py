@@ -22,6 +22,7 @@ from ecv_core.figures.report.describe import (
     rule_sentence,
 )
 from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import play
 from ecv_core.selection.rounds import Terms
@@ -300,6 +301,18 @@ def test_special_characters_are_escaped():
         r"50 \% of a\_b \& \{c\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{} "
         r"\textless{} \textgreater{} \textbar{}"
     )
+
+
+@pytest.mark.parametrize("label", ["", "a}b", "a\nb", "a\\b", "a b"])
+def test_a_label_that_would_end_the_command_is_refused(label):
+    with pytest.raises(InputError, match="label"):
+        latex_table(["a"], [["1"]], caption="c", label=label)
+
+
+def test_a_text_of_several_lines_is_set_in_one():
+    table = latex_table(["a"], [["x\n\ny"]], caption="one\n\ntwo", label="t")
+    assert r"\caption{one  two}" in table
+    assert r"x  y \\" in table
 
 
 def test_a_latex_table_sets_numbers_right():
