@@ -5,6 +5,7 @@
 # make near      the tests of what was changed since main, without a browser
 # make check     format, lint, types, import rules, how plain the code is, what documents name
 # make dist      what a release uploads, in build/dist
+# make release   a version: its part of the list of changes, a commit, a tag; VERSION=0.3.0
 # make docs      the documents as a site, in build/docs
 # make bench     side-by-side speed and memory
 # make torture   kills, disks, databases, hostile files and sessions; ARGS="--seed 1 --kills 20"
@@ -16,7 +17,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # On every core, where pip compiles on one; what is written for later Pythons stays as it is.
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: run setup test near test-newest test-lowest test-all servers check docs dist bench torture format
+.PHONY: run setup test near test-newest test-lowest test-all servers check docs dist release bench torture format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
@@ -88,6 +89,10 @@ dist: $(VENV)/.dev-ready
 	@rm -rf build/empty && $(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl
 	build/empty/bin/ecv --version
+
+release: check
+	$(BIN)/python scripts/release.py $(VERSION)
+	$(MAKE) dist
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks.models $(ARGS)

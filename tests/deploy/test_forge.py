@@ -38,3 +38,16 @@ def test_the_subject_of_a_commit_names_its_area(tmp_path, subject, words):
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == bool(words)
     assert words in done.stderr
+
+
+def test_a_release_has_its_fragments_in_a_section_of_its_own():
+    from scripts.release import with_section
+
+    changelog = "# Changelog\n\n## Unreleased\n\n- written here\n\n## 0.1.0 (2026-01-01)\n\n- old\n"
+    assert with_section(changelog, "0.2.0", "2026-11-27", ["- one\n", "\n- two\n- three\n"]) == (
+        "# Changelog\n\n## Unreleased\n\n"
+        "## 0.2.0 (2026-11-27)\n\n- written here\n- one\n- two\n- three\n\n"
+        "## 0.1.0 (2026-01-01)\n\n- old\n"
+    )
+    with pytest.raises(ValueError, match="Unreleased"):
+        with_section("# Changelog\n", "0.2.0", "2026-11-27", [])
