@@ -2,8 +2,8 @@
 
     python scripts/release.py 0.3.0
 
-Each change that a user notices is a file of its own in changes/, such as changes/gate.md, with one or
-more lines that begin with '- ': nobody edits the same line of CHANGELOG.md. Here they become the
+Each change that a user notices is a file of its own in changes/, such as changes/gate.md, with one
+or more lines that begin with '- ': nobody edits the same line of CHANGELOG.md. Here they become the
 section of the version. What only a person can do comes after: see CONTRIBUTING.md, A release.
 """
 
