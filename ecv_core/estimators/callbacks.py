@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from sklearn.utils import _safe_indexing as rows_of
+from sklearn.utils import _safe_indexing as rows_of  # in its `__all__`
 
 from ecv_core.estimators.fold_scores import Fold, SplitSamples
 
@@ -54,6 +54,7 @@ class SearchCallbacks:
         if not hasattr(self._search, "set_callbacks"):
             yield
             return
+        # scikit-learn documents this method for searches and estimators of others.
         tasks = 1
         if self._search.refit is not False:
             tasks = 2
