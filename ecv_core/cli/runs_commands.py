@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from ecv_core.cli import answer, program
 from ecv_core.cli.options import add_place
 from ecv_core.cli.run_command import check_data, go_on, summary
 from ecv_core.figures.words import counted
-from ecv_core.jobs.heartbeat import recover_run
+from ecv_core.jobs.heartbeat import left_runs, recover_run
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
@@ -44,11 +45,14 @@ def delete_options(parser: argparse.ArgumentParser) -> None:
 
 
 def runs_command(options: argparse.Namespace) -> None:
-    """List them, newest first; who only looks changes nothing."""
+    """List them, newest first; one whose program is gone as interrupted, and nothing is changed."""
     store = open_store()
     run_list = RunList(store)
+    left = left_runs(store)
     rows = []
     for row in run_list.rows():
+        if row.run_id in left:
+            row = replace(row, state=RunState.INTERRUPTED)
         if options.state in (None, row.state) and options.dataset in (None, row.spec.dataset):
             rows.append(row)
     lines = [_how_many(rows, options)]

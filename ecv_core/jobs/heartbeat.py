@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 
 from ecv_core.records.errors import StoreError
+from ecv_core.store.activity import current_activity
 from ecv_core.store.ownership import (
     active_owners,
     beat,
@@ -85,6 +86,15 @@ def recover(store: Store, *, serves: bool = False) -> None:
     Raises: StoreError.
     """
     _release(store, OwnerWatch(store).gone(), serves=serves)
+
+
+def left_runs(store: Store) -> set[str]:
+    """Ids of the active runs whose programs on this machine are gone; nothing is changed.
+
+    Raises: StoreError.
+    """
+    gone = OwnerWatch(store).gone()
+    return {run.run_id for run in current_activity(store).runs if run.owner in gone}
 
 
 def recover_run(store: Store, run_id: str) -> None:

@@ -136,7 +136,7 @@ def test_who_looks_marks_nothing(capsys) -> None:
     machine = this_process().rsplit(":", 2)[0]
     run_id = running(open_store(), f"{machine}:4194304:1")
     assert main(["runs", "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "running"
+    assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "interrupted"
     assert open_store().run(run_id).state is RunState.RUNNING
 
 
