@@ -7,11 +7,13 @@ import pytest
 from ecv_core import cli
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
+from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
 SPEC = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
-GONE = "elsewhere:1:1"
+GONE = f"{this_process().rsplit(':', 2)[0]}:4194304:1"
+"""A program of this machine that has ended."""
 """A program on another machine that has given no sign of life."""
 
 
