@@ -288,6 +288,8 @@ def _entries_for_all(
 
 def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
+    if not run.state.active:
+        run = results().with_user_scores(run)  # once, for the answer and for the numbers
     with st.container(key="presented-verdict"):
         show(_entries_for_all("verdict", run, _verdict_data), key="said", room="verdict")
     if not computed_here(run.spec):

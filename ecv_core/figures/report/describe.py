@@ -26,6 +26,7 @@ from ecv_core.figures.report.advice import (
 )
 from ecv_core.figures.report.latex import (
     PAPER,
+    as_label,
     bibtex,
     escaped,
     key_of,
@@ -808,5 +809,5 @@ def _fold_table(run: RunRecord) -> str:
         ["n", metric_label(run.spec), "Mean", "Low", "High"],
         [[str(moment.n), *moment_numbers(moment)] for moment in run.moments],
         caption=caption,
-        label=f"run-{run.run_id}",
+        label=as_label(f"run-{run.run_id}"),
     )

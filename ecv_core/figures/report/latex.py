@@ -34,6 +34,11 @@ def escaped(text: str) -> str:
     return "".join(_SIGNS.get(sign, sign) for sign in line)
 
 
+def as_label(text: str) -> str:
+    """A text as a label of LaTeX, whose other signs are hyphens: 'run-0123ab'."""
+    return re.sub(r"[^A-Za-z0-9:._-]+", "-", text)
+
+
 def latex_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
