@@ -357,8 +357,16 @@ MEASURED_SECONDS = 2.0
 """So long the idle machine is measured."""
 
 
+def known_idle_watts(name: str) -> tuple[float, str] | None:
+    """What `idle_watts` has given under this name since the machine was started."""
+    with suppress(TypeError, ValueError):
+        watts, source = recalled(f"idle {name}")
+        return float(watts), str(source)
+    return None
+
+
 def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
-    """The power of the idle machine, by this meter.
+    """The power of the idle machine, measured by this meter.
 
     Args:
         meter: that measures it.
@@ -366,9 +374,6 @@ def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
         now, or nothing can be measured.
     """
-    with suppress(TypeError, ValueError):
-        watts, source = recalled(f"idle {name}")
-        return float(watts), str(source)
     before = Load.now()
     time.sleep(LOOK_SECONDS)
     if not _idle(before):
@@ -409,12 +414,13 @@ class WatchedMeter:
         self._last = self._begun
         self._idle: tuple[float, str] | None = None
         self._try_again = 0.0
+        self._seconds = 0.0
+        """That folds have taken so far."""
 
     def start(self) -> None:
-        """Begin measuring; before the first time, the idle machine where that is not known."""
-        if self._idle is None and self._name and time.monotonic() >= self._try_again:
-            self._try_again = time.monotonic() + IDLE_RETRY_SECONDS
-            self._idle = idle_watts(self._meter, self._name)
+        """Begin measuring; before that the idle machine, where that is not known and pays."""
+        if self._idle is None and self._name:
+            self._idle = known_idle_watts(self._name) or self._measured_idle_watts()
         self._meter.start()
         self._begun = Load.now()
 
@@ -428,6 +434,7 @@ class WatchedMeter:
         if seconds < SHORT_SECONDS and now.seconds - self._last.seconds < 2.0:
             since = self._last
         self._last = now
+        self._seconds += seconds
         idle_joules = None
         if self._idle is not None:
             watts, source = self._idle
@@ -440,7 +447,16 @@ class WatchedMeter:
             idle_joules=idle_joules,
         )
 
+    def _measured_idle_watts(self) -> tuple[float, str] | None:
+        """Those of `idle_watts`; None where it was tried just now, or folds were too short."""
+        if self._seconds < LONG_SECONDS or time.monotonic() < self._try_again:
+            return None
+        self._try_again = time.monotonic() + IDLE_RETRY_SECONDS
+        return idle_watts(self._meter, self._name)
 
+
+LONG_SECONDS = 10.0
+"""After so much of folds nobody minds the two seconds in which the idle machine is measured."""
 IDLE_RETRY_SECONDS = 60.0
 """After so long it is looked again whether a machine is idle that was not."""
 SHORT_SECONDS = 0.5

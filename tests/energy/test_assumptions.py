@@ -13,7 +13,7 @@ import pytest
 
 from ecv_core.energy import load as memory
 from ecv_core.energy.load import Load
-from ecv_core.energy.meter import idle_watts, intensity_words
+from ecv_core.energy.meter import WatchedMeter, idle_watts, intensity_words, known_idle_watts
 from ecv_core.records.run import Energy
 from tests.energy.test_load import energy, fold
 from tests.fake_folds import FakeMeter
@@ -91,9 +91,8 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
 ):
     meter = FakeMeter([energy(joules=14.0), energy(joules=18.0)])
     assert idle_watts(meter, "usual") == (7.0, "cpu-load")  # in 2 s
-    slept = machine["slept"]
-    assert idle_watts(FakeMeter(), "usual") == (7.0, "cpu-load")
-    assert machine["slept"] == slept  # nothing is measured again
+    assert known_idle_watts("usual") == (7.0, "cpu-load")
+    assert known_idle_watts("other watts") is None
     assert idle_watts(meter, "other watts") == (9.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-*/machine.json")
     assert json.loads(path.read_text())["found"] == {
@@ -101,7 +100,7 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
         "idle other watts": [9.0, "cpu-load"],
     }
     monkeypatch.setattr(psutil, "boot_time", lambda: 1.0)
-    assert idle_watts(FakeMeter([energy(joules=12.0)]), "usual") == (6.0, "cpu-load")
+    assert known_idle_watts("usual") is None
 
 
 @pytest.mark.parametrize(
@@ -119,4 +118,20 @@ def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
     assert idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-*/machine.json")
     Path(path).write_text('{"boot": ')
+    assert known_idle_watts("usual") is None
     assert idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")
+
+
+def test_nobody_waits_for_the_idle_machine_before_folds_have_taken_ten_seconds(machine):
+    folds = [energy(joules=60.0), energy(joules=50.0)]
+    idle_machine = energy(joules=14.0)  # in 2 s
+    meter = WatchedMeter(FakeMeter([*folds, idle_machine, energy(joules=40.0)]), name="usual")
+    for seconds, idle_joules in ((6.0, None), (4.0, None), (3.0, 21.0)):
+        meter.start()
+        machine["now"] += seconds
+        assert meter.stop().idle_joules == idle_joules
+    assert machine["slept"] == 2  # a look, and the measurement
+    again = WatchedMeter(FakeMeter([energy(joules=40.0)]), name="usual")
+    again.start()
+    machine["now"] += 1
+    assert again.stop().idle_joules == 7.0  # it is remembered
