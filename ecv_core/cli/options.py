@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -263,11 +263,11 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
-    from ecv_core.jobs.executors import unmetered
+    from ecv_core.jobs.here_first import HereFirst
 
-    make_local = None
+    make_local: Callable[[], Executor] | None = None
     if no_energy:
-        make_local = unmetered
+        make_local = HereFirst
     executor = executor_on(
         options.on, nodes=options.nodes, site=options.site, make_local=make_local
     )

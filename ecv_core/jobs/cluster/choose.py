@@ -15,15 +15,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor, Site, read_site
 from ecv_core.jobs.executors import Compute, Executor, Here, compute
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
 from ecv_core.store.engine import database_url
 from ecv_core.untrusted.private import private_folder
+
+if TYPE_CHECKING:
+    from ecv_core.jobs.cluster.executor import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def executor_on(
         if make_local is not None:
             return make_local()
         return Here(compute)
+    from ecv_core.jobs.cluster.executor import read_site
+
     path = _named().get(place)
     if site is not None:
         path = Path(site)
@@ -137,6 +141,8 @@ def _on_this_machine(count: int, compute: Compute) -> Executor:
     import dask
     from distributed import Client, LocalCluster
 
+    from ecv_core.jobs.cluster.executor import DaskExecutor
+
     alone = None
     environment = {}
     if count > 1:
@@ -178,6 +184,8 @@ def _on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     _check_installed()
     from distributed import Client
 
+    from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
+
     try:
         # In a thread, since a notebook has a loop of its own. A client that fails to connect would
         # stay, and keep the next one from its loop when it is collected.
@@ -205,6 +213,8 @@ def _on_site(kind: str, site: Site, compute: Compute) -> Executor:
     _check_installed()
     import dask_jobqueue
     from distributed import Client
+
+    from ecv_core.jobs.cluster.executor import DaskExecutor
 
     scheduler = SITES[kind]
     if shutil.which(scheduler.command) is None:
