@@ -195,12 +195,7 @@ class Results:
         return scores
 
     def with_user_scores(self, run: RunRecord) -> RunRecord:
-        """The run, its folds with every user's scores where they were kept.
-
-        A run whose folds all carry them is given as it is.
-        """
-        if run.folds and len(run.user_scores) == len(run.folds):
-            return run
+        """The run, its folds with every user's scores where they were kept."""
         return run.with_user_scores(self._user_scores(run))
 
     def scores(self, of: RunSpec | RunRecord, *, users: bool = True) -> Scores:

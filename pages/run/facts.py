@@ -54,10 +54,17 @@ _html = component(
 )
 
 
-def show(data: Mapping[str, object], *, key: str, room: str | None) -> None:
-    """Draw what `box` or `facts` made of a run; `room` is the key by which a look gives it room."""
+def show(entries: Mapping[str, object], *, part: str, key: str, room: str | None) -> None:
+    """Draw a part of what is shown of a run.
+
+    Args:
+        entries: The HTML of each part, by its name.
+        part: Which one, 'verdict' or 'facts'.
+        key: Of the component.
+        room: The key by which a look gives it room.
+    """
     with st.container(key=room):
-        _html(key=key, data=dict(data))
+        _html(key=key, data={**entries, "shown": part})
 
 
 def box(kind: str, lines: list[str], answer: str = "") -> str:

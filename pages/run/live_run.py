@@ -288,10 +288,9 @@ def _entries_for_all(
 
 def _results(run: RunRecord, runs: list[RunRecord]) -> None:
     damaged_folds([run])
-    if not run.state.active:
-        run = results().with_user_scores(run)  # once, for the answer and for the numbers
+    entries = _entries_for_all("results", run, _results_data)
     with st.container(key="presented-verdict"):
-        show(_entries_for_all("verdict", run, _verdict_data), key="said", room="verdict")
+        show(entries, part="verdict", key="said", room="verdict")
     if not computed_here(run.spec):
         _draw_followed(elsewhere_note, runs, key="note", kind=RUNS, often=[STEPS])
     _origin(run)
@@ -300,15 +299,13 @@ def _results(run: RunRecord, runs: list[RunRecord]) -> None:
         _figure(run, runs)
     with right:
         room = "facts" if energy_may_come(run) else None
-        show(_entries_for_all("facts", run, _facts_data), key="numbers", room=room)
+        show(entries, part="facts", key="numbers", room=room)
 
 
-def _verdict_data(run: RunRecord) -> dict[str, object]:
-    return {"html": verdict_html(results().with_user_scores(run))}
-
-
-def _facts_data(run: RunRecord) -> dict[str, object]:
-    return {"html": facts(results().with_user_scores(run))}
+def _results_data(run: RunRecord) -> dict[str, object]:
+    """The HTML of both parts, of users' scores that are read once."""
+    scored = results().with_user_scores(run)
+    return {"verdict": verdict_html(scored), "facts": facts(scored)}
 
 
 def _origin(run: RunRecord) -> None:

@@ -279,7 +279,7 @@ def test_one_socket_serves_all_parts_of_a_tab_and_says_what_they_show(
     page.wait_for_timeout(1500)
     assert len({socket for socket, _ in sent}) == 1
     assert topics(sent[-1][1]) == [f"folds {run_id}", "queue", "server", f"states {run_id}"]
-    assert sent[-1][1].count("shared ") == 4  # bar, sentence, figure, numbers
+    assert sent[-1][1].count("shared ") == 3  # bar, sentence with numbers, figure
     page.get_by_role("link", name="Learn", exact=True).click()
     page.wait_for_url(re.compile("/learn"))
     expect(page.locator(".ecv-progress")).to_be_visible()

@@ -142,7 +142,8 @@ def a_run(store: Store) -> Callable[..., RunRecord]:
 def told(app: AppTest, part: str) -> str:
     """HTML of the page of a run: 'ecv-box' is its sentence, 'ecv-facts' its numbers."""
     components = [json.loads(one.proto.json) for one in app.get("bidi_component")]
-    found = [data["html"] for data in components if part in data.get("html", "")]
+    parts = [data[data["shown"]] for data in components if "shown" in data]
+    found = [html for html in parts if part in html]
     assert len(found) == 1
     return str(found[0])
 

@@ -186,7 +186,7 @@ def test_the_session_of_somebody_who_may_see_a_run_has_its_tokens(app, a_run):
     run = a_run([0.3], state=RunState.RUNNING)
     app.query_params["run"] = run.run_id
     app.run()
-    assert len(tokens(app)) == 4  # bar, sentence, figure, numbers
+    assert len(tokens(app)) == 3  # bar, sentence with numbers, figure
 
 
 def test_somebody_of_no_team_is_given_no_token(app, a_run, monkeypatch):
