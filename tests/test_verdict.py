@@ -64,14 +64,14 @@ def judged(scores, **settings) -> RunRecord:
             THREE,
             "Stopped after 3 of 10 folds: the mean, 0.3000, satisfies the rule e-fold, yet is "
             "uncertain.",
-            "these folds ± 0.0522, wherever the rule stops",
+            "± 0.0522 over these folds, allowing for the early stop",
             "is at most alpha = 1, so it is steady enough: stop.",
         ),
         (
             {"rule": "e-fold", "alpha": 1.0},
             (0.299, 0.300, 0.301),  # a tenth as far apart, so the interval is a tenth as wide
             "Stopped after 3 of 10 folds: the mean, 0.3000, has settled.",
-            "these folds ± 0.0052, wherever the rule stops",
+            "± 0.0052 over these folds, allowing for the early stop",
             "is at most alpha = 1, so it is steady enough: stop.",
         ),
         (
@@ -79,7 +79,7 @@ def judged(scores, **settings) -> RunRecord:
             FALLING,
             "Stopped after 4 of 10 folds: the mean, 0.3100, has settled, as the spread of the "
             "scores no longer grows.",
-            "these folds ± 0.0208, wherever the rule stops",
+            "± 0.0208 over these folds, allowing for the early stop",
             "twice in a row it grew by no more than 5%: stop.",
         ),
         (
@@ -87,29 +87,29 @@ def judged(scores, **settings) -> RunRecord:
             THREE,
             "Stopped after 3 of 10 folds: the mean, 0.3000, is that of the number of folds asked "
             "for.",
-            "these folds ± 0.0248",
+            "± 0.0248 over these folds",
             "After 3 of the 3 folds asked for: stop.",
         ),
         (
             {"rule": "never", "k": 3},
             THREE,
             "All 3 folds have run: their mean is 0.3000.",
-            "these folds ± 0.0248",
+            "± 0.0248 over these folds",
             "",
         ),
         (
             {"rule": "e-fold", "alpha": 1e-9, "k": 3},
             THREE,
-            "All 3 folds have run: their mean is 0.3000. The rule said stop after none of them.",
-            "these folds ± 0.0248",
+            "All 3 folds have run: their mean is 0.3000. The stopping rule was never met.",
+            "± 0.0248 over these folds",
             "so it is still moving.",
         ),
         (
             {"rule": "fixed", "min_folds": 3, "k": 3},
             THREE,
-            "All 3 folds have run: their mean is 0.3000. The rule said stop "
-            "only after the last fold.",
-            "these folds ± 0.0248",
+            "All 3 folds have run: their mean is 0.3000. The stopping rule was met only at the "
+            "last fold.",
+            "± 0.0248 over these folds",
             "After 3 of the 3 folds asked for: stop.",
         ),
         (  # 0.2950 and 0.3000 differ by 0.005 / 0.2975 = 1.68 %; t(1) * 0.00707 / sqrt(2) = 0.0635
@@ -118,7 +118,7 @@ def judged(scores, **settings) -> RunRecord:
             "Stopped after 2 of 3 folds: the mean, 0.2950, is that of the number of folds asked "
             "for. Checked: the mean of all 3 folds is 0.3000, a difference of 1.68 % from the "
             "0.2950 at the stop.",
-            "these folds ± 0.0635",
+            "± 0.0635 over these folds",
             "After 2 of the 2 folds asked for: stop.",
         ),
         (
@@ -126,7 +126,7 @@ def judged(scores, **settings) -> RunRecord:
             THREE[:1],
             "After 1 of 10 folds, the mean is 0.2900.",
             "",
-            "and the earliest stop is after 3.",
+            "and the earliest stop is after fold 3.",
         ),
         (
             {"rule": "never", "k": 1, "split": "random-holdout"},
@@ -167,12 +167,12 @@ def stop_after_two(rule: str, reason: str) -> RunRecord:
 
 
 def test_precision_says_that_what_was_asked_for_is_reached():
-    run = stop_after_two("precision", "After 2 folds: known within 2.0%, asked for 3.0%: stop.")
+    run = stop_after_two("precision", "After 2 folds: known to within 2.0%, tolerance 3.0%: stop.")
     assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for."
     )
-    assert interval_words(run).endswith("; these folds at most 0.0059 from the 10-fold mean")
-    assert arithmetic(run) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
+    assert interval_words(run).endswith("; at most 0.0059 from the 10-fold mean")
+    assert arithmetic(run) == "After 2 folds: known to within 2.0%, tolerance 3.0%: stop."
 
 
 def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
@@ -186,7 +186,7 @@ def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
 
 
 def test_a_doubt_withdraws_the_promise():
-    run = stop_after_two("precision", "After 2 folds: known within 1.0%, asked for 3.0%: stop.")
+    run = stop_after_two("precision", "After 2 folds: known to within 1.0%, tolerance 3.0%: stop.")
     doubt = "Fold 1 scores 30 % below the others: look at it."
     moments = [*run.moments[:-1], replace(run.moments[-1], doubt=doubt)]
     said = verdict(replace(run, moments=moments))
@@ -201,7 +201,7 @@ def test_every_interval_of_a_stop_has_its_name():
     moments = at_the_end(scores, interval)
     run = ended(scores, rule="precision", tolerance=0.03, stopped_at=2, moments=moments)
     assert interval_lines(run) == [
-        "no interval for new users: the scores of single users are not known for every fold",
+        "no interval for new users: not every fold has the scores of individual users",
         "95 % interval of these folds: 0.1729 to 0.4271 (± 0.1271, Student's t over 2 folds)",
         "95 % interval of these folds that allows for the stop: -0.3456 to 0.9456 (± 0.6456, holds "
         "wherever the rule stops)",
@@ -214,7 +214,7 @@ def test_all_folds_have_the_interval_of_their_mean_whatever_the_rule_goes_by():
     moments = at_the_end(THREE, nothing)
     settings = {"rule": "precision", "tolerance": 0.03, "k": 3}
     run = ended(THREE, stopped_at=3, moments=moments, **settings)
-    assert interval_words(run) == "95 %: not known for new users; these folds ± 0.0248"
+    assert interval_words(run) == "95 % interval for new users not known; ± 0.0248 over these folds"
     assert interval_lines(run)[1:] == [
         "95 % interval of these folds: 0.2752 to 0.3248 (± 0.0248, Student's t over 3 folds)"
     ]
@@ -231,7 +231,8 @@ def test_folds_that_score_alike_are_not_certain():
     run = ended(nothing, stopped_at=3, moments=at_the_end(nothing, Interval(low=0.0, high=0.0)))
     assert verdict(run) == "Stopped after 3 of 10 folds: the mean, 0.0000, has settled."
     assert interval_lines(run)[1:] == [
-        "no interval of these folds: folds that score alike do not tell how far it is off"
+        "no interval of these folds: all have the same score, which does not show how "
+        "uncertain the mean is"
     ]
 
 
@@ -249,13 +250,15 @@ def test_the_interval_for_new_users_stands_first_and_that_of_the_folds_behind_it
     run = replace(run, moments=at_the_end((2.0, 3.0), Interval(low=0.0, high=1.0)))
     run = run.with_user_scores(users)
     assert interval_lines(run) == [
-        "95 % interval for new users: -0.8889 to 5.8889 (± 3.3889, drawn alike)",
+        "95 % interval for new users: -0.8889 to 5.8889 (± 3.3889, drawn from the same population)",
         "95 % interval of these folds: -3.8531 to 8.8531 (± 6.3531, Student's t over 2 folds)",
     ]
-    words = "95 %: -0.8889 to 5.8889 for new users; these folds ± 6.3531"
+    words = "95 % interval for new users -0.8889 to 5.8889; ± 6.3531 over these folds"
     assert interval_words(run) == words
     assert new_data_cell(run) == "-0.8889 to 5.8889"
-    assert answer(run).startswith("nDCG@10 2.5000; for new users -0.8889 to 5.8889 (95 %). Saved:")
+    assert answer(run).startswith(
+        "nDCG@10 is 2.5000; the 95 % interval for new users is -0.8889 to 5.8889. The stop saved "
+    )
     del users[1]  # a fold whose users are not known: nothing is guessed from the other
     assert new_data_cell(run.with_user_scores(users)) == "-"
     assert interval_words(ended(())) == ""
@@ -293,6 +296,8 @@ def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):
 
 def test_the_answer_says_the_score_and_what_was_saved():
     run = replace(judged((0.3, 0.3), k=4, rule="fixed", min_folds=2), stopped_at=2)
-    assert answer(run) == "nDCG@10 0.3000. Saved: 2 of 4 folds, about 50 % of the energy."
-    assert answer(judged((0.3, 0.3), k=2, rule="never")) == "nDCG@10 0.3000."
+    assert (
+        answer(run) == "nDCG@10 is 0.3000. The stop saved 2 of 4 folds, about 50 % of the energy."
+    )
+    assert answer(judged((0.3, 0.3), k=2, rule="never")) == "nDCG@10 is 0.3000."
     assert answer(ended(())) == ""

@@ -218,36 +218,36 @@ def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     if run.spec.rule == NEVER_STOPS:
         return text
     if at_stop.decision.stop:
-        return f"{text} The rule said stop only after the last fold."
-    return f"{text} The rule said stop after none of them."
+        return f"{text} The stopping rule was met only at the last fold."
+    return f"{text} The stopping rule was never met."
 
 
 def answer(run: RunRecord) -> str:
     """The score of a run, what it is for new users, and what its stop saved; it has a fold.
 
-    'nDCG@10 0.3500; for new users 0.3377 to 0.3627 (95 %). Saved: 5 of 10 folds, about 50 % of the
-    energy.'
+    'nDCG@10 is 0.3500; the 95 % interval for new users is 0.3377 to 0.3627. The stop saved 5 of 10
+    folds, about 50 % of the energy.'
 
     Args:
         run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
     """
     if run.at_stop is None:
         return ""
-    score = f"{metric_label(run.spec)} {run.at_stop.mean:.4f}"
+    score = f"{metric_label(run.spec)} is {run.at_stop.mean:.4f}"
     new_data = new_data_of(run, run.user_scores)
     if new_data is not None:
         level = f"{100 * run.spec.confidence:g} %"
         ends = ends_words(new_data.interval)
-        score += f"; for new {new_data.of} {ends} ({level})"
+        score += f"; the {level} interval for new {new_data.of} is {ends}"
     return joined(f"{score}.", _saved_sentence(run))
 
 
 def _saved_sentence(run: RunRecord) -> str:
-    """'Saved: 5 of 10 folds, about 50 % of the energy.'; empty where no fold was left out."""
+    """'The stop saved 5 of 10 folds, about 50 % of the energy.'; empty where all folds ran."""
     left_out = run.k - len(run.folds)
     if not run.stopped_early or not left_out:
         return ""
-    saved = f"Saved: {left_out} of {counted(run.k, 'fold')}"
+    saved = f"The stop saved {left_out} of {counted(run.k, 'fold')}"
     facts = energy_of(run)
     if facts.saved_percent:
         saved += f", about {facts.saved_percent:.0f} % of the energy"
@@ -293,33 +293,34 @@ def shown_interval(run: RunRecord) -> ShownInterval:
         return ShownInterval(at_stop.interval)
     after_stop = uncertainty_after_stop(run)
     if after_stop is not None:
-        return ShownInterval(after_stop, ", wherever the rule stops")
+        return ShownInterval(after_stop, ", allowing for the early stop")
     return ShownInterval(uncertainty(run))
 
 
 def half_width_words(interval: Interval | None, k: int, wherever: str = "") -> str:
     """Half the width of an interval of these folds, by that name; empty where there is none.
 
-    'these folds ± 0.0517', or with the precision rule 'these folds at most 0.0046 from the 10-fold
-    mean'; `wherever` is that of `shown_interval`.
+    '± 0.0517 over these folds', or with the precision rule 'at most 0.0046 from the 10-fold mean';
+    `wherever` is that of `shown_interval`.
     """
     if interval is None:
         return ""
     half = f"{interval.width / 2:.4f}"
     if interval.kind is IntervalKind.K_FOLD_MEAN:
-        return f"these folds at most {half} from the {k}-fold mean"
-    return f"these folds ± {half}{wherever}"
+        return f"at most {half} from the {k}-fold mean"
+    return f"± {half} over these folds{wherever}"
 
 
 def interval_words(run: RunRecord) -> str:
     """How uncertain the mean is, in short: for new users, and behind a word for these folds.
 
-    '95 %: 0.2803 to 0.3081 for new users; these folds ± 0.0116, wherever the rule stops'. The run
-    carries its users' scores (`Results.with_user_scores`); empty before its first fold.
+    '95 % interval for new users 0.2803 to 0.3081; ± 0.0116 over these folds, allowing for the early
+    stop'. The run carries its users' scores (`Results.with_user_scores`); empty before its first
+    fold.
     """
     if run.at_stop is None:
         return ""
-    words = f"{100 * run.spec.confidence:g} %: {_new_data_words(run)}"
+    words = f"{100 * run.spec.confidence:g} % interval for new {_new_data_words(run)}"
     interval, wherever = shown_interval(run)
     of_folds = half_width_words(interval, run.k, wherever)
     if of_folds:
@@ -328,11 +329,11 @@ def interval_words(run: RunRecord) -> str:
 
 
 def _new_data_words(run: RunRecord) -> str:
-    """'0.2803 to 0.3081 for new users', or that this is not known."""
+    """'users 0.2803 to 0.3081', or that this is not known."""
     new_data = new_data_of(run, run.user_scores)
     if new_data is None:
-        return f"not known for new {usual_new_data(run.spec)}"
-    return f"{ends_words(new_data.interval)} for new {new_data.of}"
+        return f"{usual_new_data(run.spec)} not known"
+    return f"{new_data.of} {ends_words(new_data.interval)}"
 
 
 def new_data_cell(run: RunRecord) -> str:
@@ -376,7 +377,7 @@ def uncertainty_after_stop(run: RunRecord) -> Interval | None:
 def new_data_line(run: RunRecord) -> str:
     """Where the mean of new users is, or why that is not known; empty before the first fold.
 
-    '95 % interval for new users: 0.2803 to 0.3081 (± 0.0139, drawn alike)'
+    '95 % interval for new users: 0.2803 to 0.3081 (± 0.0139, drawn from the same population)'
 
     Args:
         run: its folds carry their users' scores (`Results.with_user_scores`), where there are some.
@@ -386,7 +387,7 @@ def new_data_line(run: RunRecord) -> str:
     new_data = new_data_of(run, run.user_scores)
     of = usual_new_data(run.spec)
     if run.spec.in_time:
-        return f"no interval for new {of}: later {of} may drift, and are not drawn alike"
+        return f"no interval for new {of}, because later {of} may differ from earlier ones"
     if new_data is None:
         return _new_data_sentence(None, of, run.spec.confidence)
     return _new_data_sentence(new_data.interval, new_data.of, run.spec.confidence)
@@ -416,14 +417,14 @@ def winner_new_data_line(
         of = "clusters"
     line = _new_data_sentence(interval, of, confidence)
     if interval is not None:
-        line += f"; it allows for having been picked as the best of {contender_count}"
+        line += f"; it allows for the choice of the best of {contender_count}"
     return f"{line[0].upper()}{line[1:]}."
 
 
 def _new_data_sentence(interval: NewDataInterval | None, of: str, confidence: float) -> str:
     if interval is None:
-        return f"no interval for new {of}: the scores of single {of} are not known for every fold"
-    ends = _ends_and_half_words(interval, "drawn alike")
+        return f"no interval for new {of}: not every fold has the scores of individual {of}"
+    ends = _ends_and_half_words(interval, "drawn from the same population")
     return f"{100 * confidence:g} % interval for new {of}: {ends}"
 
 
@@ -443,7 +444,8 @@ def interval_lines(run: RunRecord) -> list[str]:
         lines.append(f"{level} interval of these folds: {ends}")
     elif run.folds_used > 1:
         lines.append(
-            "no interval of these folds: folds that score alike do not tell how far it is off"
+            "no interval of these folds: all have the same score, which does not show how "
+            "uncertain the mean is"
         )
     after_stop = uncertainty_after_stop(run)
     if after_stop:
@@ -485,14 +487,12 @@ def reused_words(run: RunRecord) -> str:
     if not reused:
         return ""
     folds = f"{reused} of {counted(len(run.folds), 'fold')}"
-    sentence = f"{folds} were there already: no time or energy was spent on them again."
+    sentence = f"{folds} had been computed before: no time or energy was spent on them again."
     if reused == 1:
-        sentence = f"{folds} was there already: no time or energy was spent on it again."
+        sentence = f"{folds} had been computed before: no time or energy was spent on it again."
     watts_given = run.spec.processor_watts is not None or run.spec.memory_watts is not None
     if watts_given:
-        sentence += (
-            " Energy that was metered then is shown as it was, whatever watts were given now."
-        )
+        sentence += " Their energy is shown as it was metered then, whatever watts were given now."
     return sentence
 
 
@@ -517,7 +517,8 @@ def _late_folds_sentence(run: RunRecord) -> str:
     late_folds = run.folds[run.stopped_at :]
     if not late_folds:
         return ""
-    return f"{counted(len(late_folds), 'fold')}, {_watt_hours_of(late_folds)}, came after the stop."
+    folds = counted(len(late_folds), "fold")
+    return f"{folds} ({_watt_hours_of(late_folds)}) finished after the stop."
 
 
 def _machines_sentence(run: RunRecord) -> str:
@@ -556,8 +557,8 @@ def _gaps_sentence(folds: Sequence[FoldResult]) -> str:
         return ""
     seconds = sum(reading.gap_seconds for reading in gaps)
     return (
-        f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave nothing for "
-        f"{duration(seconds)} in all; the range says what that time may have taken."
+        f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave no reading for "
+        f"{duration(seconds)} in all; the range covers what that time may have used."
     )
 
 
@@ -615,9 +616,9 @@ def shared_words(run: RunRecord) -> str:
     others = max(work.configurations for work in shared) - 1
     alone = sum(fold.joules_alone for fold in run.folds)
     return (
-        f"{counted(len(shared), 'fold')} shared work with up to {counted(others, 'other')}: it is "
-        "counted once, an equal part for each. On its own this run would have taken about "
-        f"{watt_hours(alone)}."
+        f"{counted(len(shared), 'fold')} shared work with up to {counted(others, 'other run')}. "
+        "That work is counted once, an equal part for each run. On its own, this run would have "
+        f"used about {watt_hours(alone)}."
     )
 
 
@@ -716,7 +717,8 @@ def range_words(facts: EnergyFacts) -> str:
             "anyway; the high end is all that the machine drew meanwhile."
         )
     return (
-        "The low end leaves memory's flat wattage out, which it draws anyway; the high end is all."
+        "The low end leaves out the constant power that memory draws anyway; the high end includes "
+        "everything."
     )
 
 
@@ -732,7 +734,7 @@ def processor_words(facts: EnergyFacts) -> str:
         about = "about "
     words = f"processor time {about}{duration(facts.processor_seconds)}"
     if facts.processor_assumed:
-        words += f" ({counted(facts.processor_assumed, 'fold')} taken to cost as the others)"
+        words += f" ({counted(facts.processor_assumed, 'fold')} assumed to cost as much as others)"
     if facts.saved_processor_percent:
         words += f", {about}{facts.saved_processor_percent:.0f} % saved"
     if facts.gpu_seconds:

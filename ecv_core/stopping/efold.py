@@ -74,7 +74,7 @@ class EFold:
             return Decision(
                 stop=False,
                 reason=f"{after(n)}: one score has no interval yet, and the earliest stop is after "
-                f"{first}: go on.",
+                f"fold {first}: go on.",
             )
         before = mean_interval(scores[:-1], self.confidence)
         width = self._width(now)
@@ -82,12 +82,13 @@ class EFold:
             return Decision(
                 stop=False,
                 reason=f"{after(n)}: the interval is {self.words(width)} wide, and the earliest "
-                f"stop is after {first}: go on.",
+                f"stop is after fold {first}: go on.",
             )
         product = least_alpha(self._width(before), width)
         if math.isnan(product):
             return Decision(
-                stop=False, reason=f"{after(n)}: the mean is or was 0, which has no shares: go on."
+                stop=False,
+                reason=f"{after(n)}: the mean is or was 0, and no width is a share of 0: go on.",
             )
         stop = product <= self.alpha
         said = scientific(float(f"{product:.2e}"))  # written like alpha, to be compared with it
@@ -98,8 +99,8 @@ class EFold:
         )
         return Decision(
             stop=stop,
-            reason=f"{after(n)}: the interval is {self.words(width)} wide, "
-            f"{self.words(self._width(before))} before; width x change = {said} {verdict}",
+            reason=f"{after(n)}: the interval is {self.words(width)} wide "
+            f"({self.words(self._width(before))} before); width x change = {said} {verdict}",
         )
 
     def _width(self, interval: Interval) -> float:
@@ -168,9 +169,12 @@ def _products(widths: Sequence[float | None]) -> list[float | None]:
 def _meaning(alpha: float) -> str:
     """In the unit of the score: a width w that changes by a tenth has w * 0.1 w = alpha."""
     width = math.sqrt(10 * alpha)
+    number = f"Alpha {scientific(alpha)}"
+    if "e" in scientific(alpha):
+        number += f" is {alpha:.12f}".rstrip("0")
     return (
-        f"Stops once an interval {width:.2g} wide changes by no more than "
-        f"{width / 10:.2g} from one fold to the next; a wider interval must be steadier."
+        f"{number}: the rule stops once an interval {width:.2g} wide changes by no more than "
+        f"{width / 10:.2g} from one fold to the next. A wider interval must be steadier."
     )
 
 
@@ -178,8 +182,8 @@ ALPHA = Parameter(
     name="alpha",
     default=1e-4,
     label="alpha",
-    help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
-    "so its scale is logarithmic.",
+    help="A larger alpha stops earlier and saves energy; a smaller one is more certain. Written "
+    "1e-4, it is 0.0001. It has the unit of the score squared, so its scale is logarithmic.",
     low=0,
     open=True,
     said="alpha",
@@ -196,9 +200,9 @@ ALPHA = Parameter(
 E_FOLD = Rule(
     id="e-fold",
     title="e-fold",
-    help="Stops when the width of the score's confidence interval, times how much that width "
-    "just changed, is at most alpha. A width needs two scores and a change two widths, so "
-    "fold 3 is the first that can stop, even with a minimum of 2.",
+    help="Stops when the width of the score's confidence interval, times the last change of that "
+    "width, is at most alpha. A width needs two scores and a change needs two widths, so fold 3 "
+    "is the first that can stop, even with a minimum of 2.",
     source="e-fold cross-validation for recommender systems (the paper's rule)",
     kind=EFold,
     parameters=(ALPHA,),
@@ -240,15 +244,16 @@ RELATIVE_ALPHA = replace(
     name="relative_alpha",
     default=5e-3,
     label="Relative alpha",
-    help="Larger saves energy, smaller is more certain. It has no unit: one value serves all "
-    "metrics and datasets.",
+    help="A larger value stops earlier and saves energy; a smaller one is more certain. It has no "
+    "unit, so one value serves all metrics and datasets.",
     said="the relative alpha",
     way_out="values from 1e-4 to 1e-1 make sense",
     steps=tuple(float(f"{step}e{power}") for power in range(-4, -1) for step in (1, 2, 5)),
     presets=(("Thrifty", 2e-2), ("Balanced", 5e-3), ("Careful", 1e-3)),
     meaning=lambda alpha: (
-        f"Stops once an interval {math.sqrt(10 * alpha):.1%} of the mean wide changes by no more "
-        f"than {math.sqrt(alpha / 10):.1%} from one fold to the next; a wider one must be steadier."
+        f"The rule stops once an interval as wide as {math.sqrt(10 * alpha):.1%} of the mean "
+        f"changes by no more than {math.sqrt(alpha / 10):.1%} of the mean from one fold to the "
+        "next. A wider interval must be steadier."
     ),
     flag="",
     always_told=False,

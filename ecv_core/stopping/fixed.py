@@ -17,11 +17,15 @@ class Never:
     looks: ClassVar[bool] = False
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
-        return Decision(stop=False, reason=f"{after(len(results))}: this rule never stops: go on.")
+        return Decision(stop=False, reason=f"{after(len(results))}: all folds are to run: go on.")
 
 
 def _never_sentence(say: Phrases) -> str:
     return f"All folds were evaluated. The interval is {say.interval}."
+
+
+def _all_folds(_values: Mapping[str, Any]) -> str:
+    return "all folds"
 
 
 NEVER = Rule(
@@ -31,6 +35,7 @@ NEVER = Rule(
     source="k-fold cross-validation",
     kind=Never,
     told=(),
+    short=_all_folds,
     sentence=_never_sentence,
 )
 

@@ -110,15 +110,16 @@ class Precision:
         if math.isnan(half_width):
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: too few single scores to tell how far it is off: go on.",
+                reason=f"{after(n)}: too few individual scores to tell how far off the mean is: "
+                "go on.",
             )
         if math.isinf(share):
             return Decision(
                 stop=False,
                 reason=f"{after(n)}: the mean is 0, at most {half_width:.2g} from that of all "
-                f"{self.k} folds, and no share of 0 is asked for: go on.",
+                f"{self.k} folds, and no tolerance is a share of 0: go on.",
             )
-        reason = f"{after(n)}: known within {share:.1%}, asked for {self.tolerance:.1%}"
+        reason = f"{after(n)}: known to within {share:.1%}, tolerance {self.tolerance:.1%}"
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
             reason += f", the mean corrected from {plain:.4f} to {estimate.mean:.4f}"
@@ -127,7 +128,7 @@ class Precision:
             return Decision(stop=False, reason=f"{reason}: go on.")
         if n < self.min_folds:
             return Decision(
-                stop=False, reason=f"{reason}, but at least {self.min_folds} folds are due: go on."
+                stop=False, reason=f"{reason}, but at least {self.min_folds} folds must run: go on."
             )
         return Decision(stop=True, reason=f"{reason}: stop.")
 

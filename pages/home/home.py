@@ -37,13 +37,14 @@ def show_introduction(race: RunRecord | None) -> None:
     example = ""
     if race is not None:
         example = (
-            f" Here **{run_title(race)}**, stopped after **{race.stopped_at} of {race.k} folds**, "
-            "races against all of them, as recorded."
+            f" Below, a recorded run of **{run_title(race)}** is told as a race: e-fold, which "
+            f"stopped after **{race.stopped_at} of {race.k} folds**, against cross-validation "
+            "with all of them."
         )
     st.markdown(
         f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
         f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "
-        "cross-validation, but stops as soon as the score is trustworthy, and so "
+        "cross-validation, but stops as soon as the score is steady enough, which "
         f"{glossary_link('energy-saved', 'saves energy')}.{example}"
     )
 
@@ -51,15 +52,15 @@ def show_introduction(race: RunRecord | None) -> None:
 def draw_doors() -> None:
     """A box for each, side by side where there is room."""
     learn, live, data, scores = st.columns(4, gap="small")
-    with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
+    with _door(learn, "Why do scores differ from fold to fold, and how many folds are enough?"):
         st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
     with _door(
-        live, f"{algorithm_title(_ALGORITHM)}, ten folds: half a minute, where nothing else runs."
+        live, f"{algorithm_title(_ALGORITHM)} on ten folds takes half a minute on an idle machine."
     ):
         _offer_live_run()
-    with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
+    with _door(data, "You have ratings, clicks or purchases: which algorithm is best on them?"):
         st.page_link("data/data.py", label="My data", icon=":material/upload_file:")
-    with _door(scores, "Scores of folds from anywhere: how many were needed?"):
+    with _door(scores, "You already have fold scores: how many folds would have been enough?"):
         st.page_link(
             "folds/folds.py",
             label="My scores",

@@ -76,13 +76,13 @@ def expectation_words(
     if not parts:
         seconds = _rough_seconds(specs)
         if seconds:
-            return f"Each fold will take about {duration(seconds)} of one core, by a rough count."
-        return "Time and energy: not known yet for this dataset and algorithm."
+            return f"By a rough estimate, each fold will take {duration(seconds)} on one core."
+        return "Time and energy are not known yet for this dataset and algorithm."
     sentence = _sentence(together(parts), source, load)
     if not missing:
         return sentence
     titles = ", ".join(map(algorithm_title, in_order(missing)))
-    return f"{sentence} Not known yet: {titles}."
+    return f"{sentence} This does not include {titles}, whose cost is not known yet."
 
 
 def _rough_seconds(specs: Sequence[RunSpec]) -> float:
@@ -106,7 +106,7 @@ def _sentence(total: Expected, source: str, load: float) -> str:
     shortest, longest = total.seconds
     if load > _BUSY:
         longest *= 1 + load
-        busy = f" The machine is busy ({load:.1f} programs a core): the longer time allows for it."
+        busy = f" The longer time allows for a busy machine ({load:.1f} programs per core)."
     time = duration(shortest)
     if duration(longest) != time:
         time = f"{time} to {duration(longest)}"
@@ -117,7 +117,7 @@ def _sentence(total: Expected, source: str, load: float) -> str:
         source = f"{counted(total.runs, 'earlier run')} of this dataset and algorithm"
         if not total.same_parameters:
             source += ", some with other parameters"
-    return f"{folds} will take about {time}{energy}, by {source}.{busy}"
+    return f"{folds} will take about {time}{energy}, judging by {source}.{busy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     source = "recorded runs on another machine"
     pace = _pace(own, recorded)
     if pace != 1:
-        source += ", at the pace of your runs"
+        source += ", scaled to the speed of your runs"
         recorded = [_at_pace(costs, pace) for costs in recorded]
     subjects = {_subject(spec) for spec in specs}
     own = _costs_of(subjects, own)
@@ -238,7 +238,8 @@ def _of_nearest_dataset(specs: Sequence[RunSpec], recorded: Sequence[KnownCosts]
             moved.append(replace(costs, spec=replace(costs.spec, dataset=dataset)))
     return Evidence(
         moved,
-        f"runs on {dataset_title(nearest)}, recorded on another machine: the data nearest in size",
+        f"runs on {dataset_title(nearest)}, the dataset nearest in size, recorded on another "
+        "machine",
     )
 
 

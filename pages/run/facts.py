@@ -170,19 +170,23 @@ def _score(run: RunRecord) -> str:
     mean = "-"
     if stop:
         mean = f"{stop.mean:.4f}"
-    for_new_data = "Its interval for new data comes with the first fold."
+    for_new_data = "The interval for new data appears after the first fold."
     line = new_data_line(run)
     if line:
         for_new_data = f"{line[0].upper()}{line[1:]}."
     terms = ["confidence-interval"]
     if not run.spec.own_metric:
         terms.insert(0, metric_term(run.spec.metric))
-    help = explained("Mean of the folds used, with the interval for new data and theirs.", *terms)
+    help = explained(
+        "Mean score of the folds used. Below it are its interval for new data and its interval "
+        "over these folds.",
+        *terms,
+    )
     folds = _metric(
         "Folds used",
         f"{run.folds_used} of {run.k}",
         width=_HALF,
-        explains=explained("Folds that the mean is of (e), of k.", "e", "k"),
+        explains=explained("How many of the k planned folds the mean is taken over (e).", "e", "k"),
     )
     time = _metric(
         "Time",
@@ -198,14 +202,14 @@ def _of_these_folds(run: RunRecord) -> str:
     """The interval of these folds in a sentence, and the figure's band where it differs."""
     stop = run.at_stop
     if stop is None or run.folds_used < 2:
-        return "That of these folds comes with the second fold."
+        return "The interval over these folds appears after the second fold."
     interval, wherever = shown_interval(run)
     named = half_width_words(interval, run.k, wherever)
     if not named:
-        return "Folds that score alike do not tell how uncertain it is."
+        return "These folds all have the same score, which does not show how uncertain the mean is."
     sentence = f"{named[0].upper()}{named[1:]}, {100 * run.spec.confidence:g} % confidence"
     if stop.interval and wherever:
-        sentence += f"; the figure's band, ± {stop.interval.width / 2:.4f}, ignores the stop"
+        sentence += f"; the band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop"
     return f"{sentence}."
 
 
@@ -222,18 +226,18 @@ def _processor(run: RunRecord, facts: EnergyFacts) -> str:
             "Processor time",
             used,
             width=_HALF,
-            explains="Of all cores, for the finished folds alone. Other work on the machine hardly "
-            "changes it, as it does time and joules.",
+            explains="The time that the finished folds kept processor cores busy, over all cores. "
+            "Other programs change time and energy, but hardly change this.",
         ),
         _metric(
             "Stop would save" if run.checked else "Processor saved",
             _saved_percent(facts, facts.saved_processor_percent) or "-",
             width=_HALF,
-            explains=f"Of the processor time of all {run.k} folds.",
+            explains=f"In percent of the processor time of all {run.k} folds.",
         ),
     ]
     if facts.gpu_seconds:
-        metrics.append(_metric("GPU time", duration(facts.gpu_seconds), explains="Of all GPUs."))
+        metrics.append(_metric("GPU time", duration(facts.gpu_seconds), explains="Over all GPUs."))
     return _row(*metrics)
 
 
@@ -285,7 +289,7 @@ def _energy_numbers(run: RunRecord, facts: EnergyFacts) -> str:
         emitted,
         width=100,
         explains=explained(
-            f"Grams CO2e of all of the energy used, as {intensity_words(run.spec.country)}.",
+            f"Grams of CO2e for all energy used, with {intensity_words(run.spec.country)}.",
             "emissions",
             "carbon-intensity",
         ),
@@ -314,7 +318,7 @@ def _cheap_models(run: RunRecord) -> str:
             links.append(f"{link} ({counted(len(aid.folds), 'fold')}, {cost})")
     if not links:
         return ""
-    return f"Adjusted by {', '.join(links)}: besides the energy above."
+    return f"The mean is adjusted by {', '.join(links)}, whose energy is not counted above."
 
 
 def _saved_words(facts: EnergyFacts, run: RunRecord) -> str:
@@ -322,15 +326,17 @@ def _saved_words(facts: EnergyFacts, run: RunRecord) -> str:
     percent = _saved_percent(facts, facts.saved_percent)
     note = ""
     if percent:
-        note = f"{percent} of all {run.k}, {HOW[facts.source]}"
+        note = f"{percent} of all {run.k} folds, {HOW[facts.source]}"
     elif run.state.active and run.spec.rule != NEVER_STOPS:
         note = "known at the stop"  # and room for it: what is below does not move then
     explanation = "A forecast until the other folds have run."
     if facts.folds_ran:
         counted_as = forecast_words([facts.folds_ran])
-        explanation = f"A forecast until the other folds have run: {counted_as}."
+        explanation = (
+            f"A forecast until the other folds have run. Each of them is counted as {counted_as}."
+        )
     if run.checked and not facts.forecast:
-        explanation = "What the folds after the stop cost: they ran to check it."
+        explanation = "What the folds after the stop used. They ran only to check it."
     return _metric(
         "Stop would save" if run.checked else "Energy saved",
         saved_words(facts),

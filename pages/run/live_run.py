@@ -59,11 +59,11 @@ if TYPE_CHECKING:
 def elsewhere_note(run: RunRecord) -> None:
     """Of a run that the dashboard does not compute: whose folds they are, and how it goes on."""
     name = run.spec.algorithm
-    whose = f"Its algorithm, '{name}', is of a plug-in that is not installed here."
+    whose = f"Its algorithm, '{name}', comes from a plug-in that is not installed here."
     if run.spec.tracked:
         whose = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
         if run.state.active and not run.outside:
-            whose += " Cancel takes effect when it reports."
+            whose += " Cancel takes effect at its next report."
     st.caption(f":material/integration_instructions: {escaped(whose)}")
     if run.state.active and run.outside:
         _what_it_waits_for(run)
@@ -75,11 +75,11 @@ def _what_it_waits_for(run: RunRecord) -> None:
     """Of a run whose folds others compute: which they have asked for, and the next command."""
     asked = leases(store(), run.run_id)
     if asked:
-        folds = [f"fold {lease.fold} (asked for {ago(lease.asked_at)})" for lease in asked.values()]
-        waits = f"for {', '.join(folds)}"
+        folds = [f"fold {lease.fold} (requested {ago(lease.asked_at)})" for lease in asked.values()]
+        waits = f"for the scores of {', '.join(folds)}"
         command = f"tell {run.run_id} {min(asked)} --scores FILE"
     else:
-        waits = "to be asked for its next fold"
+        waits = "for another program to request its next fold"
         command = f"ask {run.run_id}"
     st.info(escaped(f"It waits {waits}:"), icon=":material/terminal:")
     st.code(f"python -m ecv_core {command}", language="bash", wrap_lines=True)
@@ -88,7 +88,7 @@ def _what_it_waits_for(run: RunRecord) -> None:
 def _how_it_goes_on(run: RunRecord) -> str:
     """What to do where this installation cannot compute the folds that are missing."""
     if not run.spec.tracked:
-        return "Install its package, and it can go on."
+        return "It can go on once its package is installed."
     others = counted(run.k - len(run.folds), "fold")
     if run.resumable:
         return f"To go on with the other {others}, run its own program again."
@@ -152,7 +152,7 @@ def shown_run(runs: list[RunRecord]) -> RunRecord:
 def headline(run: RunRecord) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
     folds = f"{len(run.folds)} of {run.k} folds"
-    kept = f"{folds} finished and kept."
+    kept = f"{folds} are finished and kept."
     if run.stopped_early:
         kept = f"{kept} {verdict(run)}"
     match run.state:
@@ -165,9 +165,9 @@ def headline(run: RunRecord) -> tuple[str, str]:
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}"
         case RunState.FINISHED if run.damaged:
-            return "warning", f"{folds} can be read; resume it."
+            return "warning", f"Only {folds} can be read. Resume the run to compute the others."
     if not run.folds:
-        return "info", "The first fold is running; the first interval comes with the second."
+        return "info", "The first fold is running. The first interval appears after the second."
     return _verdict_headline(run)
 
 
@@ -181,16 +181,14 @@ def _queued_sentence(before: int) -> str:
     """What a run waits for, of which so many are before it."""
     if before == 0:
         return "About to start."
-    if before == 1:
-        return "Queued: 1 run is before this one."
-    return f"Queued: {before} runs are before this one."
+    return f"Queued behind {counted(before, 'run')}."
 
 
 def _verdict_headline(run: RunRecord) -> tuple[str, str]:
     """The headline of a run with folds that nothing has cut off."""
     sentence = verdict(run)
     if run.checked and run.state is RunState.RUNNING:
-        sentence += " The other folds are running to check it."
+        sentence += " The remaining folds are running to check this."
     if run.doubt:
         return "warning", sentence
     if run.stopped_early:

@@ -60,8 +60,8 @@ def _algorithm_label(algorithm: Algorithm) -> str:
 ALGORITHM_LABELS = {name: _algorithm_label(algorithm) for name, algorithm in ALGORITHMS.items()}
 """Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
 _TASKS = (
-    "Those marked **(ratings)** predict ratings: with them the metric is RMSE or MAE and the folds "
-    "are random tenths of all ratings. All others rank items. One run is one or the other."
+    "Algorithms marked **(ratings)** predict ratings: they are scored by RMSE or MAE, on folds "
+    "that are random tenths of all ratings. All others rank items. A run does one or the other."
 )
 
 Chosen = dict[str, dict[str, ParamValue]]
@@ -72,7 +72,7 @@ def algorithm_picker(
     tasks: Sequence[Task] = Task.TOP_N.together,
     key: str = "algorithm",
     default: Sequence[str] = (DEFAULT,),
-    what: str = "Each one is a run of its own; several run one after another and show together.",
+    what: str = "Each is a run of its own. Several run one after another and are shown together.",
 ) -> list[str]:
     """Ids of the picked algorithms, in the registry's order; may be empty.
 
@@ -157,7 +157,7 @@ NEGATIVES = 100
 """As many as most work that samples."""
 
 _SYMBOLS_OF_SAMPLES = (
-    r"$H$: the held-out samples; $y$: what is so; $\hat{y}$: what is predicted; $Y$: the classes."
+    r"$H$: the held-out samples; $y$: true value; $\hat{y}$: predicted value; $Y$: the classes."
 )
 _SYMBOLS = {
     Task.TOP_N: r"$H$: the user's held-out items; $C$: candidates; $i_r$: the item at rank $r$; "
@@ -272,9 +272,9 @@ def score_settings(metric: str) -> dict[str, Any]:
             required=True,
             key="ranking",
             **KEPT,
-            help="Full ranking compares a held-out item with every candidate. With sampled "
-            "negatives a few are drawn once for each user, and each held-out item is ranked alone "
-            "against them; every algorithm meets the same ones.",
+            help="Full ranking compares each held-out item with every candidate. With sampled "
+            "negatives, a few items are drawn once for each user, and each held-out item is ranked "
+            "against these alone. Every algorithm meets the same ones.",
         )
         if ranking == SAMPLED:
             with st.container(horizontal=True):
@@ -425,7 +425,7 @@ def _rule_param(rule: Rule, parameter: Parameter) -> Any:  # noqa: ANN401 - of t
         meaning = parameter.meaning(float(picked))
         usual = [f"{name.lower()} {parameter.text(step)}" for name, step in parameter.presets]
         if usual:
-            meaning = f"{meaning} Usual: {', '.join(usual)}."
+            meaning = f"{meaning} Usual values: {', '.join(usual)}."
         st.caption(meaning)
     return picked
 
@@ -482,9 +482,9 @@ def _meters() -> None:
     names = named()
     if not names:
         st.caption(
-            "No meter is named, so energy comes from the machine's own counters, or is estimated. "
-            "A plug, SLURM or a command measures every fold once the dashboard is started with "
-            "`ECV_METER=shelly:192.168.1.20` or the like (docs/energy.md)."
+            "No meter is set up, so energy is read from the machine's own counters, or estimated. "
+            "To have every fold measured by a plug, SLURM or a command, start the dashboard with a "
+            "setting such as `ECV_METER=shelly:192.168.1.20` (docs/energy.md)."
         )
     elif st.toggle(f"Read {', '.join(names)} now", key="read-meters"):
         _readings(names)
@@ -505,5 +505,5 @@ def _readings(names: list[str]) -> None:
         except InputError as error:
             st.error(f"`{name}`: {sentence(error)}", icon=":material/power_off:")
         else:
-            what = "now" if unit == "W" else "counted so far"
-            st.metric(name, f"{value:,.1f} {unit}", help=f"{what}; read every two seconds")
+            what = "Power now" if unit == "W" else "Energy counted so far"
+            st.metric(name, f"{value:,.1f} {unit}", help=f"{what}, read every two seconds.")

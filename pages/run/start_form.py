@@ -23,7 +23,7 @@ from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records.errors import EcvError
-from ecv_core.records.parameters import ParamValue
+from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES
@@ -179,8 +179,8 @@ def _when_to_stop(folds: Mapping[str, Any]) -> dict[str, Any]:
         picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}
     if ordered and folds["k"] > 1:
         st.info(
-            "The folds of this split come in the order of time and may drift, so no rule may "
-            "stop early: all of them run, and their trend is the result.",
+            "The folds of this split follow one another in time, so their scores may drift and no "
+            "rule may stop early. All folds run, and their trend is the result.",
             icon=":material/timeline:",
         )
     return picked
@@ -234,7 +234,7 @@ def _start_button(data: _Data, specs: list[RunSpec], trouble: EcvError | None) -
     elif not data.ready:
         st.markdown(not_ready(data.entry))
     elif trouble:
-        st.markdown("Change what the message below is about.")
+        st.markdown("Change the setting that the message below names.")
     elif specs:
         st.markdown(_summary(specs))
     else:
@@ -243,14 +243,19 @@ def _start_button(data: _Data, specs: list[RunSpec], trouble: EcvError | None) -
 
 
 def _summary(specs: list[RunSpec]) -> str:
-    """'**ItemKNN** on **MovieLens 1M**, up to 10 folds, nDCG@10, alpha 1e-4'."""
+    """'**ItemKNN** on **MovieLens 1M**: nDCG@10, up to 10 folds, stopped by alpha 1e-4'."""
     spec = specs[0]
-    titles = ", ".join(algorithm_title(spec.algorithm) for spec in specs)
-    folds = f"{spec.k} folds"
-    if spec.rule != NEVER_STOPS and not spec.full:
-        folds = f"up to {folds}"
+    titles = listed([algorithm_title(spec.algorithm) for spec in specs])
     dataset = escaped(dataset_title(spec.dataset))
-    return f"**{titles}** on **{dataset}**, {folds}, {metric_label(spec)}, {rule_words(spec)}"
+    words = f"**{titles}** on **{dataset}**: {metric_label(spec)}, "
+    folds = counted(spec.k, "fold")
+    if spec.k == 1:
+        return f"{words}{folds}"
+    if spec.rule == NEVER_STOPS:
+        return f"{words}all {folds}"
+    if spec.full:
+        return f"{words}all {folds}, to check the stop by {rule_words(spec)}"
+    return f"{words}up to {folds}, stopped by {rule_words(spec)}"
 
 
 def _anew(specs: list[RunSpec]) -> bool:
@@ -265,13 +270,13 @@ def _anew(specs: list[RunSpec]) -> bool:
     if not parts:
         return False
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/recycling: There already, and used again: {', '.join(parts)}.")
+        st.markdown(f":material/recycling: Computed before, and used again: {listed(parts)}.")
         return st.toggle(
-            "Compute them anew",
+            "Compute them again",
             key="anew",
             persist_state="session",
-            help="To watch a run again, or to measure its energy: every fold is trained and "
-            "evaluated once more. The scores come out the same.",
+            help="Trains and evaluates every fold once more, to watch the run or to measure its "
+            "energy. The scores will be the same.",
         )
 
 

@@ -134,7 +134,7 @@ def test_a_fold_is_seen_though_the_page_asks_for_nothing_but_its_table(
     store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
     expect(after(page, 2)).to_be_visible()
     expect(facts).to_contain_text("2 of 10")
-    expect(facts).to_contain_text("These folds ± ")
+    expect(facts).to_contain_text(" over these folds")
     expect(verdict).to_contain_text("After 2 of 10 folds")
     expect(help_of_time).to_be_focused()
     expect(facts.get_by_role("tooltip").get_by_text("Computing time")).to_be_visible()

@@ -51,12 +51,14 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard) -> None:
     written_by_hand(tab, "alpha", "1e-3")
     there(tab.get_by_role("button", name="Start"))
     tab.get_by_role("button", name="EASE", exact=True).click()
-    expect(tab.get_by_text("ItemKNN, EASE on Synthetic")).to_be_visible()
+    expect(tab.get_by_text("ItemKNN and EASE on Synthetic")).to_be_visible()
     slider = tab.get_by_role("slider", name=re.compile("^alpha"))
     slider.focus()
     slider.press("Home")
-    expect(tab.get_by_text("nDCG@10, alpha 1e-7")).to_be_visible()
-    opened_elsewhere(tab, "ItemKNN, EASE on Synthetic, up to 10 folds, nDCG@10, alpha 1e-7")
+    expect(tab.get_by_text("stopped by alpha 1e-7")).to_be_visible()
+    opened_elsewhere(
+        tab, "ItemKNN and EASE on Synthetic: nDCG@10, up to 10 folds, stopped by alpha 1e-7"
+    )
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ def test_a_table_of_runs_for_a_paper_has_the_interval_for_new_data_first():
     assert r"Dataset & Algorithm & nDCG@10 & New data & These folds & p & Folds & " in text
     row = rf"Synthetic & Popularity & {run.mean:.4f} & {ends} & $\pm$ {half:.4f} &  & 3 of 3 & "
     assert row in text
-    assert f"{ends} for new users; these folds ± {half:.4f}" in repr(run)
+    assert f"new users {ends}; ± {half:.4f} over" in repr(run)
     assert r"50 \% of them" in text
 
 

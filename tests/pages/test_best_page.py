@@ -60,7 +60,7 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert "nDCG@10, seed 42, up to 10 folds each. All of its" in texts(app)
     app.session_state["paper-best"] = True
     app.run()
-    assert "it allows for having been picked as the best of" in texts(app)
+    assert "it allows for the choice of the best of" in texts(app)
     text, _, table, references = (one.value for one in app.code[:4])
     assert "MovieLens 100K (Harper and Konstan, 2015)" in text
     assert "EASE was chosen." in text

@@ -42,7 +42,7 @@ def test_every_run_is_a_row_newest_first_with_its_facts(a_run, store):
     newest, oldest = frame_of(store).to_dict("records")
     assert (newest["algorithm"], newest["rule"], newest["state"]) == (
         "Popularity",
-        "never",
+        "all folds",
         "cancelled",
     )
     assert (newest["folds"], newest["k"], newest["score"]) == (1, 10, 0.2)

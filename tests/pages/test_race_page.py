@@ -47,7 +47,10 @@ def test_both_lanes_run_the_same_folds_and_only_the_first_ends_early(a_run):
     assert (second["name"], second["end"]) == ("5-fold", 5)
     assert data["seconds"] == [2.0] * 5
     # mean of 0.30, 0.34, 0.31; the interval that allows for the stop, as in test_run_file.py
-    assert first["says"][3] == "stopped after 3 folds, 6.0 s: nDCG@10 0.3167, these folds ± 0.0781"
+    assert (
+        first["says"][3]
+        == "stopped after 3 folds, 6.0 s: nDCG@10 0.3167, ± 0.0781 over these folds"
+    )
     assert first["says"][5] == first["says"][3]
     assert second["says"][5] == "done after all 5 folds, 10 s: nDCG@10 0.3200"
     assert first["says"][2] == second["says"][2] == "2 of 5 folds, mean 0.3200"

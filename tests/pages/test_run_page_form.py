@@ -95,9 +95,9 @@ def test_an_id_that_reads_like_an_endless_number_is_no_number(app):
 def test_the_meaning_of_alpha_has_the_numbers_of_the_rule(app):
     app.query_params["alpha"] = "1e-5"  # 0.01 wide, changing by 0.001: the product is alpha
     app.run()
-    meaning = next(one.value for one in app.caption if one.value.startswith("Stops once"))
+    meaning = next(one.value for one in app.caption if "stops once" in one.value)
     assert "0.01 wide changes by no more than 0.001" in meaning
-    assert "Usual: thrifty 1e-3, balanced 1e-4, careful 1e-5." in meaning
+    assert "Usual values: thrifty 1e-3, balanced 1e-4, careful 1e-5." in meaning
 
 
 def test_never_stop_is_plain_cross_validation(app, store):
@@ -199,7 +199,7 @@ def test_a_broken_database_is_one_sentence_that_names_it(app, tmp_path, monkeypa
 def test_named_meters_are_read_live(app, monkeypatch):
     monkeypatch.setenv("ECV_METER", "")
     app.run()
-    assert any("No meter is named" in one.value for one in app.caption)
+    assert any("No meter is set up" in one.value for one in app.caption)
     monkeypatch.setenv("ECV_METER", "echo 47.3")
     app.run()
     app.toggle(key="read-meters").set_value(True).run()

@@ -70,7 +70,7 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Energy used"] == "18 to 40 mWh"  # 4 folds of 36 J, 20 J of them memory's
     assert shown["Energy saved"] == "23 to 69 mWh"  # 6 folds of 16 J less 15 % to 36 J and 15 %
     assert shown["Emissions"] == "16 mg"
-    assert '<div class="ecv-note ecv-good">about 60 % of all 10, estimated</div>' in told(
+    assert '<div class="ecv-note ecv-good">about 60 % of all 10 folds, estimated</div>' in told(
         app, "ecv-facts"
     )
     assert any("estimated" in one for one in captions(app))
@@ -91,9 +91,9 @@ def test_a_run_says_what_the_cheap_models_cost_that_it_is_adjusted_by(app, a_run
     adjusted = {"rule": "precision", "tolerance": 0.05, "adjust_by": ("popular",)}
     open_run(app, a_run([0.3, 0.31, 0.305], k=3, **adjusted))
     # 3 folds of 36 J are 30 mWh.
-    (said,) = [one for one in captions(app) if one.startswith("Adjusted by")]
+    (said,) = [one for one in captions(app) if one.startswith("The mean is adjusted by")]
     assert f'href="?run={cheap.run_id}"' in said
-    assert said.endswith(">Popularity</a> (3 folds, 30 mWh): besides the energy above.")
+    assert said.endswith(">Popularity</a> (3 folds, 30 mWh), whose energy is not counted above.")
 
 
 def test_measured_energy_is_called_measured(app, a_run):
@@ -132,7 +132,7 @@ def test_the_interval_for_new_users_stands_before_that_of_the_folds(app, store, 
     open_run(app, store.run(run_id))
     first, second, *_ = captions(app)
     assert "-0.8889 to 5.8889" in first
-    assert second.startswith("These folds ± 6.3531")
+    assert second.startswith("± 6.3531 over these folds")
 
 
 def test_without_users_scores_nothing_is_guessed_of_new_users(app, a_run):
@@ -175,7 +175,7 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
 def test_a_stop_that_is_being_checked_saves_no_fold(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, state=RunState.RUNNING, full=True))
     _, (said, *_) = verdict(app)
-    assert said.endswith("The other folds are running to check it.")
+    assert said.endswith("The remaining folds are running to check this.")
     components = [one.proto.json for one in app.get("bidi_component")]
     assert any("the rule stopped here, 6 folds run to check" in one for one in components)
     assert "Stop would save" in metrics(app)
@@ -192,7 +192,7 @@ def test_a_queued_run_says_how_many_are_before_it(app, a_run):
     a_run(state=RunState.RUNNING)
     a_run(state=RunState.QUEUED)
     open_run(app, a_run(state=RunState.QUEUED))
-    assert verdict(app) == ("info", ["Queued: 2 runs are before this one."])
+    assert verdict(app) == ("info", ["Queued behind 2 runs."])
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
     open_run(app, run)
     kind, (said,) = verdict(app)
     assert kind == ("error" if state is RunState.FAILED else "warning")
-    assert "2 of 10 folds finished and kept" in said
+    assert "2 of 10 folds are finished and kept" in said
     if state is not RunState.CANCELLED:
         assert "was killed" in said
     button(app, "Resume").click().run()
@@ -213,7 +213,7 @@ def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
 def test_a_check_that_was_cancelled_leaves_the_verdict_and_the_saving(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, state=RunState.CANCELLED, full=True))
     _, (said,) = verdict(app)
-    assert said.startswith("Cancelled: 4 of 10 folds finished and kept. Stopped after 4 of 10")
+    assert said.startswith("Cancelled: 4 of 10 folds are finished and kept. Stopped after 4 of 10")
     assert "Energy saved" in metrics(app)
 
 
@@ -296,7 +296,7 @@ def test_a_run_that_never_stopped_does_not_say_go_on(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, k=4, alpha=1e-9))
     kind, lines = verdict(app)
     assert kind == "info"
-    assert "The rule said stop after none of them." in lines[0]
+    assert "The stopping rule was never met." in lines[0]
     assert not any("go on" in line for line in lines)
 
 
@@ -305,8 +305,8 @@ def test_the_number_and_the_band_of_the_figure_say_why_they_differ(a_run) -> Non
     wide = uncertainty_after_stop(stopped)
     assert wide is not None
     said = facts(stopped)
-    assert f"These folds ± {wide.width / 2:.4f}, wherever the rule stops" in said
+    assert f"± {wide.width / 2:.4f} over these folds" in said
     band = stopped.at_stop.interval.width / 2
-    assert f"the figure&#x27;s band, ± {band:.4f}, ignores the stop." in said
+    assert f"the band in the figure, ± {band:.4f}, ignores the stop." in said
     going_on = a_run([0.30, 0.31], state=RunState.RUNNING)
     assert "ignores the stop" not in facts(going_on)

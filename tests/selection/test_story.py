@@ -290,8 +290,8 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
     assert (lower.low, lower.high) == pytest.approx((-1.6195, 8.4411), abs=1e-4)
     line = winner_new_data_line(interval, 0.95, winner=contenders[0], contender_count=2)
     assert line == (
-        "95 % interval for new users: -3.4412 to 6.6195 (± 5.0303, drawn alike); it allows for "
-        "having been picked as the best of 2."
+        "95 % interval for new users: -3.4412 to 6.6195 (± 5.0303, drawn from the same "
+        "population); it allows for the choice of the best of 2."
     )
     without_users = replace(contenders[0], users=None)
     assert winner_new_data([without_users, contenders[1]], played.rounds, 0, Terms(k=2)) is None

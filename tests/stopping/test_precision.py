@@ -72,7 +72,7 @@ def test_precision_stops_where_hand_work_says(times, stop):
     assert decision.stop is stop
     end = "stop." if stop else "go on."
     assert decision.reason == (
-        f"After 2 folds: known within {known:.1%}, asked for {known:.1%}: {end}"
+        f"After 2 folds: known to within {known:.1%}, tolerance {known:.1%}: {end}"
     )
 
 
@@ -109,7 +109,7 @@ def test_one_fold_says_what_it_cannot_show():
     # users: 0.1 / sqrt(2000) = 0.00224
     known = distance(1.0, 1, 1999) * 0.1 / math.sqrt(2000) * math.sqrt(0.9) / 0.5
     assert rule.decide(results_of(many([0.0]))).reason == (
-        f"After 1 fold: known within {known:.1%}, asked for 5.0% (one fold cannot show how far "
+        f"After 1 fold: known to within {known:.1%}, tolerance 5.0% (one fold cannot show how far "
         "folds differ, so much is allowed): go on."
     )
 
@@ -160,7 +160,9 @@ def test_one_user_alone_says_so():
     rule = Precision(tolerance=0.5, k=10, metric="ndcg@10")
     decision = rule.decide(results_of(np.array([[0.5]])))
     assert not decision.stop
-    assert decision.reason.startswith("After 1 fold: too few single scores to tell how far it is ")
+    assert decision.reason.startswith(
+        "After 1 fold: too few individual scores to tell how far off "
+    )
     assert rule.interval(results_of(np.array([[0.5]]))) is None
 
 
@@ -168,7 +170,7 @@ def test_precision_waits_for_the_minimum():
     rule = Precision(tolerance=0.5, k=10, metric="ndcg@10", min_folds=3)
     decision = rule.decide(results_of(many([0.0, 0.0])))
     assert not decision.stop
-    assert decision.reason.endswith("but at least 3 folds are due: go on.")
+    assert decision.reason.endswith("but at least 3 folds must run: go on.")
 
 
 def test_precision_needs_every_users_score():

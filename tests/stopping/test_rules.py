@@ -84,7 +84,7 @@ def test_relative_e_fold_stops_at_the_same_fold_whatever_the_unit(fold_results, 
         fold_results([unit * score for score in (0.30, 0.32, 0.31)])
     )
     assert decision.stop is stop
-    assert "the interval is 16.0% of the mean wide, 82.0% of the mean before" in decision.reason
+    assert "the interval is 16.0% of the mean wide (82.0% of the mean before)" in decision.reason
 
 
 def test_relative_e_fold_goes_on_about_a_mean_of_zero(fold_results):
@@ -148,25 +148,27 @@ def test_e_fold_agrees_with_an_independent_working_of_the_paper(fold_results):
     [
         (
             [0.3],
-            "After 1 fold: one score has no interval yet, and the earliest stop is after 3: go on.",
+            "After 1 fold: one score has no interval yet, and the earliest stop is after fold 3: "
+            "go on.",
         ),
         (
             [0.30, 0.32],
-            "After 2 folds: the interval is 0.254 wide, and the earliest stop is after 3: go on.",
+            "After 2 folds: the interval is 0.254 wide, and the earliest stop is after fold 3: "
+            "go on.",
         ),
         (
             [0.30, 0.32, 0.31],
-            "After 3 folds: the interval is 0.0497 wide, 0.254 before; width x change = 0.0102 is "
+            "After 3 folds: the interval is 0.0497 wide (0.254 before); width x change = 0.0102 is "
             "above alpha = 1e-3, so it is still moving: go on.",
         ),
         (
             [0.30, 0.32, 0.31, 0.31],
-            "After 4 folds: the interval is 0.026 wide, 0.0497 before; width x change = 6.16e-4 "
+            "After 4 folds: the interval is 0.026 wide (0.0497 before); width x change = 6.16e-4 "
             "is at most alpha = 1e-3, so it is steady enough: stop.",
         ),
         (
             [0.25, 0.25, 0.25],
-            "After 3 folds: the interval is 0 wide, 0 before; width x change = 0 is at most "
+            "After 3 folds: the interval is 0 wide (0 before); width x change = 0 is at most "
             "alpha = 1e-3, so it is steady enough: stop.",
         ),
     ],

@@ -248,7 +248,7 @@ def test_a_selection_from_a_file_says_its_question_its_answer_and_whose_scores_t
         "confidence for all looks together (8 of 8 folds). A was chosen. No claim is made "
         "about the difference to B_1 on new data. The mean score of A over 4 "
         "folds is 0.7500. No interval for new "
-        "users: the scores of single users are not known for every fold. The analysis was done "
+        "users: not every fold has the scores of individual users. The analysis was done "
         "with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python 3.11.7)."
     )
     assert r"A & 0.7500 & 4 of 4 & best \\" in found.table

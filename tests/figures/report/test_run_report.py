@@ -56,7 +56,7 @@ def test_the_report_has_the_runs_numbers(a_run, known):
         "95 % interval of these folds that allows for the stop: 0.2157 to 0.4243 (± 0.1043, holds "
         "wherever the rule stops)." in text
     )
-    assert "95 %: not known for new users; these folds ± 0.1043" in text
+    assert "95 % interval for new users not known; ± 0.1043 over these folds" in text
     assert "30 mWh" in text  # 3 folds of 36 J
     assert "22 to 91 mWh" in text  # 7 folds of 16 J less 30 % to 36 J and 30 %
     assert "1.5 g" in text
