@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ecv_core.cli.terminal import visible_on_terminals
 from ecv_core.records import __version__
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Else it looks for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        with _ended_by_signals(), _warnings_shown():
+        with _ended_by_signals(), visible_on_terminals(), _warnings_shown():
             return _carry_out(parse(arguments))
     except RunError as error:
         return _complain(error, FAILED)
@@ -246,7 +247,8 @@ class CommandParser(_Parser):
 
 
 def _complain(error: EcvError | str, code: int) -> int:
-    print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    with visible_on_terminals():
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     return code
 
 

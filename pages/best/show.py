@@ -294,8 +294,7 @@ def _lanes(chosen: Shown) -> pd.DataFrame:
     verdict = None
     if chosen.decided:
         verdict = chosen.played.verdict
-    titles = [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
-    return lanes(chosen.contenders, titles, chosen.terms, chosen.played.rounds, verdict)
+    return lanes(chosen.contenders, chosen.titles, chosen.terms, chosen.played.rounds, verdict)
 
 
 # Selections played from folds that ran before: recorded runs, grids, a file of any program.

@@ -91,7 +91,7 @@ def _text(markdown: str) -> str:
     linked = _LINK.sub(
         r'<a href="\2" target="_blank" rel="noopener noreferrer">\1</a>', escape(markdown)
     )
-    return re.sub(r"\\(&\w+;|\W)", r"\1", linked)
+    return re.sub(r"\\(&\w+;|[\W_])", r"\1", linked)
 
 
 def _captions(*texts: str) -> str:
@@ -195,7 +195,8 @@ def _score(run: RunRecord) -> str:
         explains="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
     score = _row(_metric(f"Mean {metric_label(run.spec)}", mean, explains=help))
-    return f"{score}{_captions(for_new_data, _of_these_folds(run))}{_row(folds, time)}"
+    intervals = _captions(escaped(for_new_data), escaped(_of_these_folds(run)))
+    return f"{score}{intervals}{_row(folds, time)}"
 
 
 def _of_these_folds(run: RunRecord) -> str:
@@ -261,11 +262,13 @@ def _energy(run: RunRecord, facts: EnergyFacts) -> str:
     if not run.folds:
         return numbers
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
-    above = _captions(source_sentence(facts.source), shared_words(run), node_words(run))
+    above = _captions(
+        source_sentence(facts.source), escaped(shared_words(run)), escaped(node_words(run))
+    )
     cheap_models = ""
     if not run.state.active:
         cheap_models = _cheap_models(run)
-    below = _captions(made_up_of, reused_words(run), cheap_models)
+    below = _captions(made_up_of, escaped(reused_words(run)), cheap_models)
     return f"{numbers}{above}<div>{bar}</div>{below}{_reasons(run)}"
 
 

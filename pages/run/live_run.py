@@ -234,7 +234,7 @@ def _run(following: bool, read: list[list[RunRecord]]) -> None:
     ):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             with st.container(key="presented-title", width="content"):
-                st.title(run_title(run), anchor=False, width="content")
+                st.title(escaped(run_title(run)), anchor=False, width="content")
             state_badge(run.state)
             st.caption(f"seed {run.spec.seed}", width="content")
         with st.container(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from ecv_core.records import __version__
 from ecv_core.records.errors import InputError, shown
+from ecv_core.untrusted.texts import visible
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -30,7 +31,7 @@ _SIGNS = {
 
 def escaped(text: str) -> str:
     """Text that LaTeX sets as it is, in one line: an empty one would end a caption or a cell."""
-    line = " ".join(text.splitlines())
+    line = visible(" ".join(text.splitlines()))
     return "".join(_SIGNS.get(sign, sign) for sign in line)
 
 

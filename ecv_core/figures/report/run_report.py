@@ -42,6 +42,7 @@ from ecv_core.records.run import IntervalKind, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import command_for
 from ecv_core.store.environment import environment
+from ecv_core.untrusted.texts import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -263,6 +264,13 @@ def _command(spec: RunSpec) -> str:
         return f"(this installation cannot repeat it: {error})"
 
 
+def _visible_text(value: object) -> object:
+    """What a template writes; text that is no markup of ours without signs that nobody sees."""
+    if type(value) is str:
+        return visible(value)
+    return value
+
+
 @cache
 def templates() -> Environment:
     """What pages are made of: their text is escaped, and a name that is not given is an error."""
@@ -271,6 +279,7 @@ def templates() -> Environment:
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
+        finalize=_visible_text,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

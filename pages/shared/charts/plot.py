@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import streamlit as st
 
 from ecv_core.figures.palette import Steps
+from ecv_core.untrusted.texts import chart_text
 from pages.shared.live.server import PLOTLY
 from pages.shared.widgets.component import component
 from pages.shared.widgets.tables import chart_table, file_name
@@ -121,12 +122,15 @@ def draw(
 
     The other arguments are those of `plot`, but `rows`, which draws the part with the open table.
     """
+    addresses = {}
+    for place, address in (opens or {}).items():
+        addresses[chart_text(place)] = address  # as the figure names it
     data = {
         "plotly": PLOTLY,
         "top": top,
         "name": file_name(name or key),
-        "caption": caption or name,
-        "opens": dict(opens or {}),
+        "caption": chart_text(caption or name),  # the title of a saved picture
+        "opens": addresses,
     }
     _figure(key=key, data={**data, **drawn}, height=drawn["height"])
     if table is not None:

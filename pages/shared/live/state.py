@@ -17,10 +17,9 @@ from ecv_core.store.engine import database_url
 from ecv_core.store.listing import RunList
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
+from ecv_core.untrusted.texts import visible
 
 _Made = TypeVar("_Made")
-_UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but the line break, and those that set the direction of writing."""
 _LINKS = re.compile(r"(?i)https?\\:(?=//)|www(?=\.)|[\w.+-](?=@[-\w]+\.)")
 """What Markdown makes a link of, escaped or not, unless an invisible sign comes between."""
 
@@ -111,7 +110,7 @@ def escaped(text: str) -> str:
 
     A sign that nobody sees, or that turns the order of what follows, becomes a blank.
     """
-    text = _UNSEEN.sub(" ", text)
+    text = visible(text)
     for sign in ("\\", "`", "*", "_", "$", "[", "]", "<", "~", "#", ":"):
         text = text.replace(sign, "\\" + sign)
     return _LINKS.sub("\\g<0>\u2060", text)

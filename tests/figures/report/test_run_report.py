@@ -94,7 +94,7 @@ def test_hostile_names_are_text(a_run, known):
         run.spec, dataset=HOSTILE, country=HOSTILE, params=((HOSTILE, HOSTILE),), split=HOSTILE
     )
     fold = replace(run.folds[0], metrics={"ndcg@10": 0.3, HOSTILE: 0.1})
-    run = replace(run, spec=spec, run_id=HOSTILE, folds=(fold, *run.folds[1:]))
+    run = replace(run, spec=spec, folds=(fold, *run.folds[1:]))
     page = Page(run_report(run, {"machine": HOSTILE}, origin=HOSTILE))
     names = [tag for tag, _ in page.tags]
     assert "script" not in names

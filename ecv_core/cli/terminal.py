@@ -1,0 +1,54 @@
+"""What a command writes on a terminal: a name in somebody's file cannot command the terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from typing import TextIO
+
+from ecv_core.untrusted.texts import visible
+
+
+@contextmanager
+def visible_on_terminals() -> Iterator[None]:
+    """Write no control character to stdout or stderr where it is a terminal; files get every sign.
+
+    A return to the beginning of the line stays on stderr, where progress bars need it.
+    """
+    with ExitStack() as until_the_end:
+        if sys.stdout.isatty():
+            stdout = _VisibleText(sys.stdout)
+            until_the_end.enter_context(redirect_stdout(stdout))
+        if sys.stderr.isatty():
+            stderr = _VisibleText(sys.stderr, kept="\r")
+            until_the_end.enter_context(redirect_stderr(stderr))
+        yield
+
+
+class _VisibleText(io.TextIOBase):
+    """Writes on a terminal what can be seen.
+
+    Args:
+        terminal: that is written to.
+        kept: a control character that goes there all the same.
+    """
+
+    def __init__(self, terminal: TextIO, kept: str = "\n") -> None:
+        self._terminal = terminal
+        self._kept = kept
+
+    def write(self, text: str) -> int:
+        parts = text.split(self._kept)
+        self._terminal.write(self._kept.join([visible(part) for part in parts]))
+        return len(text)
+
+    def flush(self) -> None:
+        self._terminal.flush()
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._terminal.fileno()
