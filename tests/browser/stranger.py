@@ -20,7 +20,14 @@ class Stranger:
     """A tab of nobody in particular; close it as a file."""
 
     def __init__(
-        self, port: int, *, page: str = "", query: str = "", timeout: float = 60, address: str = ""
+        self,
+        port: int,
+        *,
+        page: str = "",
+        query: str = "",
+        timeout: float = 60,
+        address: str = "",
+        cookie: str = "",
     ) -> None:
         """Open a page and wait until it is drawn.
 
@@ -30,11 +37,17 @@ class Stranger:
             query: query string.
             timeout: seconds to wait for anything.
             address: that a proxy says they have; empty for this machine's.
+            cookie: of their browser, as its header has it; empty for none.
         """
         self.buttons: dict[str, str] = {}
         """Label -> id."""
         self.port, self.timeout = port, timeout
         self.session = ""
+        headers = {}
+        if address:
+            headers["X-Forwarded-For"] = address
+        if cookie:
+            headers["Cookie"] = cookie
         self._open = ExitStack()
         self._socket = self._open.enter_context(
             connect(
@@ -42,7 +55,7 @@ class Stranger:
                 subprotocols=[Subprotocol("streamlit")],
                 max_size=1 << 26,
                 open_timeout=timeout,
-                additional_headers={"X-Forwarded-For": address} if address else {},
+                additional_headers=headers,
             )
         )
         self._page, self._query = page, query

@@ -69,6 +69,13 @@ def test_metrics_are_told_to_this_machine_only_where_others_use_it(store, monkey
     assert elsewhere.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
+def test_nobody_becomes_this_machine_by_a_header(store, monkeypatch, header):
+    monkeypatch.setenv("ECV_MODE", "public")
+    proxy_here = TestClient(Starlette(routes=routes()), client=("127.0.0.1", 5000))
+    assert proxy_here.get("/metrics", headers={header: "127.0.0.1"}).status_code == 403
+
+
 def test_healthz_says_what_is_wrong_and_names_nothing(client, store, monkeypatch):
     answer = client.get("/healthz")
     assert (answer.status_code, answer.text) == (200, "ok")

@@ -28,6 +28,8 @@ from pages.shared.live.tabs import tabs
 _PATIENCE_SECONDS = 10.0
 """For a database to answer."""
 _HERE = ("127.0.0.1", "::1", "testclient")
+_OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-real-ip")
+"""Headers with which a proxy says for whom it asks."""
 _M_ARENA_MAX = -8
 """Of mallopt(3): how many heaps there are."""
 _GIVE_BACK_SECONDS = 20.0
@@ -63,8 +65,7 @@ def _wrong() -> str:
 async def metrics(request: Request) -> Response:
     """Runs by state, queue, folds, their seconds, tabs, uploads, memory. 403 for other machines."""
     try:
-        private = settings().mode is Mode.PRIVATE
-        if not private and (request.client is None or request.client.host not in _HERE):
+        if settings().mode is not Mode.PRIVATE and not _is_of_this_machine(request):
             return PlainTextResponse("Numbers are told to this machine only.", 403)
         async with asyncio.timeout(_PATIENCE_SECONDS):
             total = await asyncio.to_thread(_totals.of, store())
@@ -83,6 +84,17 @@ async def metrics(request: Request) -> Response:
         "",
     ]
     return PlainTextResponse("\n".join(lines), media_type="text/plain; version=0.0.4")
+
+
+def _is_of_this_machine(request: Request) -> bool:
+    """Whether a program of this machine asks, and no proxy of it for somebody else.
+
+    What a proxy says of addresses is not believed: it may pass on what it was told.
+    """
+    for header in _OF_PROXIES:
+        if header in request.headers:
+            return False
+    return request.client is not None and request.client.host in _HERE
 
 
 def _family(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from secrets import token_urlsafe
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -195,6 +195,8 @@ class Tabs:
 
         try:
             await app(scope, receive, send_and_note)
+        except ClientDisconnect:
+            pass  # who sent it has hung up: nobody is left to be answered, and nothing is wrong
         finally:
             if not taken:
                 self._uploads.pop(path, None)
