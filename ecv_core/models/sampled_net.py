@@ -130,6 +130,8 @@ class SampledNet(ABC):
 
 RETRIES = 3
 """Times that negatives which turn out to be positives are drawn again."""
+MARKS_PER_PAIR = 8
+"""Bytes for each training pair, so that at most one in eight of other pairs is looked up."""
 
 
 class TrainingPairs:
@@ -142,6 +144,11 @@ class TrainingPairs:
         self.items = rows.columns.long()
         # Rows are in order and sorted, so these keys are too: a pair is found by bisection.
         self._keys = self.users * self.n_items + self.items
+        # Most pairs at random are in no training matrix, which their last digits show already.
+        size = 2 ** math.ceil(math.log2(max(1, MARKS_PER_PAIR * len(self._keys))))
+        self._last_digits = size - 1
+        self._marks = torch.zeros(size, dtype=torch.bool, device=device)
+        self._marks[self._keys & self._last_digits] = True
 
     def __len__(self) -> int:
         return len(self.users)
@@ -173,8 +180,10 @@ class TrainingPairs:
     def _are_in_training(self, users: Tensor, items: Tensor) -> Tensor:
         """Which of these pairs are in the training matrix, by their places."""
         keys = users * self.n_items + items
+        marked = self._marks.index_select(0, keys & self._last_digits).nonzero()[:, 0]
+        keys = keys.index_select(0, marked)
         places = torch.searchsorted(self._keys, keys).clamp_(max=len(self._keys) - 1)
-        return (self._keys[places] == keys).nonzero()[:, 0]
+        return marked[self._keys[places] == keys]
 
     def shuffled(self, size: int, random: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
         """All pairs once, in random order, in batches of at most `size`: (users, items)."""

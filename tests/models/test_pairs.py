@@ -26,6 +26,20 @@ def test_negatives_are_spread_evenly_over_what_is_left():
     assert (counts[5:] - 1875).abs().max() < 200
 
 
+def test_only_items_of_the_user_are_drawn_again():
+    dense = (np.random.default_rng(0).random((30, 300)) < 0.02).astype(np.float32)
+    users = torch.arange(30).repeat(500)
+    random = torch.Generator().manual_seed(1)
+    expected = torch.randint(300, (len(users),), generator=random)
+    places = range(len(users))
+    for _ in range(3):
+        places = [place for place in places if dense[users[place], expected[place]]]
+        expected[places] = torch.randint(300, (len(places),), generator=random)
+    pairs = TrainingPairs(csr_array(dense), torch.device("cpu"))
+    items = pairs.negatives(users, torch.Generator().manual_seed(1))
+    assert items.tolist() == expected.tolist()
+
+
 def test_user_who_has_everything_does_not_hold_it_up():
     pairs = TrainingPairs(csr_array(np.ones((2, 3), dtype=np.float32)), torch.device("cpu"))
     items = pairs.negatives(torch.tensor([0, 1, 1]), torch.Generator().manual_seed(1))
